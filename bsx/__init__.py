@@ -1,0 +1,61 @@
+"""bsx: BERTScore and its relatives for any language, and a view of what a metric measures.
+
+Importing this package is cheap: torch, transformers and pandas are imported when first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bsx.alignment import Alignment as Alignment
+    from bsx.errors import BsxError as BsxError
+    from bsx.idf import Idf as Idf
+    from bsx.scorer import Scorer as Scorer
+    from bsx.scores import Scores as Scores
+    from bsx.signature import Signature as Signature
+
+try:
+    __version__ = version("bsx")
+except PackageNotFoundError:  # a source tree on the path that was never installed
+    __version__ = "0+unknown"
+
+_HOMES = {
+    "Alignment": "bsx.alignment",
+    "BsxError": "bsx.errors",
+    "Idf": "bsx.idf",
+    "Scorer": "bsx.scorer",
+    "Scores": "bsx.scores",
+    "Signature": "bsx.signature",
+}
+
+__all__ = ["Alignment", "BsxError", "Idf", "Scorer", "Scores", "Signature", "__version__", "score"]
+
+
+def score(candidates: object, references: object, *, lang: str | None = None, **settings: Any) -> Scores:
+    """Score candidates against references in one call.
+
+    Args:
+        candidates: n texts.
+        references: n texts, or n lists of texts.
+        lang: BCP-47 language tag, which chooses the model; or name one with ``model=``.
+        settings: as for `bsx.Scorer`.
+
+    Returns:
+        Precision, recall and F1 as arrays (n,), with their signature.
+    """
+    from bsx.scorer import Scorer
+
+    return Scorer(lang=lang, **settings).score(candidates, references)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'bsx' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

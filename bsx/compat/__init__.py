@@ -1,0 +1,1 @@
+"""Other packages' interfaces on bsx's engine, for people who switch."""

@@ -1,0 +1,107 @@
+"""Every setting of the scorer, written once: the Python arguments and the command-line options come from here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from bsx.errors import InputError
+
+
+class ScorerConfig(BaseModel):
+    """Settings of `bsx.Scorer`; each field's description is also the help text of its command-line option."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
+    lang: Annotated[str | None, Field(description="Language of the texts (BCP-47); chooses the model.")] = None
+    layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
+    all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
+    idf: Annotated[bool, Field(description="Weight tokens by their idf in the references.")] = False
+    rescale: Annotated[bool, Field(description="Rescale by the model's baseline for the language.")] = False
+    baseline: Annotated[
+        Path | None, Field(description="Baseline file to rescale by (YAML, or CSV with LAYER,P,R,F).")
+    ] = None
+    multi_ref: Annotated[
+        Literal["columnwise", "best"],
+        Field(
+            description="Several references: the highest P, R and F1 each by itself, as published, or all three "
+            "from the reference with the best F1."
+        ),
+    ] = "columnwise"
+    specials: Annotated[
+        Literal["match", "exclude", "bert-score"],
+        Field(
+            description="Special tokens weigh 0; match: they may be matched, as in the reference implementation; "
+            "exclude: they may not; bert-score: only CLS and SEP weigh 0."
+        ),
+    ] = "match"
+    leading_space: Annotated[
+        bool | None,
+        Field(description="Put a space before each text (byte-level BPE); as the registry says unless given."),
+    ] = None
+    long: Annotated[
+        Literal["truncate", "window"],
+        Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
+    ] = "truncate"
+    strict: Annotated[bool, Field(description="Make a truncated text an error.")] = False
+    final_norm: Annotated[
+        bool,
+        Field(
+            description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm; without it, "
+            "--all-layers returns the residual stream, as bert-score does."
+        ),
+    ] = True
+    device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
+    dtype: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16"],
+        Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
+    ] = "auto"
+    memory: Annotated[
+        str | None,
+        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+    ] = None
+    batch_tokens: Annotated[
+        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
+    ] = None
+    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _memory_as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ScorerConfig:
+        if self.all_layers and self.layer is not None:
+            raise ValueError("layer and all_layers exclude each other")
+        if self.baseline is not None and not self.rescale:
+            raise ValueError("baseline goes with rescale")
+        if self.strict and self.long == "window":
+            raise ValueError("strict goes with long=truncate: windows lose nothing")
+        return self
+
+
+def build_config(settings: dict[str, Any]) -> ScorerConfig:
+    """Validate settings.
+
+    Raises:
+        InputError: one line that names every setting that is wrong.
+    """
+    try:
+        return ScorerConfig.model_validate(settings)
+    except ValidationError as error:
+        raise InputError("; ".join(_explain(problem) for problem in error.errors())) from error
+
+
+def _explain(problem: Any) -> str:
+    name = ".".join(str(part) for part in problem["loc"])
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        from bsx.near import did_you_mean
+
+        return f"there is no setting {name!r}.{did_you_mean(name, ScorerConfig.model_fields)}"
+    shown = f" (got {problem['input']!r})" if name else ""
+    return f"{name}: {message}{shown}" if name else message

@@ -1,0 +1,1 @@
+"""Encoders: token ids to contextual vectors."""

@@ -1,0 +1,38 @@
+"""What the scorer needs of an encoder, whatever runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Embedder(Protocol):
+    """An encoder cut at a layer (or with all its layers).
+
+    Attributes:
+        layers: the layers it returns, in order; layer 0 is the embedding layer.
+        depth: how many layers the whole model has.
+        dimensions: size of a token vector.
+        device: where its input must be and its output is.
+        pad_id: the id that fills short sequences.
+    """
+
+    layers: list[int]
+    depth: int
+    dimensions: int
+    device: torch.device
+    pad_id: int
+
+    def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Encode a padded batch.
+
+        Args:
+            ids: token ids (batch, tokens), padded on the right.
+            mask: 1 for tokens, 0 for padding (batch, tokens); None if no sequence is padded.
+
+        Returns:
+            Vectors (layers, batch, tokens, dim); those of padding are arbitrary.
+        """
+        ...

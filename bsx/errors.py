@@ -1,0 +1,30 @@
+"""Everything bsx raises on purpose: one tree, so that a caller can catch it and the command line can print it."""
+
+from __future__ import annotations
+
+
+class BsxError(Exception):
+    """Base of all errors that bsx raises for wrong input, missing models or missing extras.
+
+    The message is written for the person at the keyboard: what is wrong, where, and what to do about it.
+    """
+
+
+class InputError(BsxError):
+    """Texts, files or settings that cannot be used as they are."""
+
+
+class RegistryError(BsxError):
+    """A registry file that is malformed or contradicts another one; the message names file and field."""
+
+
+class UnknownNameError(BsxError):
+    """A model, language, metric or column that does not exist; the message lists the nearest names."""
+
+
+class ModelUnavailableError(BsxError):
+    """A known model whose weights are neither on this machine nor reachable."""
+
+
+class MissingExtraError(BsxError):
+    """A feature whose optional dependency is not installed; the message names the extra."""

@@ -1,0 +1,1 @@
+"""Matching: from token vectors of two texts to scores."""

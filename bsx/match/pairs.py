@@ -1,0 +1,72 @@
+"""Matching many pairs of a window's texts, in padded batches of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.match.greedy import greedy_match
+from bsx.vectors import WindowVectors
+
+# Numbers (of vectors and similarities) a padded batch may hold: small enough for the CPU's caches.
+BATCH_NUMBERS = {"cpu": 2_000_000, "cuda": 128_000_000, "mps": 16_000_000}
+
+
+def match_pairs(
+    window: WindowVectors, candidates: NDArray[np.int64], references: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Score pairs of texts by greedy matching.
+
+    Args:
+        window: the texts' vectors.
+        candidates: text index of each pair's candidate (pairs,).
+        references: text index of each pair's reference (pairs,).
+
+    Returns:
+        P, R, F1 of each pair: (layers, pairs, 3).
+    """
+    layers, _, dimensions = window.vectors.shape
+    scores = np.zeros((layers, len(candidates), 3), dtype=np.float32)
+    budget = BATCH_NUMBERS.get(window.vectors.device.type, 2_000_000)
+    lengths = (window.lengths[candidates], window.lengths[references])
+    for batch in _batches(*lengths, dimensions, budget):
+        left = _rows(window, candidates[batch])
+        right = _rows(window, references[batch])
+        for layer in range(layers):
+            vectors = window.vectors[layer]
+            result = greedy_match(
+                vectors[left], vectors[right], window.weights[left], window.weights[right],
+                window.pool[left], window.pool[right],
+            )  # fmt: skip
+            scores[layer, batch] = result.cpu().numpy()
+    return scores
+
+
+def _batches(
+    left: NDArray[np.int64], right: NDArray[np.int64], dimensions: int, budget: int
+) -> Iterator[NDArray[np.int64]]:
+    """Group pairs of similar lengths."""
+    order = np.lexsort((right, left))
+    start = 0
+    while start < len(order):
+        stop, widest, tallest = start, 0, 0
+        while stop < len(order):
+            widest = max(widest, int(left[order[stop]]))
+            tallest = max(tallest, int(right[order[stop]]))
+            numbers = (stop + 1 - start) * ((widest + tallest) * dimensions + widest * tallest)
+            if stop > start and numbers > budget:
+                break
+            stop += 1
+        yield order[start:stop]
+        start = stop
+
+
+def _rows(window: WindowVectors, texts: NDArray[np.int64]) -> torch.Tensor:
+    """Return the rows of ``window.vectors`` of each text's tokens (texts, longest); padding points to the last row."""
+    lengths = window.lengths[texts]
+    positions = np.arange(lengths.max())[None, :]
+    rows = np.where(positions < lengths[:, None], window.offsets[texts][:, None] + positions, len(window.weights) - 1)
+    return torch.from_numpy(rows).to(window.vectors.device)

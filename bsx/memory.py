@@ -1,0 +1,41 @@
+"""Memory budgets: reading what the user wrote and what the machine has."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from bsx.errors import InputError
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+DEFAULT_SHARE = 0.25
+
+
+def parse_bytes(text: str | int) -> int:
+    """Return a size in bytes from ``"2GB"``, ``"512 MiB"``, ``"1.5g"`` or a number of bytes (1 KB = 1,024 bytes)."""
+    if isinstance(text, int):
+        amount, unit = float(text), ""
+    else:
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?B)?\s*", text.upper())
+        if match is None:
+            raise InputError(f"cannot read the memory size {text!r}: write it like 2GB or 512MB")
+        amount, unit = float(match[1]), match[2]
+    size = int(amount * _UNITS[unit])
+    if size < 2**20:
+        raise InputError(f"a memory budget of {text} is too small to work in: give at least 1MB")
+    return size
+
+
+def free_memory() -> int:
+    """Return the main memory that is free for use, in bytes (half of all memory where the system does not say)."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (ValueError, OSError, AttributeError):
+        return 2**31

@@ -1,0 +1,454 @@
+"""BERTScore from end to end: wires tokens, encoder, matching and rescaling together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import bsx
+from bsx.alignment import Alignment, align_texts
+from bsx.catalog import Catalog, shipped
+from bsx.checkpoint import locate
+from bsx.config import ScorerConfig, build_config
+from bsx.embed.batching import Batcher
+from bsx.embed.transformer import TransformerEmbedder, choose_device, choose_dtype
+from bsx.errors import InputError
+from bsx.idf import Idf, count_idf
+from bsx.match.greedy import greedy_match
+from bsx.match.pairs import match_pairs
+from bsx.memory import DEFAULT_SHARE, free_memory, parse_bytes
+from bsx.reduce import Reduced, reduce_references
+from bsx.rescale import LayerBaselines, find_baseline, read_baseline
+from bsx.resolve import choose
+from bsx.scores import Scores
+from bsx.signature import Signature
+from bsx.text import Corpus, MemoryCorpus, as_references, as_texts, check_text
+from bsx.tokens import Tokenizer, load_tokenizer
+from bsx.vectors import Carry, WindowVectors, normalise
+from bsx.windows import Plan, Window, ahead, survey, windows
+
+if TYPE_CHECKING:
+    from bsx.tokens import TokenizedText
+
+# Enough tokens for batches of equal length; more only costs memory.
+_WINDOW_TOKENS = 131_072
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class ScoredWindow:
+    """Results of consecutive segments.
+
+    Attributes:
+        start: how many segments come before.
+        ids: the segments' names.
+        scores: P, R, F1, rescaled if asked for (layers, segments, systems, 3).
+        empty: nothing to match (segments, systems).
+        unweighted: a figure was undefined, because all weights of a side are 0 (segments, systems).
+        tokens_lost: tokens cut off by the length limit (segments, systems).
+    """
+
+    start: int
+    ids: list[str]
+    scores: NDArray[np.float32]
+    empty: NDArray[np.bool_]
+    unweighted: NDArray[np.bool_]
+    tokens_lost: NDArray[np.int64]
+
+
+class Scorer:
+    """BERTScore with one model, ready to score any number of texts.
+
+    Args:
+        model: registry name or alias, folder, or hub id; see `bsx.resolve.choose`.
+        lang: BCP-47 tag of the texts' language; chooses the model if none is named, and the baseline.
+        idf: True to weigh tokens by their idf in the references of each call; a list of texts to count on instead; or
+            `Idf` weights counted before.
+        registry: the registry to look models up in; the shipped one unless given.
+        settings: every other field of `bsx.config.ScorerConfig`, by name.
+
+    Raises:
+        InputError: for settings that are wrong or contradict each other.
+        UnknownNameError: for an unknown model or language.
+        ModelUnavailableError: if the model is neither on this machine nor reachable.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        lang: str | None = None,
+        idf: bool | Idf | Sequence[str] = False,
+        registry: Catalog | None = None,
+        **settings: Any,
+    ) -> None:
+        use_idf = idf if isinstance(idf, bool) else True
+        self.config: ScorerConfig = build_config({"model": model, "lang": lang, "idf": use_idf, **settings})
+        config = self.config
+        catalog = registry if registry is not None else shipped()
+        self._choice = choose(model, lang, catalog)
+        device = choose_device(config.device)
+        self._dtype = choose_dtype(config.dtype, device)
+        layer = self._wanted_layer()
+        self._checkpoint = locate(self._choice, catalog)
+        self.embedder = TransformerEmbedder(
+            self._checkpoint.folder,
+            catalog.families,
+            layer=layer,
+            device=device,
+            dtype=self._dtype,
+            final_norm=config.final_norm,
+            trust_remote_code=config.trust_remote_code,
+        )
+        entry = self._choice.entry
+        limits = [self.embedder.position_limit, entry.max_tokens if entry is not None else None]
+        space = entry.leading_space if entry is not None else False
+        self.tokenizer = Tokenizer(
+            load_tokenizer(self._checkpoint.folder, trust_remote_code=config.trust_remote_code),
+            position_limit=min((limit for limit in limits if limit is not None), default=None),
+            leading_space=space if config.leading_space is None else config.leading_space,
+            specials=config.specials,
+            long=config.long,
+        )
+        self._baselines = self._find_baselines(catalog)
+        self._fixed_idf = self._given_idf(idf)
+        self._budget = self._memory_budget()
+        self.batcher = Batcher(self.embedder, config.batch_tokens)
+
+    def _wanted_layer(self) -> int | None:
+        if self.config.all_layers:
+            return None
+        if self.config.layer is not None:
+            return self.config.layer
+        entry = self._choice.entry
+        if entry is None or not isinstance(entry.layer, int):
+            raise InputError(
+                f"no best layer is known for {self._choice.name}: choose one with --layer, or all with --all-layers"
+            )
+        return entry.layer
+
+    def _find_baselines(self, catalog: Catalog) -> LayerBaselines | None:
+        if not self.config.rescale:
+            return None
+        if self.config.baseline is not None:
+            return read_baseline(self.config.baseline, self.embedder.depth)
+        return find_baseline(self._choice, catalog, self.embedder.depth)
+
+    def _given_idf(self, idf: bool | Idf | Sequence[str]) -> Idf | None:
+        if isinstance(idf, bool):
+            return None
+        digest = self._checkpoint.tokenizer_digest
+        if isinstance(idf, Idf):
+            if idf.tokenizer_digest not in ("", digest):
+                raise InputError("these idf weights were counted with another tokenizer: count them again")
+            return idf
+        return count_idf(as_texts(idf, "idf"), self.tokenizer, digest)
+
+    def _memory_budget(self) -> int:
+        if self.config.memory is not None:
+            return parse_bytes(self.config.memory)
+        device = self.embedder.device
+        free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
+        return int(free * DEFAULT_SHARE)
+
+    @property
+    def model(self) -> str:
+        """The model's name in the registry, its folder, or its hub id."""
+        return self._choice.name
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers that are scored."""
+        return tuple(self.embedder.layers)
+
+    @property
+    def depth(self) -> int:
+        """How many layers the whole model has."""
+        return self.embedder.depth
+
+    def score(self, candidates: object, references: object, *, progress: Progress | None = None) -> Scores:
+        """Score candidates against references.
+
+        Args:
+            candidates: n texts (list, tuple, NumPy or Arrow array, pandas Series).
+            references: n texts, or n lists of texts.
+            progress: called with a phase's name, segments done and segments in all.
+
+        Returns:
+            Scores of shape (n,), or (layers, n) with ``all_layers``.
+
+        Raises:
+            InputError: if the numbers differ, anything is not a text, or (``strict``) a text is too long.
+
+        Source: Zhang et al. 2020, section 3.
+        """
+        return self.score_systems({"candidate": candidates}, references, progress=progress)["candidate"]
+
+    def score_systems(
+        self, systems: Mapping[str, object], references: object, *, progress: Progress | None = None
+    ) -> dict[str, Scores]:
+        """Score several systems' candidates against the same references; every distinct text is encoded once.
+
+        Args:
+            systems: system name -> its n candidates.
+            references: as in `score`.
+            progress: as in `score`.
+
+        Returns:
+            System name -> scores.
+        """
+        corpus = MemoryCorpus(systems, references)
+        plan = self.survey(corpus, progress=progress)
+        scored = list(self.stream(corpus, plan, progress=progress))
+        return collect(scored, corpus.systems, self.signature(plan), self.layers, self.config.all_layers)
+
+    def survey(self, corpus: Corpus, *, progress: Progress | None = None) -> Plan:
+        """Read a corpus once: check it, count idf weights if they are wanted, find texts that occur again."""
+        counting = self.config.idf and self._fixed_idf is None
+        report = None if progress is None else lambda done: progress("reading", done, 0)
+        plan = survey(corpus, self.tokenizer if counting else None, self._checkpoint.tokenizer_digest, report)
+        if self._fixed_idf is not None:
+            plan.idf = self._fixed_idf
+        return plan
+
+    def stream(self, corpus: Corpus, plan: Plan, *, progress: Progress | None = None) -> Iterator[ScoredWindow]:
+        """Score a corpus of any size, one window of segments at a time, within the memory budget.
+
+        Args:
+            corpus: the segments.
+            plan: what `survey` said about this corpus.
+            progress: as in `score`.
+
+        Yields:
+            Results in the corpus's order.
+        """
+        weights = np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
+        if plan.idf is not None:
+            weights = plan.idf.table(self.tokenizer.vocabulary_size)
+        row_bytes = len(self.layers) * self.embedder.dimensions * 4
+        limit = max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
+        reused = dict(plan.reused)
+        with closing(Carry(self._budget // 4)) as carry:
+            for window in ahead(windows(corpus, self.tokenizer, limit)):
+                self._refuse_truncation(window)
+                vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
+                yield self._score_window(window, vectors)
+                _carry_over(window, vectors, carry, reused)
+                if progress is not None:
+                    progress("scoring", window.start + len(window.segments), plan.segments)
+
+    def _refuse_truncation(self, window: Window) -> None:
+        if not self.config.strict:
+            return
+        too_long = []
+        for segment in window.segments:
+            for kind, texts in (("candidate", segment.candidates), ("reference", segment.references)):
+                for text in texts:
+                    lost = window.tokens[window.texts[text]].lost
+                    if lost:
+                        too_long.append(f"segment {segment.id} ({kind}, {lost} tokens too many)")
+        if too_long:
+            more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
+            raise InputError(
+                f"{self.model} reads {self.tokenizer.max_tokens} tokens, longer: {', '.join(too_long[:3])}{more}; "
+                "shorten them, use --long window, or drop --strict"
+            )
+
+    def _score_window(self, window: Window, vectors: WindowVectors) -> ScoredWindow:
+        shape = (len(window.segments), len(window.segments[0].candidates))
+        lost = np.zeros(shape, dtype=np.int64)
+        pairs: list[tuple[int, int, int]] = []  # row, candidate, reference
+        for i, segment in enumerate(window.segments):
+            references = [window.texts[text] for text in segment.references]
+            lost_here = sum(window.tokens[r].lost for r in references)
+            for k, text in enumerate(segment.candidates):
+                candidate = window.texts[text]
+                lost[i, k] = lost_here + window.tokens[candidate].lost
+                if vectors.content[candidate]:
+                    pairs += [(i * shape[1] + k, candidate, r) for r in references if vectors.content[r]]
+        table = np.asarray(pairs, dtype=np.int64).reshape(-1, 3)
+        raw = match_pairs(vectors, table[:, 1], table[:, 2])
+        reduced: Reduced = reduce_references(raw, table[:, 0], shape[0] * shape[1], self.config.multi_ref)
+        scores = reduced.scores
+        if self._baselines is not None:
+            scores = self._baselines.apply(scores, self.embedder.layers)
+        undefined = np.isnan(scores)
+        scores = np.where(undefined, 0, scores).astype(np.float32)
+        return ScoredWindow(
+            start=window.start,
+            ids=[segment.id for segment in window.segments],
+            scores=scores.reshape(len(self.layers), *shape, 3),
+            empty=reduced.empty.reshape(shape),
+            unweighted=(undefined.any(axis=(0, 2)) & ~reduced.empty).reshape(shape),
+            tokens_lost=lost,
+        )
+
+    def align(self, candidate: str, reference: str) -> Alignment:
+        """Return which token matches which, for one pair; see `bsx.alignment.Alignment`."""
+        if self.config.all_layers:
+            raise InputError("an alignment shows one layer: choose it with --layer")
+        texts = [check_text(candidate, "candidate"), check_text(reference, "reference")]
+        corpus = MemoryCorpus({"candidate": texts[:1]}, texts[1:])
+        plan = self.survey(corpus)
+        window = next(windows(corpus, self.tokenizer, _WINDOW_TOKENS))
+        weights = np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
+        if plan.idf is not None:
+            weights = plan.idf.table(self.tokenizer.vocabulary_size)
+        with closing(Carry(0)) as carry:
+            vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
+        scores = self._score_window(window, vectors).scores[0, 0, 0]
+        return align_texts(self.tokenizer, window, vectors, texts, scores, self.signature(plan))
+
+    def loss(
+        self,
+        candidate_embeddings: torch.Tensor,
+        references: object,
+        *,
+        candidate_mask: torch.Tensor | None = None,
+        measure: Literal["precision", "recall", "f1"] = "f1",
+        reduction: Literal["mean", "sum", "none"] = "mean",
+    ) -> torch.Tensor:
+        """Return 1 - BERTScore of candidate token vectors against reference texts, differentiable in the vectors.
+
+        Args:
+            candidate_embeddings: contextual token vectors in the space of the scored layer (n, tokens, dim), of any
+                length; gradients flow to them.
+            references: n texts, or n lists of texts, of which the best counts.
+            candidate_mask: 1 for tokens, 0 for padding (n, tokens); no padding unless given.
+            measure: which figure to train on.
+            reduction: over the n losses.
+
+        Returns:
+            A scalar, or (n,) with ``reduction="none"``.
+
+        Raises:
+            InputError: if shapes and numbers do not fit, or a reference is empty.
+        """
+        if self.config.all_layers or self.config.idf:
+            raise InputError("the loss is defined for one layer and without idf")
+        groups = as_references(references)
+        n, tokens, dimensions = candidate_embeddings.shape
+        if n != len(groups) or dimensions != self.embedder.dimensions:
+            raise InputError(
+                f"candidate embeddings are {n} x {tokens} x {dimensions}: there are {len(groups)} references "
+                f"and {self.embedder.dimensions} dimensions"
+            )
+        mask = torch.ones(n, tokens) if candidate_mask is None else candidate_mask
+        mask = mask.to(candidate_embeddings.device)
+        unit = torch.nn.functional.normalize(candidate_embeddings.float(), dim=-1)
+        column = ("precision", "recall", "f1").index(measure)
+        losses = []
+        for row, group in enumerate(groups):
+            scores = [self._differentiable(unit[row : row + 1], mask[row : row + 1], text) for text in group]
+            losses.append(1 - torch.stack([score[0, column] for score in scores]).amax())
+        stacked = torch.stack(losses)
+        return {"mean": stacked.mean, "sum": stacked.sum, "none": lambda: stacked}[reduction]()
+
+    def _differentiable(self, candidate: torch.Tensor, mask: torch.Tensor, text: str) -> torch.Tensor:
+        reference = self.tokenizer.tokenize([text])[0]
+        weights = torch.from_numpy(~self.tokenizer.weighs_nothing[reference.ids]).to(candidate.device)[None]
+        if not (~self.tokenizer.is_special[reference.ids]).any():
+            raise InputError("a reference without content has no score to train on")
+        vectors = self._encode_text(reference).to(candidate.device)[None]
+        pool = torch.from_numpy(~self.tokenizer.cannot_match[reference.ids]).to(candidate.device)[None]
+        return greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
+
+    def _encode_text(self, text: TokenizedText) -> torch.Tensor:
+        """Return one text's unit vectors (tokens, dim) as an ordinary tensor that autograd can save."""
+        parts: dict[int, torch.Tensor] = {}
+        for batch, output in self.batcher.run([span.ids for span in text.spans]):
+            for row, i in enumerate(batch):
+                parts[i] = normalise(output[0, row, slice(*text.spans[i].keep)])
+        return torch.cat([parts[i] for i in range(len(text.spans))]).clone()
+
+    def signature(self, plan: Plan | None = None) -> Signature:
+        """Return the signature of scores made with these settings.
+
+        Args:
+            plan: the survey of the texts, which says what idf was counted on and how many references there are.
+        """
+        config = self.config
+        idf = plan.idf if plan is not None else self._fixed_idf
+        idf_text = "no" if not config.idf else "references" if idf is None else f"{idf.digest[:12]}({idf.documents})"
+        fewest, most = plan.references if plan is not None else (1, 1)
+        fields = {
+            "metric": "bertscore",
+            "model": f"{self.model}@{_short(self._checkpoint.identity)}",
+            "layer": f"all/{self.depth}" if config.all_layers else f"{self.layers[0]}/{self.depth}",
+            "idf": idf_text,
+            "rescale": "no" if self._baselines is None else self._baselines.digest[:12],
+            "refs": f"{fewest}" if fewest == most else f"{fewest}-{most}",
+            "multi_ref": config.multi_ref,
+            "specials": config.specials,
+            "space": self.tokenizer.leading_space,
+            "long": f"{config.long}@{self.tokenizer.max_tokens or 'unlimited'}",
+            "norm": "final" if config.final_norm else "residual",
+            "dtype": self._dtype,
+            "backend": f"torch-{torch.__version__.partition('+')[0]}",
+            "tokenizer": f"{self.tokenizer.backend}@{self._checkpoint.tokenizer_digest[:8]}",
+            "transformers": _transformers_version(),
+            "bsx": bsx.__version__,
+        }
+        return Signature.of(fields)
+
+
+def _short(identity: str) -> str:
+    kind, _, digest = identity.partition(":")
+    return f"{kind}-{digest[:12]}"
+
+
+def _transformers_version() -> str:
+    import transformers
+
+    return str(transformers.__version__)
+
+
+def _carry_over(window: Window, vectors: WindowVectors, carry: Carry, reused: dict[int, int]) -> None:
+    """Keep the vectors of texts that come again, and let go of those that came for the last time."""
+    for segment in window.segments:
+        for text in (*segment.candidates, *segment.references):
+            if hash(text) in reused:
+                reused[hash(text)] -= 1
+    for text, index in window.texts.items():
+        left = reused.get(hash(text))
+        if left is None:
+            continue
+        if left > 0:
+            carry.put(text, vectors.of(index))
+        else:
+            carry.drop(text)
+
+
+def collect(
+    scored: Sequence[ScoredWindow],
+    systems: Sequence[str],
+    signature: Signature,
+    layers: tuple[int, ...],
+    all_layers: bool,
+) -> dict[str, Scores]:
+    """Join the windows' results into one `Scores` a system."""
+    ids = tuple(name for window in scored for name in window.ids)
+    scores = np.concatenate([window.scores for window in scored], axis=1)
+    empty = np.concatenate([window.empty for window in scored])
+    unweighted = np.concatenate([window.unweighted for window in scored])
+    lost = np.concatenate([window.tokens_lost for window in scored])
+    result = {}
+    for k, name in enumerate(systems):
+        figures = [scores[:, :, k, j] if all_layers else scores[0, :, k, j] for j in range(3)]
+        result[name] = Scores(
+            *(np.ascontiguousarray(figure) for figure in figures),
+            signature=signature,
+            layers=layers,
+            ids=ids,
+            empty=np.flatnonzero(empty[:, k]),
+            unweighted=np.flatnonzero(unweighted[:, k]),
+            truncated=np.flatnonzero(lost[:, k]),
+            tokens_lost=lost[lost[:, k] > 0, k],
+        )
+    return result

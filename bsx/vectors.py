@@ -1,0 +1,150 @@
+"""Token vectors of one window, and those kept because a later window needs their text again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.embed.batching import Batcher
+from bsx.tokens import Tokenizer
+from bsx.windows import Window
+
+
+def normalise(vectors: torch.Tensor) -> torch.Tensor:
+    """Return vectors (…, dim) in fp32 at length 1; zero vectors stay zero."""
+    vectors = vectors.float()
+    return vectors / vectors.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
+
+
+class Carry:
+    """Vectors of texts that will be used again, in memory up to a budget and in a temporary file beyond it.
+
+    Args:
+        budget: bytes to hold in memory.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._held = 0
+        self._memory: dict[str, torch.Tensor] = {}
+        self._spilled: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self._file: IO[bytes] | None = None
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._memory or text in self._spilled
+
+    def put(self, text: str, vectors: torch.Tensor) -> None:
+        """Keep a text's vectors (layers, tokens, dim)."""
+        if text in self:
+            return
+        vectors = vectors.detach().cpu().contiguous().clone()
+        size = vectors.numel() * vectors.element_size()
+        if self._held + size <= self._budget:
+            self._memory[text] = vectors
+            self._held += size
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="bsx-vectors-")  # noqa: SIM115 - closed by close()
+        offset = self._file.seek(0, 2)
+        self._file.write(vectors.numpy().tobytes())
+        self._spilled[text] = (offset, tuple(vectors.shape))
+
+    def get(self, text: str) -> torch.Tensor:
+        """Return a kept text's vectors (layers, tokens, dim)."""
+        if text in self._memory:
+            return self._memory[text]
+        if self._file is None:
+            raise KeyError(text)
+        offset, shape = self._spilled[text]
+        self._file.seek(offset)
+        raw = bytearray(self._file.read(int(np.prod(shape)) * 4))
+        return torch.frombuffer(raw, dtype=torch.float32).reshape(shape)
+
+    def drop(self, text: str) -> None:
+        """Forget a text that is not needed any more."""
+        vectors = self._memory.pop(text, None)
+        if vectors is not None:
+            self._held -= vectors.numel() * vectors.element_size()
+        self._spilled.pop(text, None)
+
+    def close(self) -> None:
+        """Remove the temporary file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class WindowVectors:
+    """Unit vectors, weights and roles of every token of a window, text after text.
+
+    The last row is a zero vector of no weight that no token can match: indices of padding point to it.
+
+    Args:
+        window: the window.
+        tokenizer: knows which ids are special.
+        weights: weight of each id, array (vocabulary,).
+        batcher: runs the encoder.
+        carry: vectors kept from earlier windows.
+
+    Attributes:
+        vectors: (layers, tokens + 1, dim), fp32, on the encoder's device.
+        weights: (tokens + 1,).
+        pool: True where a token may be matched (tokens + 1,).
+        offsets: first row of each text.
+        lengths: tokens of each text.
+        content: tokens of each text that are not special; 0 means the text is empty.
+    """
+
+    def __init__(
+        self, window: Window, tokenizer: Tokenizer, weights: NDArray[np.float32], batcher: Batcher, carry: Carry
+    ) -> None:
+        embedder = batcher.embedder
+        self.lengths = np.array([len(t.ids) for t in window.tokens], dtype=np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+        total = int(self.lengths.sum())
+        ids = np.concatenate([t.ids for t in window.tokens])
+        running = np.concatenate([[0], np.cumsum(~tokenizer.is_special[ids])])
+        self.content = running[self.offsets + self.lengths] - running[self.offsets]
+        token_weights = np.where(tokenizer.weighs_nothing[ids], 0, weights[ids]).astype(np.float32)
+        self.weights = torch.from_numpy(np.append(token_weights, np.float32(0))).to(embedder.device)
+        self.pool = torch.from_numpy(np.append(~tokenizer.cannot_match[ids], False)).to(embedder.device)
+        self.vectors = torch.zeros(
+            (len(embedder.layers), total + 1, embedder.dimensions), dtype=torch.float32, device=embedder.device
+        )
+        self._fill(window, batcher, carry)
+
+    def _fill(self, window: Window, batcher: Batcher, carry: Carry) -> None:
+        sequences: list[Sequence[int]] = []
+        keeps: list[tuple[int, int]] = []
+        rows: list[int] = []  # where the kept part of each sequence goes
+        for text, index in window.texts.items():
+            row = int(self.offsets[index])
+            if text in carry:
+                kept = carry.get(text)
+                self.vectors[:, row : row + kept.shape[1]] = kept.to(self.vectors.device)
+                continue
+            if self.content[index] == 0:
+                continue  # an empty text is never matched: nothing to encode
+            for span in window.tokens[index].spans:
+                sequences.append(span.ids)
+                keeps.append(span.keep)
+                rows.append(row)
+                row += span.keep[1] - span.keep[0]
+        for batch, output in batcher.run(sequences):
+            layers, _, longest, dimensions = output.shape
+            source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
+            target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + rows[i] for i in batch])
+            flat = output.reshape(layers, -1, dimensions)
+            device = self.vectors.device
+            chosen = flat.index_select(1, torch.from_numpy(source).to(device))
+            self.vectors.index_copy_(1, torch.from_numpy(target).to(device), normalise(chosen))
+
+    def of(self, index: int) -> torch.Tensor:
+        """Return one text's vectors (layers, tokens, dim)."""
+        start = int(self.offsets[index])
+        return self.vectors[:, start : start + int(self.lengths[index])]

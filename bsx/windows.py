@@ -1,0 +1,121 @@
+"""Cutting a corpus into windows that fit in memory, tokenised ahead of their use."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+
+from bsx.idf import Idf, IdfCounter
+from bsx.text import Corpus, Segment
+from bsx.tokens import TokenizedText, Tokenizer
+
+Item = TypeVar("Item")
+_BLOCK = 256  # segments tokenised in one call
+
+
+@dataclass
+class Plan:
+    """What one pass over a corpus tells before any of it is scored.
+
+    Attributes:
+        segments: how many there are.
+        reused: hash of a text -> how many uses of it remain; only texts used more than once.
+        references: the least and greatest number of references of a segment.
+        idf: weights counted on the references, if asked for.
+    """
+
+    segments: int
+    reused: dict[int, int]
+    references: tuple[int, int]
+    idf: Idf | None
+
+
+def survey(
+    corpus: Corpus,
+    tokenizer: Tokenizer | None = None,
+    tokenizer_digest: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Plan:
+    """Read a corpus once: check all of it, count reused texts and, given a tokenizer, idf weights of the references."""
+    hashes = array("q")
+    counter = IdfCounter()
+    segments, fewest, most = 0, 0, 0
+    rows = iter(corpus)
+    while block := list(islice(rows, _BLOCK)):
+        for segment in block:
+            hashes.extend(map(hash, segment.candidates))
+            hashes.extend(map(hash, segment.references))
+            most = max(most, len(segment.references))
+            fewest = min(fewest or most, len(segment.references))
+        if tokenizer is not None:
+            texts = [text for segment in block for text in segment.references]
+            counter.add(texts, tokenizer.tokenize(texts))
+        segments += len(block)
+        if progress is not None:
+            progress(segments)
+    values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
+    again = counts > 1
+    reused = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
+    idf = counter.result(tokenizer_digest) if tokenizer is not None else None
+    return Plan(segments, reused, (fewest, most), idf)
+
+
+@dataclass
+class Window:
+    """Consecutive segments and their distinct texts, tokenised.
+
+    Attributes:
+        start: how many segments come before.
+        segments: the segments.
+        texts: distinct text -> its index in ``tokens``.
+        tokens: the tokenised texts.
+        size: tokens of all distinct texts.
+    """
+
+    start: int
+    segments: list[Segment] = field(default_factory=list)
+    texts: dict[str, int] = field(default_factory=dict)
+    tokens: list[TokenizedText] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, segment: Segment, tokenized: dict[str, TokenizedText]) -> None:
+        """Append a segment whose texts are tokenised already."""
+        self.segments.append(segment)
+        for text in (*segment.candidates, *segment.references):
+            if text not in self.texts:
+                self.texts[text] = len(self.tokens)
+                self.tokens.append(tokenized[text])
+                self.size += len(tokenized[text].ids)
+
+
+def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int) -> Iterator[Window]:
+    """Cut a corpus into windows of at most ``token_limit`` tokens (a window holds at least one segment)."""
+    window = Window(0)
+    rows = iter(corpus)
+    while block := list(islice(rows, _BLOCK)):
+        distinct = list(dict.fromkeys(t for s in block for t in (*s.candidates, *s.references)))
+        tokenized = dict(zip(distinct, tokenizer.tokenize(distinct), strict=True))
+        for segment in block:
+            new = {text for text in (*segment.candidates, *segment.references) if text not in window.texts}
+            grows_by = sum(len(tokenized[text].ids) for text in new)
+            if window.segments and window.size + grows_by > token_limit:
+                yield window
+                window = Window(window.start + len(window.segments))
+            window.add(segment, tokenized)
+    if window.segments:
+        yield window
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the same items, each prepared in another thread while the one before it is being used."""
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="bsx-tokenise") as pool:
+        upcoming = pool.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = pool.submit(next, items, None)
+            yield item

@@ -1,0 +1,300 @@
+"""Tiny, seeded, random models of every architecture the registry names.
+
+Each call writes a complete checkpoint folder (config, safetensors weights, tokenizer) that loads through the same
+``from_pretrained`` code as a hub model. Random weights make a stricter test than trained ones: cosines take both
+signs, so a padding cell that wins a maximum shows at once.
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LAYERS = 3
+DIM = 32
+POSITIONS = 64
+
+WORDS = (
+    "the a an of to and in is was on that it for with as at by from he she they his her this have not are be but "
+    "had which or were one all there cat dog sat mat house river bank old man young woman walked slowly quickly "
+    "bridge rain train station report said year people government city water money ing ed s er est ly un re"
+).split()
+CHINESE = "我们在这里看见一只猫坐垫子上今天天气很好河边的人走得慢"
+CHARACTERS = string.ascii_letters + string.digits + string.punctuation + "éüßñçøåœ" + CHINESE
+
+
+def _wordpiece(special: list[str]) -> dict[str, int]:
+    pieces = list(special) + list(CHARACTERS) + ["##" + c for c in CHARACTERS]
+    pieces += [w for w in WORDS if len(w) > 1] + ["##" + w for w in WORDS if len(w) > 1]
+    return {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
+
+
+def _byte_level(special: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    vocabulary = list(special) + sorted(ByteLevel.alphabet())
+    merges: list[tuple[str, str]] = []
+    for word in WORDS:
+        for spelled in (word, "Ġ" + word):
+            left = spelled[0]
+            for character in spelled[1:]:
+                if (left, character) not in merges:
+                    merges.append((left, character))
+                left += character
+                vocabulary.append(left)
+    return {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}, merges
+
+
+def _unigram(special: list[str]) -> list[tuple[str, float]]:
+    pieces = [(piece, 0.0) for piece in special] + [("▁", -3.0)]
+    pieces += [(c, -8.0) for c in CHARACTERS]
+    pieces += [(w, -7.0) for w in WORDS if len(w) > 1] + [("▁" + w, -5.0) for w in WORDS]
+    return list(dict(pieces).items())
+
+
+def _bert_tokenizer(folder: Path, *, name: str = "BertTokenizer", **settings: Any) -> Any:
+    import transformers
+
+    vocabulary = _wordpiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    return getattr(transformers, name)(vocab=vocabulary, **settings)
+
+
+def _mpnet_tokenizer(folder: Path) -> Any:
+    import transformers
+
+    vocabulary = _wordpiece(["<s>", "<pad>", "</s>", "[UNK]", "<mask>"])
+    return transformers.MPNetTokenizer(vocab=vocabulary)
+
+
+def _byte_level_tokenizer(folder: Path, *, name: str) -> Any:
+    import transformers
+
+    bert_names = name == "DebertaTokenizer"
+    special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"] if bert_names else ["<s>", "<pad>", "</s>", "<unk>"]
+    vocabulary, merges = _byte_level(special)
+    if not bert_names:
+        vocabulary["<mask>"] = len(vocabulary)
+    return getattr(transformers, name)(vocab=vocabulary, merges=merges)
+
+
+def _unigram_tokenizer(folder: Path, *, name: str, special: list[str], **settings: Any) -> Any:
+    import transformers
+
+    return getattr(transformers, name)(vocab=_unigram(special), **settings)
+
+
+def _xlm_tokenizer(folder: Path) -> Any:
+    """XLM's is a plain-Python BPE over lower-cased words with ``</w>`` at word ends."""
+    import transformers
+
+    vocabulary = ["<s>", "</s>", "<pad>", "<unk>"] + [f"<special{i}>" for i in range(10)]
+    vocabulary += list(CHARACTERS) + [c + "</w>" for c in CHARACTERS]
+    merges = []
+    for word in WORDS:
+        left = word[0]
+        for i, character in enumerate(word[1:], start=2):
+            right = character + ("</w>" if i == len(word) else "")
+            if (left, right) not in merges:
+                merges.append((left, right))
+            left += right
+            vocabulary.append(left)
+    folder.mkdir(parents=True, exist_ok=True)
+    unique = {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}
+    (folder / "vocab.json").write_text(json.dumps(unique), encoding="utf-8")
+    lines = [f"{a} {b} 1" for a, b in merges]
+    (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return transformers.XLMTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+
+
+def _byt5_tokenizer(folder: Path) -> Any:
+    import transformers
+
+    return transformers.ByT5Tokenizer()
+
+
+def _bert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": DIM,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 4,
+        "intermediate_size": 48,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _roberta_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
+
+
+def _albert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "embedding_size": 16}
+
+
+def _deberta_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        **_bert_shape(tokenizer),
+        "relative_attention": True,
+        "pos_att_type": ["c2p", "p2c"],
+        "type_vocab_size": 0,
+        "position_biased_input": False,
+    }
+
+
+def _deberta_v2_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        **_deberta_shape(tokenizer),
+        "position_buckets": 16,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "max_relative_positions": POSITIONS,
+    }
+
+
+def _distilbert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "dim": DIM,
+        "n_layers": LAYERS,
+        "n_heads": 4,
+        "hidden_dim": 48,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _xlm_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "emb_dim": DIM,
+        "n_layers": LAYERS,
+        "n_heads": 4,
+        "max_position_embeddings": POSITIONS,
+        "pad_index": 2,
+        "pad_token_id": 2,
+        "n_langs": 1,
+    }
+
+
+def _xlnet_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "d_model": DIM,
+        "n_layer": LAYERS,
+        "n_head": 4,
+        "d_inner": 48,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _t5_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "d_model": DIM,
+        "d_kv": 8,
+        "d_ff": 48,
+        "num_layers": LAYERS,
+        "num_decoder_layers": 1,
+        "num_heads": 4,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _bart_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "d_model": DIM,
+        "encoder_layers": LAYERS,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+Recipe = tuple[Callable[..., Any], dict[str, Any], str, Callable[[Any], dict[str, Any]]]
+_XLM_R = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+RECIPES: dict[str, Recipe] = {
+    "bert": (_bert_tokenizer, {}, "BertModel", _bert_shape),
+    "bert-cased": (_bert_tokenizer, {"do_lower_case": False, "strip_accents": False}, "BertModel", _bert_shape),
+    "bert-chinese": (_bert_tokenizer, {"do_lower_case": False}, "BertModel", _bert_shape),
+    "roberta": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "RobertaModel", _roberta_shape),
+    "xlm": (_xlm_tokenizer, {}, "XLMModel", _xlm_shape),
+    "xlnet": (
+        _unigram_tokenizer,
+        {"name": "XLNetTokenizer", "special": ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"]},
+        "XLNetModel",
+        _xlnet_shape,
+    ),
+    "xlm-roberta": (
+        _unigram_tokenizer,
+        {"name": "XLMRobertaTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"]},
+        "XLMRobertaModel",
+        _roberta_shape,
+    ),
+    "distilbert": (_bert_tokenizer, {"name": "DistilBertTokenizer"}, "DistilBertModel", _distilbert_shape),
+    "electra": (_bert_tokenizer, {"name": "ElectraTokenizer"}, "ElectraModel", _albert_shape),
+    "albert": (
+        _unigram_tokenizer,
+        {"name": "AlbertTokenizer", "special": ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]},
+        "AlbertModel",
+        _albert_shape,
+    ),
+    "deberta": (_byte_level_tokenizer, {"name": "DebertaTokenizer"}, "DebertaModel", _deberta_shape),
+    "deberta-v2": (
+        _unigram_tokenizer,
+        {"name": "DebertaV2Tokenizer", "special": ["[PAD]", "[CLS]", "[SEP]", "[UNK]"], "unk_id": 3},
+        "DebertaV2Model",
+        _deberta_v2_shape,
+    ),
+    "mpnet": (_mpnet_tokenizer, {}, "MPNetModel", _roberta_shape),
+    "t5": (
+        _unigram_tokenizer,
+        {"name": "T5Tokenizer", "special": ["<pad>", "</s>", "<unk>"], "extra_ids": 4},
+        "T5Model",
+        _t5_shape,
+    ),
+    "byt5": (_byt5_tokenizer, {}, "T5Model", _t5_shape),
+    "bart": (_byte_level_tokenizer, {"name": "BartTokenizer"}, "BartModel", _bart_shape),
+    "mbart": (
+        _unigram_tokenizer,
+        {"name": "MBartTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"], "src_lang": "en_XX"},
+        "MBartModel",
+        _bart_shape,
+    ),
+}
+
+
+def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
+    """Write a random checkpoint of one architecture into ``folder``.
+
+    Weights are drawn wider than the usual initialisation, so that the layers differ visibly from one another.
+    """
+    import torch
+    import transformers
+
+    make_tokenizer, settings, class_name, shape = RECIPES[kind]
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = make_tokenizer(folder, **settings)
+    model_class = getattr(transformers, class_name)
+    config = model_class.config_class(**shape(tokenizer))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = model_class(config)
+        for name, parameter in sorted(model.named_parameters()):
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.35)
+            elif name.endswith("bias"):
+                torch.nn.init.normal_(parameter, std=0.1)
+    tokenizer.model_max_length = POSITIONS
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
