@@ -6,7 +6,6 @@ Importing this package is cheap: torch, transformers and pandas are imported whe
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
     from bsx.scores import Scores as Scores
     from bsx.signature import Signature as Signature
 
-try:
-    __version__ = version("bsx")
-except PackageNotFoundError:  # a source tree on the path that was never installed
-    __version__ = "0+unknown"
+    __version__: str
 
 _HOMES = {
     "Alignment": "bsx.alignment",
@@ -52,6 +48,10 @@ def score(candidates: object, references: object, *, lang: str | None = None, **
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("bsx")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'bsx' has no attribute {name!r}")

@@ -110,10 +110,9 @@ def align_texts(
     for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
     for_reference = np.where(pools[0][:, None], cosines, -np.inf).T
     sides = []
-    for text, index, weight, cells in zip(
-        texts, (left, right), weights, (for_candidate, for_reference), strict=True
-    ):
+    for text, index, weight, cells in zip(texts, (left, right), weights, (for_candidate, for_reference), strict=True):
         sides.append(
             Side(text, tokenizer.pieces(window.tokens[index].ids.tolist()), weight, cells.argmax(1), cells.max(1))
         )
-    return Alignment(sides[0], sides[1], cosines, *(float(value) for value in scores), signature=signature)
+    precision, recall, f1 = (float(value) for value in scores)
+    return Alignment(sides[0], sides[1], cosines, precision, recall, f1, signature)

@@ -160,6 +160,4 @@ def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
     scope = f" for {choice.language.name}" if choice.language is not None else ""
     options = ", ".join(f"--model {name}" for name in here) if here else "none"
     fetching = f" Fetch it where the hub is reachable: bsx models pull {choice.name}." if choice.source.hub else ""
-    return (
-        f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."
-    )
+    return f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."

@@ -36,7 +36,8 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     Raises:
         UnknownNameError: listing near codes, if the registry has no such language.
     """
-    from langcodes import Language, LanguageTagError
+    from langcodes import Language
+    from langcodes.tag_parser import LanguageTagError
 
     wanted = tag.strip().replace("_", "-").lower()
     if wanted in catalog.languages:

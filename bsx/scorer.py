@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 import bsx
 from bsx.alignment import Alignment, align_texts
@@ -20,46 +18,26 @@ from bsx.embed.batching import Batcher
 from bsx.embed.transformer import TransformerEmbedder, choose_device, choose_dtype
 from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
-from bsx.match.greedy import greedy_match
+from bsx.loss import Measure, Reduction, bertscore_loss
 from bsx.match.pairs import match_pairs
 from bsx.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.reduce import Reduced, reduce_references
 from bsx.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.resolve import choose
+from bsx.scored import ScoredWindow, collect
 from bsx.scores import Scores
 from bsx.signature import Signature
-from bsx.text import Corpus, MemoryCorpus, as_references, as_texts, check_text
+from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
 from bsx.tokens import Tokenizer, load_tokenizer
-from bsx.vectors import Carry, WindowVectors, normalise
+from bsx.vectors import Carry, WindowVectors
 from bsx.windows import Plan, Window, ahead, survey, windows
 
 if TYPE_CHECKING:
-    from bsx.tokens import TokenizedText
+    pass
 
 # Enough tokens for batches of equal length; more only costs memory.
 _WINDOW_TOKENS = 131_072
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class ScoredWindow:
-    """Results of consecutive segments.
-
-    Attributes:
-        start: how many segments come before.
-        ids: the segments' names.
-        scores: P, R, F1, rescaled if asked for (layers, segments, systems, 3).
-        empty: nothing to match (segments, systems).
-        unweighted: a figure was undefined, because all weights of a side are 0 (segments, systems).
-        tokens_lost: tokens cut off by the length limit (segments, systems).
-    """
-
-    start: int
-    ids: list[str]
-    scores: NDArray[np.float32]
-    empty: NDArray[np.bool_]
-    unweighted: NDArray[np.bool_]
-    tokens_lost: NDArray[np.int64]
 
 
 class Scorer:
@@ -239,7 +217,7 @@ class Scorer:
                 self._refuse_truncation(window)
                 vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
                 yield self._score_window(window, vectors)
-                _carry_over(window, vectors, carry, reused)
+                carry.settle(window, vectors, reused)
                 if progress is not None:
                     progress("scoring", window.start + len(window.segments), plan.segments)
 
@@ -311,61 +289,13 @@ class Scorer:
         references: object,
         *,
         candidate_mask: torch.Tensor | None = None,
-        measure: Literal["precision", "recall", "f1"] = "f1",
-        reduction: Literal["mean", "sum", "none"] = "mean",
+        measure: Measure = "f1",
+        reduction: Reduction = "mean",
     ) -> torch.Tensor:
-        """Return 1 - BERTScore of candidate token vectors against reference texts, differentiable in the vectors.
-
-        Args:
-            candidate_embeddings: contextual token vectors in the space of the scored layer (n, tokens, dim), of any
-                length; gradients flow to them.
-            references: n texts, or n lists of texts, of which the best counts.
-            candidate_mask: 1 for tokens, 0 for padding (n, tokens); no padding unless given.
-            measure: which figure to train on.
-            reduction: over the n losses.
-
-        Returns:
-            A scalar, or (n,) with ``reduction="none"``.
-
-        Raises:
-            InputError: if shapes and numbers do not fit, or a reference is empty.
-        """
-        if self.config.all_layers or self.config.idf:
-            raise InputError("the loss is defined for one layer and without idf")
-        groups = as_references(references)
-        n, tokens, dimensions = candidate_embeddings.shape
-        if n != len(groups) or dimensions != self.embedder.dimensions:
-            raise InputError(
-                f"candidate embeddings are {n} x {tokens} x {dimensions}: there are {len(groups)} references "
-                f"and {self.embedder.dimensions} dimensions"
-            )
-        mask = torch.ones(n, tokens) if candidate_mask is None else candidate_mask
-        mask = mask.to(candidate_embeddings.device)
-        unit = torch.nn.functional.normalize(candidate_embeddings.float(), dim=-1)
-        column = ("precision", "recall", "f1").index(measure)
-        losses = []
-        for row, group in enumerate(groups):
-            scores = [self._differentiable(unit[row : row + 1], mask[row : row + 1], text) for text in group]
-            losses.append(1 - torch.stack([score[0, column] for score in scores]).amax())
-        stacked = torch.stack(losses)
-        return {"mean": stacked.mean, "sum": stacked.sum, "none": lambda: stacked}[reduction]()
-
-    def _differentiable(self, candidate: torch.Tensor, mask: torch.Tensor, text: str) -> torch.Tensor:
-        reference = self.tokenizer.tokenize([text])[0]
-        weights = torch.from_numpy(~self.tokenizer.weighs_nothing[reference.ids]).to(candidate.device)[None]
-        if not (~self.tokenizer.is_special[reference.ids]).any():
-            raise InputError("a reference without content has no score to train on")
-        vectors = self._encode_text(reference).to(candidate.device)[None]
-        pool = torch.from_numpy(~self.tokenizer.cannot_match[reference.ids]).to(candidate.device)[None]
-        return greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
-
-    def _encode_text(self, text: TokenizedText) -> torch.Tensor:
-        """Return one text's unit vectors (tokens, dim) as an ordinary tensor that autograd can save."""
-        parts: dict[int, torch.Tensor] = {}
-        for batch, output in self.batcher.run([span.ids for span in text.spans]):
-            for row, i in enumerate(batch):
-                parts[i] = normalise(output[0, row, slice(*text.spans[i].keep)])
-        return torch.cat([parts[i] for i in range(len(text.spans))]).clone()
+        """Return 1 - BERTScore of candidate token vectors, differentiable in them; see `bsx.loss.bertscore_loss`."""
+        return bertscore_loss(
+            self, candidate_embeddings, references, candidate_mask=candidate_mask, measure=measure, reduction=reduction
+        )
 
     def signature(self, plan: Plan | None = None) -> Signature:
         """Return the signature of scores made with these settings.
@@ -407,48 +337,3 @@ def _transformers_version() -> str:
     import transformers
 
     return str(transformers.__version__)
-
-
-def _carry_over(window: Window, vectors: WindowVectors, carry: Carry, reused: dict[int, int]) -> None:
-    """Keep the vectors of texts that come again, and let go of those that came for the last time."""
-    for segment in window.segments:
-        for text in (*segment.candidates, *segment.references):
-            if hash(text) in reused:
-                reused[hash(text)] -= 1
-    for text, index in window.texts.items():
-        left = reused.get(hash(text))
-        if left is None:
-            continue
-        if left > 0:
-            carry.put(text, vectors.of(index))
-        else:
-            carry.drop(text)
-
-
-def collect(
-    scored: Sequence[ScoredWindow],
-    systems: Sequence[str],
-    signature: Signature,
-    layers: tuple[int, ...],
-    all_layers: bool,
-) -> dict[str, Scores]:
-    """Join the windows' results into one `Scores` a system."""
-    ids = tuple(name for window in scored for name in window.ids)
-    scores = np.concatenate([window.scores for window in scored], axis=1)
-    empty = np.concatenate([window.empty for window in scored])
-    unweighted = np.concatenate([window.unweighted for window in scored])
-    lost = np.concatenate([window.tokens_lost for window in scored])
-    result = {}
-    for k, name in enumerate(systems):
-        figures = [scores[:, :, k, j] if all_layers else scores[0, :, k, j] for j in range(3)]
-        result[name] = Scores(
-            *(np.ascontiguousarray(figure) for figure in figures),
-            signature=signature,
-            layers=layers,
-            ids=ids,
-            empty=np.flatnonzero(empty[:, k]),
-            unweighted=np.flatnonzero(unweighted[:, k]),
-            truncated=np.flatnonzero(lost[:, k]),
-            tokens_lost=lost[lost[:, k] > 0, k],
-        )
-    return result

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class Scores:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def mean(self) -> dict[Literal["precision", "recall", "f1"], Any]:
+    def mean(self) -> dict[str, Any]:
         """Return the mean over segments of each figure: a number, or a list with one number a layer."""
         if len(self) == 0:
             raise InputError("there are no scores to average")

@@ -83,7 +83,7 @@ def as_references(values: object, name: str = "references") -> list[tuple[str, .
     Raises:
         InputError: naming the first item that is neither, or a segment without any reference.
     """
-    references = []
+    references: list[tuple[str, ...]] = []
     for index, value in enumerate(as_list(values, name)):
         where = f"{name}[{index}]"
         if isinstance(value, str):
@@ -119,7 +119,9 @@ class MemoryCorpus:
             label = "candidates" if len(systems) == 1 else f"candidates of {name}"
             texts = as_texts(values, label)
             if len(texts) != len(self._references):
-                raise InputError(f"{label}: {len(texts)} texts, references: {len(self._references)}; numbers must match")
+                raise InputError(
+                    f"{label}: {len(texts)} texts, references: {len(self._references)}; numbers must match"
+                )
             self._candidates.append(texts)
         if not self._references:
             raise InputError("there is nothing to score: candidates and references are empty lists")

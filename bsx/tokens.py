@@ -104,7 +104,8 @@ class Tokenizer:
     @property
     def vocabulary_size(self) -> int:
         """One more than the largest id."""
-        return max(len(self._inner), *(i + 1 for i in (*self._inner.all_special_ids, *self.prefix, *self.suffix)))
+        named: list[int] = [*self._inner.all_special_ids, *self.prefix, *self.suffix]
+        return max(len(self._inner), *(i + 1 for i in named))
 
     def _special_ids(self) -> set[int]:
         frame = {*self.prefix, *self.suffix}
@@ -157,7 +158,7 @@ class Tokenizer:
         The first window keeps its leading special tokens and the last its trailing ones, so that the whole looks like
         one long sequence.
         """
-        starts = list(range(0, len(content) - limit, max(1, limit // 2))) + [len(content) - limit]
+        starts = [*range(0, len(content) - limit, max(1, limit // 2)), len(content) - limit]
         spans = []
         for number, start in enumerate(starts):
             first, last = number == 0, number == len(starts) - 1

@@ -18,7 +18,8 @@ from bsx.windows import Window
 def normalise(vectors: torch.Tensor) -> torch.Tensor:
     """Return vectors (…, dim) in fp32 at length 1; zero vectors stay zero."""
     vectors = vectors.float()
-    return vectors / vectors.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
+    unit: torch.Tensor = vectors / vectors.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
+    return unit
 
 
 class Carry:
@@ -71,6 +72,27 @@ class Carry:
         if vectors is not None:
             self._held -= vectors.numel() * vectors.element_size()
         self._spilled.pop(text, None)
+
+    def settle(self, window: Window, vectors: WindowVectors, reused: dict[int, int]) -> None:
+        """After a window: keep the vectors of texts that come again, let go of those that came for the last time.
+
+        Args:
+            window: the window that was scored.
+            vectors: its vectors.
+            reused: hash of a text -> how many uses of it remain; brought up to date here.
+        """
+        for segment in window.segments:
+            for text in (*segment.candidates, *segment.references):
+                if hash(text) in reused:
+                    reused[hash(text)] -= 1
+        for text, index in window.texts.items():
+            left = reused.get(hash(text))
+            if left is None:
+                continue
+            if left > 0:
+                self.put(text, vectors.of(index))
+            else:
+                self.drop(text)
 
     def close(self) -> None:
         """Remove the temporary file, if there is one."""

@@ -17,7 +17,7 @@ LAYERS = 3
 DIM = 32
 POSITIONS = 64
 
-WORDS = (
+WORDS = (  # noqa: SIM905 - prose reads better
     "the a an of to and in is was on that it for with as at by from he she they his her this have not are be but "
     "had which or were one all there cat dog sat mat house river bank old man young woman walked slowly quickly "
     "bridge rain train station report said year people government city water money ing ed s er est ly un re"

@@ -7,6 +7,8 @@ as words), and ``all_layers`` returns the residual stream of pre-norm encoders.
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,7 +78,7 @@ def score(
         "lang": lang,
         "layer": None if all_layers else num_layers,
         "all_layers": all_layers,
-        "rescale": rescale_with_baseline or baseline_path is not None and rescale_with_baseline,
+        "rescale": rescale_with_baseline,
         "baseline": Path(baseline_path) if baseline_path is not None and rescale_with_baseline else None,
         "specials": "bert-score",
         "final_norm": not all_layers,
@@ -92,17 +94,8 @@ def score(
 
 
 def _given_weights(weights: Mapping[int, float]) -> Idf:
-    import hashlib
-
-    missing = getattr(type(weights), "__missing__", None)
+    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow."""
     plain = {int(i): float(w) for i, w in weights.items() if i is not None}
-    unseen = float(missing(dict_copy(weights), -1)) if missing is not None else 1.0
+    unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0
     digest = hashlib.sha256(repr((sorted(plain.items()), unseen)).encode()).hexdigest()
     return Idf(plain, unseen, 0, digest)
-
-
-def dict_copy(weights: Mapping[int, float]) -> Any:
-    """Return a copy to ask for a missing key, since asking a defaultdict would add the key to it."""
-    import copy
-
-    return copy.copy(weights)

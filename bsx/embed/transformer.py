@@ -49,7 +49,7 @@ def choose_dtype(name: Dtype, device: torch.device) -> Literal["fp32", "bf16", "
     Raises:
         InputError: if the device has no arithmetic for the format.
     """
-    if name in ("auto", "fp32"):
+    if name == "auto" or name == "fp32":
         return "fp32"
     if device.type == "cuda":
         supported = torch.cuda.is_bf16_supported(including_emulation=False) if name == "bf16" else True
@@ -67,7 +67,9 @@ def choose_dtype(name: Dtype, device: torch.device) -> Literal["fp32", "bf16", "
 @contextlib.contextmanager
 def _quiet_loading() -> Iterator[None]:
     """Silence transformers' progress bar and load report: what matters of it is checked below."""
-    from transformers.utils import logging
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

@@ -1,0 +1,51 @@
+# Two commands need nothing but Python 3.11 or newer: make demo, make test. Both set up .venv by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export HF_HUB_DISABLE_TELEMETRY := 1
+export TOKENIZERS_PARALLELISM := true
+
+.PHONY: help demo test test-slow test-hub lint docs wheel bench clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bsx needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP) ## Score the shipped examples with the embedded model
+	@BSX=$(BIN)/bsx PYTHON=$(BIN)/python bash tools/demo.sh
+
+test: $(STAMP) ## Lint, type-check and run the test suite
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy bsx analysis registry tools
+	$(BIN)/python -m pytest -m "not slow and not hub"
+
+test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams
+	$(BIN)/python -m pytest -m "slow and not hub"
+
+test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachable or they are cached)
+	$(BIN)/python -m pytest -m hub
+
+lint: $(STAMP) ## Format and lint in place
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/mypy bsx analysis registry tools
+
+docs: $(STAMP) ## Build the documentation into site/, strictly
+	$(BIN)/mkdocs build --strict
+
+wheel: $(STAMP) ## Build the wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+bench: $(STAMP) ## Measure speed and memory against bert-score
+	$(BIN)/python benchmarks/speed.py
+
+clean: ## Remove the environment and everything built
+	rm -rf $(VENV) build dist site *.egg-info demo-output

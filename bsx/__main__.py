@@ -1,0 +1,6 @@
+"""``python -m bsx`` is the command line."""
+
+from bsx.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,1 @@
+"""The command line: the only place that sees both ends of the flow."""

@@ -1,0 +1,98 @@
+"""The table of commands, and how every one of them ends: exit status 0, 2 for wrong input, 130 for an interrupt."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from bsx.errors import BsxError
+
+# name -> (module that holds the command, one line of help). Modules are imported when their command runs.
+COMMANDS = {
+    "score": ("bsx.cli.score", "Score candidates against references with BERTScore."),
+    "match": ("bsx.cli.match", "Show the token alignment behind a score."),
+    "models": ("bsx.cli.models", "List the registry's models and languages, show one, fetch one."),
+}
+
+# Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
+UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from bsx import __version__
+
+        typer.echo(f"bsx {__version__}")
+        raise typer.Exit
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
+    app = typer.Typer(
+        name="bsx",
+        help="BERTScore for any language: score candidates against references, see which tokens matched, list models.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        context: typer.Context,
+        version: Annotated[
+            bool, typer.Option("--version", help="Print the version and stop.", callback=_show_version, is_eager=True)
+        ] = False,
+    ) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    for name, (module, text) in COMMANDS.items():
+        command = getattr(importlib.import_module(module), name) if name in arguments else _listed
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, help=text)
+        else:
+            app.command(name, help=text)(command)
+    return app
+
+
+def _listed() -> None:
+    """Stand in the list of commands of ``bsx --help``, which never runs one."""
+
+
+def run() -> None:
+    """Run the command line; every expected failure is one line on standard error."""
+    sys.exit(_status())
+
+
+def _status() -> int:
+    try:
+        outcome = build(sys.argv[1:])(standalone_mode=False)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else 0
+    except BsxError as error:
+        return _complain(str(error))
+    except UsageProblem as error:
+        context = getattr(error, "ctx", None)
+        hint = f" ({context.command_path} --help shows how)" if context is not None else ""
+        return _complain(f"{error.format_message()}{hint}")  # type: ignore[attr-defined]
+    except (KeyboardInterrupt, typer.Abort):
+        print("bsx: interrupted; nothing half-written was left behind", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; point stdout elsewhere so that closing it stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}")
+
+
+def _complain(message: str) -> int:
+    print(f"bsx: error: {' '.join(message.split())}", file=sys.stderr)
+    return 2

@@ -1,0 +1,34 @@
+"""``bsx match``: which token is matched with which."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bsx.cli.options import with_settings
+
+
+@with_settings("all_layers", "batch_tokens", "memory", "multi_ref")
+def match(
+    candidate: Annotated[str, typer.Argument(help="The candidate text.")],
+    reference: Annotated[str, typer.Argument(help="The reference text.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the alignment as JSON.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg or .html.")] = None,
+    **settings: Any,
+) -> None:
+    """Show the token alignment behind a score."""
+    from bsx.heatmap import FORMATS, draw, to_text
+
+    if plot is not None and plot.suffix not in FORMATS:
+        from bsx.errors import InputError
+
+        raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
+    from bsx.scorer import Scorer
+
+    alignment = Scorer(**settings).align(candidate, reference)
+    if plot is not None:
+        draw(alignment, plot)
+    print(json.dumps(alignment.to_dict(), ensure_ascii=False) if as_json else to_text(alignment))

@@ -1,0 +1,56 @@
+"""Command-line options made from the scorer's settings, so that both are written once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from bsx.config import ScorerConfig
+
+# Settings that commands spell in their own way.
+SHORT = {"model": ["-m", "--model"], "lang": ["-l", "--lang"]}
+
+
+def with_settings(*leave_out: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one option for each field of `ScorerConfig`.
+
+    The decorated function takes its own parameters and ``**settings``, which holds the options that were given.
+
+    Args:
+        leave_out: fields that make no sense for this command.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(function, eval_str=True)
+        fields = {name: field for name, field in ScorerConfig.model_fields.items() if name not in leave_out}
+
+        def command(**arguments: Any) -> Any:
+            settings = {name: arguments.pop(name) for name in fields}
+            given = {name: value for name, value in settings.items() if value != fields[name].default}
+            return function(**arguments, **given)
+
+        parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        for name, field in fields.items():
+            spelled = SHORT.get(name, [f"--{name.replace('_', '-')}"])
+            if name == "leading_space":
+                spelled = ["--leading-space/--no-leading-space"]
+            elif field.annotation is bool:
+                spelled = [f"{spelled[0]}/--no-{name.replace('_', '-')}"] if field.default else spelled
+            option = typer.Option(*spelled, help=field.description, show_default=field.default not in (None, False))
+            parameters.append(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=field.default,
+                    annotation=Annotated[field.annotation, option],
+                )
+            )
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
+
+    return decorate

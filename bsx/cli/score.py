@@ -1,0 +1,91 @@
+"""``bsx score``: candidates against references."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bsx.cli.options import with_settings
+from bsx.cli.progress import progress_bar
+from bsx.cli.sources import open_corpus
+
+if TYPE_CHECKING:
+    from bsx.scored import ScoredWindow
+    from bsx.scorer import Scorer
+    from bsx.table import ScoreTable
+
+
+@with_settings()
+def score(
+    candidates: Annotated[
+        list[str] | None, typer.Option("-c", "--candidates", help="File of candidates, one a line; one -c a system.")
+    ] = None,
+    references: Annotated[
+        list[str] | None, typer.Option("-r", "--references", help="File of references, one a line; repeatable.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Table instead: .tsv (unquoted), .csv, .jsonl or .parquet.")] = None,
+    candidate: Annotated[list[str] | None, typer.Option(help="Candidate column of --data; one a system.")] = None,
+    reference: Annotated[list[str] | None, typer.Option(help="Reference column of --data; repeatable.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column of --data that names the segments.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write one row a segment: .tsv, .csv, .jsonl or .parquet.")
+    ] = None,
+    format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
+    **settings: Any,
+) -> None:
+    """Score candidates against references with BERTScore; a file called - is standard input."""
+    from bsx.cli.summary import Summary
+
+    files = (candidates or [], references or [], data, candidate or [], reference or [], id)
+    with contextlib.ExitStack() as stack:
+        corpus = stack.enter_context(open_corpus(*files))
+        for _ in corpus:  # all of the input is checked before a model is loaded
+            pass
+        table = _open_table(output, stack)
+        scorer = _load_scorer(settings)
+        summary = Summary(corpus.systems, scorer.layers, scorer.config.all_layers)
+        with progress_bar() as report:
+            plan = scorer.survey(corpus, progress=report)
+            for window in scorer.stream(corpus, plan, progress=report):
+                summary.add(window)
+                if table is not None:
+                    _write(table, window, corpus.systems, scorer)
+        signature = scorer.signature(plan)
+        if table is not None:
+            table.signature = str(signature)
+    result = summary.to_dict(scorer.model, signature)
+    print(json.dumps(result, ensure_ascii=False) if format == "json" else summary.to_text(result))
+    for note in summary.notes(scorer.tokenizer.max_tokens):
+        print(f"bsx: note: {note}", file=sys.stderr)
+
+
+def _open_table(output: Path | None, stack: contextlib.ExitStack) -> ScoreTable | None:
+    if output is None:
+        return None
+    from bsx.table import ScoreTable
+
+    return stack.enter_context(ScoreTable(output))
+
+
+def _load_scorer(settings: dict[str, Any]) -> Scorer:
+    from bsx.scorer import Scorer
+
+    return Scorer(**settings)
+
+
+def _write(table: ScoreTable, window: ScoredWindow, systems: tuple[str, ...], scorer: Scorer) -> None:
+    for i, name in enumerate(window.ids):
+        for k, system in enumerate(systems):
+            for position, layer in enumerate(scorer.layers):
+                precision, recall, f1 = (float(value) for value in window.scores[position, i, k])
+                row: dict[str, Any] = {"id": name}
+                if len(systems) > 1:
+                    row["system"] = system
+                if scorer.config.all_layers:
+                    row["layer"] = layer
+                table.write({**row, "precision": precision, "recall": recall, "f1": f1})

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The demo: real text, the embedded model, what a newcomer would do first. Writes only into demo-output/.
+set -euo pipefail
+bsx=${BSX:-bsx}
+python=${PYTHON:-python}
+data=$("$python" -c 'from importlib.resources import files; print(files("bsx.examples"))')
+mkdir -p demo-output
+
+echo "Three imaginary systems against one set of references (110 segments each):"
+"$bsx" score --model minilm --data "$data/en-systems.tsv" --id id \
+  --candidate atlas --candidate brook --candidate cinder --reference reference -o demo-output/scores.tsv
+echo
+echo "Which token matched which:"
+"$bsx" match --model minilm "He promised to call on Monday." "On Monday he said he would ring." \
+  --plot demo-output/alignment.html
+echo
+echo "Scores of every segment: demo-output/scores.tsv; the alignment as a page: demo-output/alignment.html"
