@@ -102,9 +102,13 @@ class Scorer:
     def _wanted_layer(self) -> int | None:
         if self.config.all_layers:
             return None
-        if self.config.layer is not None:
-            return self.config.layer
         entry = self._choice.entry
+        if self.config.layer is not None:
+            if entry is not None and self.config.layer > entry.layers:
+                raise InputError(
+                    f"layer {self.config.layer} is out of range: {entry.name} has layers 0 to {entry.layers}"
+                )
+            return self.config.layer
         if entry is None or not isinstance(entry.layer, int):
             raise InputError(
                 f"no best layer is known for {self._choice.name}: choose one with --layer, or all with --all-layers"

@@ -294,6 +294,8 @@ def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
                 torch.nn.init.normal_(parameter, std=0.35)
             elif name.endswith("bias"):
                 torch.nn.init.normal_(parameter, std=0.1)
+            elif "norm" in name.lower():
+                torch.nn.init.normal_(parameter, mean=1.0, std=0.3)
     tokenizer.model_max_length = POSITIONS
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

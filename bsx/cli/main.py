@@ -19,6 +19,8 @@ COMMANDS = {
     "models": ("bsx.cli.models", "List the registry's models and languages, show one, fetch one."),
 }
 
+_INTERRUPTED = 130  # what Typer turns a KeyboardInterrupt inside a command into
+
 # Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 
@@ -74,6 +76,8 @@ def _status() -> int:
     try:
         outcome = build(sys.argv[1:])(standalone_mode=False)
         sys.stdout.flush()
+        if outcome == _INTERRUPTED:
+            return _say_interrupted()
         return outcome if isinstance(outcome, int) else 0
     except BsxError as error:
         return _complain(str(error))
@@ -82,8 +86,7 @@ def _status() -> int:
         hint = f" ({context.command_path} --help shows how)" if context is not None else ""
         return _complain(f"{error.format_message()}{hint}")  # type: ignore[attr-defined]
     except (KeyboardInterrupt, typer.Abort):
-        print("bsx: interrupted; nothing half-written was left behind", file=sys.stderr)
-        return 130
+        return _say_interrupted()
     except BrokenPipeError:
         # The reader of our output has gone; point stdout elsewhere so that closing it stays quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -91,6 +94,11 @@ def _status() -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _complain(f"{where}{error.strerror or error}")
+
+
+def _say_interrupted() -> int:
+    print("bsx: interrupted; nothing half-written was left behind", file=sys.stderr)
+    return _INTERRUPTED
 
 
 def _complain(message: str) -> int:

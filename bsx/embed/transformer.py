@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Literal
 
 import torch
+from safetensors import SafetensorError
 
 from bsx.catalog import Family
 from bsx.errors import InputError
@@ -150,7 +152,7 @@ class TransformerEmbedder:
                     weights_only=True,
                     output_loading_info=True,
                 )
-            except (OSError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
                 raise InputError(f"{folder}: its weights cannot be loaded: {' '.join(str(error).split())}") from error
         absent = [name for name in report["missing_keys"] if "pooler" not in name and "decoder" not in name]
         if absent:

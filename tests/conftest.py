@@ -1,0 +1,94 @@
+"""Shared fixtures: tiny seeded models, the embedded model, the command line in-process, data that may be absent."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tiny
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = REPOSITORY.parent / "shared"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet_transformers() -> None:
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Return a function: kind of architecture -> folder of a random model, built once a session."""
+    home = tmp_path_factory.mktemp("models")
+
+    def folder(kind: str) -> str:
+        target = home / kind
+        if not target.exists():
+            tiny.build(kind, target)
+        return str(target)
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Any:
+    from bsx import Scorer
+
+    return Scorer("minilm")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of evaluation data that is not part of the project."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("the evaluation data (../shared/data) is not here")
+    return SHARED
+
+
+class Pairs(NamedTuple):
+    lp: list[str]
+    candidates: list[str]
+    references: list[str]
+    human: list[float]
+
+
+@pytest.fixture(scope="session")
+def wmt17(shared: Path) -> Pairs:
+    """WMT17 segment-level direct assessment, the seven pairs to English."""
+    with (shared / "data/wmt/daseg-wmt17.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = [r for r in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE) if r["lp"].endswith("-en")]
+    columns = ([r[name] for r in rows] for name in ("lp", "candidate", "reference"))
+    return Pairs(*columns, [float(r["human"]) for r in rows])
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Return a function that runs the command line in this process and gives status, stdout and stderr."""
+    from bsx.cli.main import _status
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["bsx", *map(str, arguments)])
+        capsys.readouterr()
+        status = _status()
+        return Outcome(status, *capsys.readouterr())
+
+    return run

@@ -1,0 +1,117 @@
+"""Every code block of README.md and docs/ runs, and every relative link leads somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+# Blocks of these languages are shown, not run; any other language is a mistake in the page.
+SHOWN = {"text", "console", "yaml", "json"}
+FENCE = re.compile(r"^(`{3,})(.*)$")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+class Block(NamedTuple):
+    line: int
+    language: str
+    code: str
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def split(page: Path) -> tuple[list[Block], str]:
+    """Return a page's fenced blocks and the text around them, in which each line keeps its number."""
+    blocks: list[Block] = []
+    prose: list[str] = []
+    inside: list[str] | None = None
+    fence = language = ""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        mark = FENCE.match(line)
+        if inside is None and mark is not None:
+            inside, fence, language = [], mark[1], mark[2].strip()
+        elif inside is not None and line.strip() == fence:
+            blocks.append(Block(len(prose) - len(inside) + 1, language, "\n".join(inside) + "\n"))
+            inside = None
+        elif inside is not None:
+            inside.append(line)
+        prose.append("" if inside is not None or mark is not None else line)
+    assert inside is None, f"{name(page)}: a code block is not closed"
+    return blocks, "\n".join(prose)
+
+
+def expected_status(code: str) -> int:
+    first = re.match(r"# exits with (\d+)\s*$", code.partition("\n")[0])
+    return int(first[1]) if first is not None else 0
+
+
+def run_bash(block: Block, folder: Path, where: str) -> None:
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.code],
+        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    output = f"{where} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    assert done.returncode == expected_status(block.code), output
+    assert "Traceback" not in done.stderr, output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in split(page)[0]:
+        where = f"{name(page)}:{block.line}"
+        assert block.language in SHOWN | {"python", "bash"}, f"{where}: what is a {block.language!r} block?"
+        if block.language == "python":
+            # Empty lines in front give a traceback the page's own line numbers.
+            code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
+            exec(code, namespace)  # noqa: S102 - our own documentation
+        elif block.language == "bash":
+            run_bash(block, tmp_path, where)
+
+
+def heading_anchors(prose: str) -> set[str]:
+    titles = re.findall(r"^#+\s+(.*)$", prose, flags=re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", title.lower()).strip() for title in titles]
+    return {re.sub(r"\s+", "-", title) for title in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    prose = split(page)[1]
+    for target in LINK.findall(re.sub(r"`[^`\n]*`", "", prose)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{name(page)}: links to {target}, which does not exist"
+        if anchor and file.suffix == ".md":
+            assert anchor in heading_anchors(split(file)[1]), f"{name(page)}: {path or 'this page'} has no #{anchor}"
+
+
+def test_readme_names_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make demo" in readme
+    assert "make test" in readme
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    missing = [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in configuration]
+    assert not missing

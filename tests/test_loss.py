@@ -1,0 +1,70 @@
+"""The differentiable loss: equals the score, and trains vectors towards a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from bsx import Scorer
+from bsx.errors import InputError
+
+
+def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(tiny_model("bert"), layer=2, specials="exclude")
+    candidate, reference = "the old cat", "a young dog sat"
+    ids = torch.tensor([scorer.tokenizer.tokenize([candidate])[0].ids.tolist()])
+    vectors = scorer.embedder.encode(ids, None)[0][:, 1:-1].clone()
+    scores = scorer.score([candidate], [reference])
+    for measure in ("precision", "recall", "f1"):
+        loss = scorer.loss(vectors, [reference], measure=measure)  # type: ignore[arg-type]
+        assert loss.item() == pytest.approx(1 - getattr(scores, measure)[0], abs=1e-5)
+    padded = torch.cat([vectors, torch.full((1, 3, vectors.shape[2]), 9.0)], dim=1)
+    mask = torch.tensor([[1, 1, 1, 0, 0, 0]])
+    assert scorer.loss(padded, [reference], candidate_mask=mask).item() == pytest.approx(1 - scores.f1[0], abs=1e-5)
+    several = scorer.loss(vectors, [[reference, candidate]])
+    assert several.item() == pytest.approx(0, abs=1e-5)
+
+
+def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(tiny_model("roberta"), layer=3)
+    torch.manual_seed(0)
+    vectors = torch.randn(1, 3, scorer.embedder.dimensions, requires_grad=True)
+    optimiser = torch.optim.Adam([vectors], lr=0.05)
+    first = scorer.loss(vectors, ["the cat sat"]).item()
+    for _ in range(150):
+        optimiser.zero_grad()
+        loss = scorer.loss(vectors, ["the cat sat"])
+        loss.backward()
+        optimiser.step()
+    assert loss.item() < 0.05 < first
+    assert all(parameter.grad is None for parameter in scorer.embedder._encoder.parameters())
+
+
+def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(tiny_model("bert"), layer=1)
+    torch.manual_seed(1)
+    vectors = torch.randn(2, 4, scorer.embedder.dimensions, requires_grad=True)
+    references = ["the dog", ["rain", "a house"]]
+    scorer.loss(vectors, references, reduction="sum").backward()
+    assert vectors.grad is not None
+    direction = torch.randn_like(vectors)
+    step = 1e-2
+    with torch.no_grad():
+        up = scorer.loss(vectors + step * direction, references, reduction="sum")
+        down = scorer.loss(vectors - step * direction, references, reduction="sum")
+    slope = (up - down).item() / (2 * step)
+    assert slope == pytest.approx((vectors.grad * direction).sum().item(), rel=0.02, abs=1e-4)
+
+
+def test_wrong_shapes_are_named(tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(tiny_model("bert"), layer=1)
+    with pytest.raises(InputError, match="need the shape"):
+        scorer.loss(torch.zeros(3, 32), ["a"])
+    with pytest.raises(InputError, match="there are 2 references"):
+        scorer.loss(torch.zeros(1, 3, 32), ["a", "b"])
+    with pytest.raises(InputError, match="without content"):
+        scorer.loss(torch.ones(1, 3, 32), [" "])
+    with pytest.raises(InputError, match="mask"):
+        scorer.loss(torch.ones(1, 3, 32), ["a"], candidate_mask=torch.zeros(1, 3))
