@@ -24,7 +24,6 @@ demo: $(STAMP) ## Score the shipped examples with the embedded model
 test: $(STAMP) ## Lint, type-check and run the test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy bsx analysis registry tools
 	$(BIN)/python -m pytest -m "not slow and not hub"
 
 test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams

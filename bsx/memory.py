@@ -13,7 +13,11 @@ DEFAULT_SHARE = 0.25
 
 
 def parse_bytes(text: str | int) -> int:
-    """Return a size in bytes from ``"2GB"``, ``"512 MiB"``, ``"1.5g"`` or a number of bytes (1 KB = 1,024 bytes)."""
+    """Return a size in bytes from ``"2GB"``, ``"512 MiB"``, ``"1.5g"`` or a number of bytes (1 KB = 1,024 bytes).
+
+    >>> parse_bytes("1.5 MiB")
+    1572864
+    """
     if isinstance(text, int):
         amount, unit = float(text), ""
     else:

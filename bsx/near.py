@@ -7,7 +7,11 @@ from collections.abc import Iterable
 
 
 def near(name: str, known: Iterable[str], *, limit: int = 5) -> list[str]:
-    """Return the known names nearest in spelling to ``name``, best first; comparison ignores case."""
+    """Return the known names nearest in spelling to ``name``, best first; comparison ignores case.
+
+    >>> near("roberta-lage", ["minilm", "roberta-large"])
+    ['roberta-large']
+    """
     by_lower: dict[str, str] = {}
     for candidate in known:
         by_lower.setdefault(candidate.lower(), candidate)

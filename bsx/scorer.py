@@ -30,7 +30,7 @@ from bsx.signature import Signature
 from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
 from bsx.tokens import Tokenizer, load_tokenizer
 from bsx.vectors import Carry, WindowVectors
-from bsx.windows import Plan, Window, ahead, survey, windows
+from bsx.windows import BLOCK, Plan, Window, ahead, survey, windows
 
 if TYPE_CHECKING:
     pass
@@ -217,7 +217,7 @@ class Scorer:
         limit = max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
         reused = dict(plan.reused)
         with closing(Carry(self._budget // 4)) as carry:
-            for window in ahead(windows(corpus, self.tokenizer, limit)):
+            for window in ahead(windows(corpus, self.tokenizer, limit), worthwhile=plan.segments > BLOCK):
                 self._refuse_truncation(window)
                 vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
                 yield self._score_window(window, vectors)

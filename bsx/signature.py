@@ -13,6 +13,9 @@ class Signature:
 
     Two runs with equal signatures and equal input agree (fp32: within 1e-5). Device, batch size, memory budget and
     thread count are not part of it, because they do not change a score beyond that tolerance.
+
+    >>> print(Signature.of({"metric": "bertscore", "idf": False}))
+    metric:bertscore|idf:no
     """
 
     fields: tuple[tuple[str, str], ...]

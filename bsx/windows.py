@@ -16,7 +16,7 @@ from bsx.text import Corpus, Segment
 from bsx.tokens import TokenizedText, Tokenizer
 
 Item = TypeVar("Item")
-_BLOCK = 256  # segments tokenised in one call
+BLOCK = 256  # segments tokenised in one call
 
 
 @dataclass
@@ -47,7 +47,7 @@ def survey(
     counter = IdfCounter()
     segments, fewest, most = 0, 0, 0
     rows = iter(corpus)
-    while block := list(islice(rows, _BLOCK)):
+    while block := list(islice(rows, BLOCK)):
         for segment in block:
             hashes.extend(map(hash, segment.candidates))
             hashes.extend(map(hash, segment.references))
@@ -98,7 +98,7 @@ def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int) -> Iterator[
     """Cut a corpus into windows of at most ``token_limit`` tokens (a window holds at least one segment)."""
     window = Window(0)
     rows = iter(corpus)
-    while block := list(islice(rows, _BLOCK)):
+    while block := list(islice(rows, BLOCK)):
         distinct = list(dict.fromkeys(t for s in block for t in (*s.candidates, *s.references)))
         tokenized = dict(zip(distinct, tokenizer.tokenize(distinct), strict=True))
         for segment in block:
@@ -112,8 +112,16 @@ def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int) -> Iterator[
         yield window
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items, each prepared in another thread while the one before it is being used."""
+def ahead(items: Iterator[Item], *, worthwhile: bool = True) -> Iterator[Item]:
+    """Yield the same items, each prepared in another thread while the one before it is being used.
+
+    Args:
+        items: the items; None ends them.
+        worthwhile: False does without the thread, which a single small item does not repay.
+    """
+    if not worthwhile:
+        yield from items
+        return
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="bsx-tokenise") as pool:
         upcoming = pool.submit(next, items, None)
         while (item := upcoming.result()) is not None:

@@ -22,6 +22,9 @@ def plan_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
     Yields:
         Indices into ``lengths``, longest sequences first, so that memory runs out early or not at all.
+
+    >>> list(plan_batches([3, 9, 4, 2], budget=10))
+    [[1], [2, 0], [3]]
     """
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     start = 0

@@ -1,0 +1,32 @@
+"""Agreement with people on WMT17, against figures measured independently (issue 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import Pairs
+
+from bsx import Scorer
+
+# Pearson r of F1 with the human score, layer 6, as bert-score 0.3.13 gives it.
+PEER_LAYER_6 = {
+    "cs-en": 0.5958, "de-en": 0.6182, "fi-en": 0.7463, "lv-en": 0.6672, "ru-en": 0.6874, "tr-en": 0.6381,
+    "zh-en": 0.6475,
+}  # fmt: skip
+# Mean over the seven pairs, by layer 0 to 6.
+MEAN_BY_LAYER = [0.591, 0.602, 0.630, 0.655, 0.666, 0.625, 0.657]
+
+
+def test_correlation_with_people_on_wmt17(wmt17: Pairs) -> None:
+    scores = Scorer("minilm", all_layers=True).score(wmt17.candidates, wmt17.references)
+    lp, human = np.array(wmt17.lp), np.array(wmt17.human)
+
+    def by_pair(layer: int) -> dict[str, float]:
+        f1 = scores.f1[layer]
+        return {name: float(np.corrcoef(f1[lp == name], human[lp == name])[0, 1]) for name in PEER_LAYER_6}
+
+    assert by_pair(6) == pytest.approx(PEER_LAYER_6, abs=0.001)
+    means = [np.mean(list(by_pair(layer).values())) for layer in range(7)]
+    assert means[6] == pytest.approx(0.657, abs=0.001)
+    assert means[4] == pytest.approx(0.666, abs=0.001)
+    assert means == pytest.approx(MEAN_BY_LAYER, abs=0.001)
