@@ -69,7 +69,13 @@ def _listed() -> None:
 
 def run() -> None:
     """Run the command line; every expected failure is one line on standard error."""
-    sys.exit(_status())
+    status = _status()
+    if status == _INTERRUPTED:
+        # Python remembers an interrupt that passed through exec() and would end by signal instead of with 130;
+        # everything that needs cleaning up has been, on the way here.
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def _status() -> int:

@@ -40,17 +40,18 @@ def score(
 ) -> None:
     """Score candidates against references with BERTScore; a file called - is standard input."""
     from bsx.cli.summary import Summary
+    from bsx.windows import survey
 
     files = (candidates or [], references or [], data, candidate or [], reference or [], id)
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(open_corpus(*files))
-        for _ in corpus:  # all of the input is checked before a model is loaded
-            pass
+        plan = survey(corpus)  # all of the input is checked before a model is loaded
         table = _open_table(output, stack)
         scorer = _load_scorer(settings)
         summary = Summary(corpus.systems, scorer.layers, scorer.config.all_layers)
         with progress_bar() as report:
-            plan = scorer.survey(corpus, progress=report)
+            if scorer.config.idf:
+                plan = scorer.survey(corpus, progress=report)
             for window in scorer.stream(corpus, plan, progress=report):
                 summary.add(window)
                 if table is not None:
