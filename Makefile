@@ -35,7 +35,7 @@ test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachab
 lint: $(STAMP) ## Format and lint in place
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/mypy bsx analysis registry tools
+	$(BIN)/python -m pytest -q tests/test_packaging.py -k types
 
 docs: $(STAMP) ## Build the documentation into site/, strictly
 	$(BIN)/mkdocs build --strict

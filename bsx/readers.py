@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import did_you_mean
@@ -20,11 +19,11 @@ from bsx.text import Segment, check_text
 TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
 
-def spool_standard_input() -> Path:
-    """Copy standard input to a temporary file, so that it can be read twice; the caller removes the file."""
-    with tempfile.NamedTemporaryFile(prefix="bsx-stdin-", delete=False) as stream:
+def spool(source: IO[bytes]) -> Path:
+    """Copy a stream that can be read but once to a temporary file; the caller removes the file."""
+    with tempfile.NamedTemporaryFile(prefix="bsx-input-", delete=False) as stream:
         try:
-            shutil.copyfileobj(sys.stdin.buffer, stream)
+            shutil.copyfileobj(source, stream)
         except BaseException:
             Path(stream.name).unlink(missing_ok=True)
             raise
@@ -154,13 +153,26 @@ class TableFile:
         if self._kind not in TABLE_FORMATS:
             raise InputError(f"{file.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
         wanted = [*candidates, *references, *([id_column] if id_column is not None else [])]
-        columns = self._columns()
+        self.columns = self._columns()
+        """Names of all columns; of a JSON-lines file, those of its first line."""
         for column in wanted:
-            if column not in columns:
-                raise UnknownNameError(
-                    f"{file.name}: has no column {column!r}; it has {', '.join(columns)}."
-                    f"{did_you_mean(column, columns)}"
-                )
+            self._require(column)
+
+    def _require(self, column: str) -> None:
+        if column not in self.columns:
+            raise UnknownNameError(
+                f"{self._file.name}: has no column {column!r}; it has {', '.join(self.columns)}."
+                f"{did_you_mean(column, self.columns)}"
+            )
+
+    def column(self, name: str) -> list[str]:
+        """Return one column as text.
+
+        Raises:
+            UnknownNameError: if there is no such column; lists those present.
+        """
+        self._require(name)
+        return [str(row[name]) for _, row in self._rows([name])]
 
     def _columns(self) -> list[str]:
         if self._kind == ".parquet":
@@ -206,11 +218,11 @@ class TableFile:
                 raise InputError(f"{self._file.name}: line {number} is not a JSON object")
             yield number, row
 
-    def _rows(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield each row with a phrase that says where it is."""
+    def _rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield each row, with at least these columns if it has them, and a phrase that says where it is."""
         if self._kind == ".parquet":
             number = 0
-            for batch in self._parquet().iter_batches(columns=self._used(), batch_size=8192):
+            for batch in self._parquet().iter_batches(columns=list(columns), batch_size=8192):
                 for row in batch.to_pylist():
                     number += 1
                     yield f"row {number}", row
@@ -238,7 +250,7 @@ class TableFile:
             InputError: naming file, line and column of a cell that is not a text.
         """
         number = 0
-        for number, (place, row) in enumerate(self._rows(), start=1):
+        for number, (place, row) in enumerate(self._rows(self._used()), start=1):
             where = f"{self._file.name}: {place}"
             missing = [name for name in self._used() if name not in row]
             if missing:

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.catalog import Baseline, Catalog, read_yaml, validate
+from bsx.catalog import Catalog, read_yaml
+from bsx.entries import Baseline, validate
 from bsx.errors import InputError
 from bsx.resolve import Choice
-
-if TYPE_CHECKING:
-    from bsx.scorer import Scorer
 
 
 @dataclass(frozen=True)
@@ -65,13 +61,13 @@ def find_baseline(choice: Choice, catalog: Catalog, layers: int) -> LayerBaselin
         code = choice.entry.languages[0]
     else:
         raise InputError(f"rescaling {choice.name} needs the language of the texts: add --lang")
-    baseline = catalog.baselines.get((code, choice.name))
+    baseline = catalog.baseline(code, choice.name)
     if baseline is None:
-        others = ", ".join(sorted(lang for lang, name in catalog.baselines if name == choice.name))
+        others = ", ".join(catalog.baseline_languages(choice.name))
         known = f"has them for {others}" if others else "has none for this model"
         raise InputError(
             f"no rescaling baseline for {choice.name} in {code!r} (the registry {known}): "
-            "compute one with bsx.rescale.compute_baseline and pass its file with --baseline, or drop --rescale"
+            f"`bsx registry baseline {choice.name} --lang {code} --corpus FILE --write` makes one; or drop --rescale"
         )
     return _from_entry(baseline, f"registry: {code}/{choice.name}", layers)
 
@@ -105,53 +101,3 @@ def _checked(figures: NDArray[np.float32], origin: str, layers: int) -> LayerBas
     if len(figures) != layers + 1:
         raise InputError(f"{origin}: has figures for layers 0 to {len(figures) - 1}, the model has 0 to {layers}")
     return LayerBaselines(figures, origin)
-
-
-def compute_baseline(
-    scorer: Scorer, sentences: Sequence[str], language: str, *, corpus: str, pairs: int = 10_000, seed: int = 1
-) -> Baseline:
-    """Compute the mean scores of random pairs of distinct sentences, for every layer.
-
-    Args:
-        scorer: made with ``all_layers=True``, and without idf or rescaling.
-        sentences: monolingual sentences of the language.
-        language: the language's code.
-        corpus: what the sentences are, for the record.
-        pairs: how many pairs to draw.
-        seed: of the draw; recorded in the result.
-
-    Returns:
-        An entry that `save_baseline` writes and ``--baseline`` reads.
-
-    Raises:
-        InputError: if the scorer is set up otherwise or there are fewer than two distinct sentences.
-    """
-    config = scorer.config
-    if not config.all_layers or config.idf or config.rescale:
-        raise InputError("a baseline needs a scorer with all_layers=True and without idf or rescale")
-    distinct = list(dict.fromkeys(text for text in sentences if text.strip()))
-    if len(distinct) < 2:
-        raise InputError("a baseline needs at least two distinct sentences")
-    rng = np.random.default_rng(seed)
-    left = rng.integers(len(distinct), size=pairs)
-    right = (left + rng.integers(1, len(distinct), size=pairs)) % len(distinct)  # never the sentence itself
-    scores = scorer.score([distinct[i] for i in left], [distinct[i] for i in right])
-    figures = scores.mean()
-    digest = hashlib.sha256("\n".join(sentences).encode()).hexdigest()
-    return Baseline(
-        language=language,
-        model=scorer.model,
-        **{name: [round(value, 8) for value in values] for name, values in figures.items()},
-        source=f"bsx.rescale.compute_baseline; {scores.signature}",
-        corpus=f"{corpus}; {len(distinct)} distinct sentences, sha256 {digest}; {pairs} pairs, seed {seed}",
-    )
-
-
-def save_baseline(baseline: Baseline, path: str | Path) -> None:
-    """Write a baseline as YAML, all or nothing."""
-    import yaml
-
-    from bsx.table import atomic_text
-
-    with atomic_text(Path(path)) as stream:
-        yaml.safe_dump(baseline.model_dump(), stream, sort_keys=False, allow_unicode=True, width=120)

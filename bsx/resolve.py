@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bsx.catalog import Catalog, LanguageEntry, ModelEntry, Source
+from bsx.catalog import Catalog
+from bsx.entries import LanguageEntry, ModelEntry, Source
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import near
+from bsx.select import rank
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     from langcodes.tag_parser import LanguageTagError
 
     wanted = tag.strip().replace("_", "-").lower()
+    if wanted == "auto":
+        raise InputError("the language can be detected only where texts are given: bsx score, or bsx.score")
     if wanted in catalog.languages:
         return catalog.languages[wanted]
 
@@ -48,8 +52,10 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
 
     try:
         parsed = Language.get(wanted)
-        known_language = parsed.language
-        wider = macro(wanted)
+        # A subtag that is neither script nor region nor variant names something else: en-sci is not plain en.
+        plain = not parsed.extlangs and parsed.private is None
+        known_language = parsed.language if plain else None
+        wider = macro(wanted) if plain else None
     except LanguageTagError:
         known_language = wider = None
     if known_language in catalog.languages:
@@ -85,7 +91,7 @@ def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
     if model is None:
         if language is None:
             raise InputError("say which language the texts are in (--lang) or which model to use (--model)")
-        entry = catalog.models[language.model]
+        entry = rank(language, catalog).entry
         return Choice(entry.name, entry.source, entry, language)
     known = catalog.find(model)
     if known is not None:

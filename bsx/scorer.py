@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 import bsx
 from bsx.alignment import Alignment, align_texts
-from bsx.catalog import Catalog, shipped
+from bsx.catalog import Catalog, load_registry
 from bsx.checkpoint import locate
 from bsx.config import ScorerConfig, build_config
 from bsx.embed.batching import Batcher
@@ -32,9 +33,6 @@ from bsx.tokens import Tokenizer, load_tokenizer
 from bsx.vectors import Carry, WindowVectors
 from bsx.windows import BLOCK, Plan, Window, ahead, survey, windows
 
-if TYPE_CHECKING:
-    pass
-
 # Enough tokens for batches of equal length; more only costs memory.
 _WINDOW_TOKENS = 131_072
 Progress = Callable[[str, int, int], None]
@@ -48,7 +46,7 @@ class Scorer:
         lang: BCP-47 tag of the texts' language; chooses the model if none is named, and the baseline.
         idf: True to weigh tokens by their idf in the references of each call; a list of texts to count on instead; or
             `Idf` weights counted before.
-        registry: the registry to look models up in; the shipped one unless given.
+        registry: a folder to lay over the registry, or a `Catalog` to use instead of it.
         settings: every other field of `bsx.config.ScorerConfig`, by name.
 
     Raises:
@@ -63,13 +61,15 @@ class Scorer:
         *,
         lang: str | None = None,
         idf: bool | Idf | Sequence[str] = False,
-        registry: Catalog | None = None,
+        registry: Catalog | Path | str | None = None,
         **settings: Any,
     ) -> None:
         use_idf = idf if isinstance(idf, bool) else True
-        self.config: ScorerConfig = build_config({"model": model, "lang": lang, "idf": use_idf, **settings})
+        folder = None if isinstance(registry, Catalog) else registry
+        named = {"model": model, "lang": lang, "idf": use_idf, "registry": folder}
+        self.config: ScorerConfig = build_config({**named, **settings})
         config = self.config
-        catalog = registry if registry is not None else shipped()
+        catalog = registry if isinstance(registry, Catalog) else load_registry(config.registry)
         self._choice = choose(model, lang, catalog)
         device = choose_device(config.device)
         self._dtype = choose_dtype(config.dtype, device)
@@ -190,6 +190,10 @@ class Scorer:
         scored = list(self.stream(corpus, plan, progress=progress))
         return collect(scored, corpus.systems, self.signature(plan), self.layers, self.config.all_layers)
 
+    def count_idf(self, texts: object) -> Idf:
+        """Count idf weights on a list of texts, for use as ``idf=`` of any scorer with the same tokenizer."""
+        return count_idf(as_texts(texts, "texts"), self.tokenizer, self._checkpoint.tokenizer_digest)
+
     def survey(self, corpus: Corpus, *, progress: Progress | None = None) -> Plan:
         """Read a corpus once: check it, count idf weights if they are wanted, find texts that occur again."""
         counting = self.config.idf and self._fixed_idf is None
@@ -275,6 +279,8 @@ class Scorer:
         """Return which token matches which, for one pair; see `bsx.alignment.Alignment`."""
         if self.config.all_layers:
             raise InputError("an alignment shows one layer: choose it with --layer")
+        if self.config.idf and self._fixed_idf is None:
+            raise InputError("one reference is no corpus to count idf on: give the scorer idf weights or texts instead")
         texts = [check_text(candidate, "candidate"), check_text(reference, "reference")]
         corpus = MemoryCorpus({"candidate": texts[:1]}, texts[1:])
         plan = self.survey(corpus)

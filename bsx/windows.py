@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from bsx.errors import InputError
 from bsx.idf import Idf, IdfCounter
 from bsx.text import Corpus, Segment
 from bsx.tokens import TokenizedText, Tokenizer
@@ -51,14 +52,18 @@ def survey(
         for segment in block:
             hashes.extend(map(hash, segment.candidates))
             hashes.extend(map(hash, segment.references))
-            most = max(most, len(segment.references))
-            fewest = min(fewest or most, len(segment.references))
+            # A blank reference is no reference, unless there is no other.
+            present = max(1, sum(1 for text in segment.references if text.strip()))
+            most = max(most, present)
+            fewest = min(fewest or present, present)
         if tokenizer is not None:
             texts = [text for segment in block for text in segment.references]
             counter.add(texts, tokenizer.tokenize(texts))
         segments += len(block)
         if progress is not None:
             progress(segments)
+    if segments == 0:
+        raise InputError("there is nothing to score: the input holds no segment")
     values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
     again = counts > 1
     reused = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))

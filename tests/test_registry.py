@@ -54,7 +54,8 @@ def test_baselines_are_those_of_bert_score() -> None:
     import sys
 
     subprocess.run([sys.executable, REPOSITORY / "tools" / "carry_baselines.py", "--check"], check=True)
-    figures = shipped().baselines["en", "roberta-large"]
+    figures = shipped().baseline("en", "roberta-large")
+    assert figures is not None
     assert (figures.precision[17], figures.recall[17], figures.f1[17]) == (0.83150584, 0.8314941, 0.83122575)
 
 
@@ -71,7 +72,8 @@ def test_language_tags_are_normalised(tag: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "near"), [("germn", "de (German)"), ("english", "en (English)"), ("dee", "de"), ("xx", ""), ("", "")]
+    ("tag", "near"),
+    [("germn", "de (German)"), ("english", "en (English)"), ("dee", "de"), ("xx", ""), ("", ""), ("en-xyz", "")],
 )
 def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) -> None:
     with pytest.raises(UnknownNameError, match="unknown language") as caught:
@@ -130,8 +132,8 @@ def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
 
 
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
-    from bsx.catalog import Source
     from bsx.checkpoint import find
+    from bsx.entries import Source
     from bsx.resolve import Choice
 
     entry = shipped().model("minilm")
@@ -227,15 +229,16 @@ def test_other_wrong_registry_files_name_file_and_field(registry: Path) -> None:
             Catalog(registry)
     languages.write_text(original, encoding="utf-8")
     baseline = registry / "baselines" / "en" / "roberta-large.yaml"
-    edit(baseline, f1=[0.1, 0.2])
-    with pytest.raises(RegistryError, match="roberta-large.yaml: .*one figure for each layer"):
-        Catalog(registry)
-    edit(baseline, f1=[0.1], precision=[0.1], recall=[0.1])
-    with pytest.raises(RegistryError, match="has 1 layers, roberta-large has 25"):
-        Catalog(registry)
-    edit(baseline, f1=[1.0] * 25, precision=[0.1] * 25, recall=[0.1] * 25)
-    with pytest.raises(RegistryError, match=r"must lie in \[-1, 1\)"):
-        Catalog(registry)
+    for changes, message in (
+        ({"f1": [0.1, 0.2]}, "roberta-large.yaml: .*one figure for each layer"),
+        ({"f1": [0.1], "precision": [0.1], "recall": [0.1]}, "has 1 layers, roberta-large has 25"),
+        ({"f1": [1.0] * 25, "precision": [0.1] * 25, "recall": [0.1] * 25}, r"must lie in \[-1, 1\)"),
+        ({"model": "minilm"}, "do not match the file's place"),
+    ):
+        edit(baseline, **changes)
+        with pytest.raises(RegistryError, match=message):
+            Catalog(registry).baseline("en", "roberta-large")
+        assert len(Catalog(registry).check()) == 1
 
 
 def test_loading_the_registry_runs_no_code(registry: Path) -> None:

@@ -16,7 +16,8 @@ from bsx.errors import BsxError
 COMMANDS = {
     "score": ("bsx.cli.score", "Score candidates against references with BERTScore."),
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
-    "models": ("bsx.cli.models", "List the registry's models and languages, show one, fetch one."),
+    "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
+    "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
 }
 
 _INTERRUPTED = 130  # what Typer turns a KeyboardInterrupt inside a command into

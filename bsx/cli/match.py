@@ -11,7 +11,7 @@ import typer
 from bsx.cli.options import with_settings
 
 
-@with_settings("all_layers", "batch_tokens", "memory", "multi_ref")
+@with_settings("all_layers", "batch_tokens", "idf", "memory", "multi_ref")
 def match(
     candidate: Annotated[str, typer.Argument(help="The candidate text.")],
     reference: Annotated[str, typer.Argument(help="The reference text.")],

@@ -1,64 +1,141 @@
-"""``bsx models``: what the registry knows, what is on this machine, and how to fetch the rest."""
+"""``bsx models``: what the registry knows, which model suits a language, what is here, and how to fetch the rest."""
 
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from bsx.catalog import Catalog, ModelEntry, shipped
+from bsx.catalog import Catalog, load_registry
+from bsx.entries import ModelEntry
 
 models = typer.Typer(rich_markup_mode=None)
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
+Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
 
 
 @models.callback(invoke_without_command=True)
 def list_models(
     context: typer.Context,
+    lang: Annotated[str | None, typer.Option("-l", "--lang", help="Rank the models that know this language.")] = None,
+    prefer: Annotated[
+        Literal["paper", "quality", "speed"],
+        typer.Option(help="Rank by the papers' choice, by agreement with people, or by cost."),
+    ] = "paper",
+    max_parameters: Annotated[str | None, typer.Option(help="At most this size, like 300M.")] = None,
+    max_memory: Annotated[str | None, typer.Option(help="Weights (fp32) of at most this size, like 4GB.")] = None,
+    licence: Annotated[str | None, typer.Option(help="permissive, or an SPDX identifier.")] = None,
+    available: Annotated[bool, typer.Option("--available", help="Only models that are on this machine.")] = False,
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
+    registry: Registry = None,
     format: Format = "text",
 ) -> None:
-    """List the registry's models and what is available here."""
+    """List the registry's models, or rank those for a language."""
     if context.invoked_subcommand is not None:
         return
-    catalog = shipped()
+    catalog = _load(registry)
     if languages:
-        rows = [{"code": e.code, "name": e.name, "model": e.model} for e in catalog.languages.values()]
-        columns = {"code": 8, "name": 24, "model": 0}
-    else:
-        rows = [_row(entry) for entry in catalog.models.values()]
-        columns = {"name": 30, "layer": 6, "layers": 7, "parameters": 12, "available": 10, "source": 0}
-    print(json.dumps(rows, ensure_ascii=False) if format == "json" else _table(rows, columns))
+        rows = [entry.model_dump() for entry in catalog.languages.values()]
+        _print_rows(rows, {"code": 8, "name": 24, "script": 7, "model": 0}, format)
+        return
+    columns = {"name": 34, "layer": 12, "layers": 7, "parameters": 14, "licence": 13, "baseline": 9, "available": 10}
+    if lang is None:
+        rows = [_row(entry, catalog, None) for entry in catalog.models.values()]
+        if available:
+            rows = [row for row in rows if row["available"]]
+        _print_rows(rows, {**columns, "source": 0}, format)
+        return
+    from bsx.select import select_model
+
+    limits = {"max_parameters": max_parameters, "max_memory": max_memory, "licence": licence, "available": available}
+    choice = select_model(lang, prefer=prefer, registry=catalog, **limits)
+    rows = [{**_row(r.entry, catalog, choice.language.code), "reason": r.reason} for r in choice.ranking]
+    if format == "json":
+        result = {
+            "language": choice.language.code,
+            "selected": choice.name,
+            "prefer": prefer,
+            "notes": list(choice.notes),
+            "models": rows,
+        }
+        print(json.dumps(result, ensure_ascii=False))
+        return
+    print(f"{choice.language.name}: {choice.name} ({choice.reason})")
+    for note in choice.notes:
+        print(f"note: {note}")
+    _print_rows(rows, {**columns, "reason": 0}, format)
 
 
 @models.command()
-def show(name: Annotated[str, typer.Argument(help="Registry name or alias.")], format: Format = "text") -> None:
-    """Show everything the registry says about one model."""
-    catalog = shipped()
+def show(name: Name, registry: Registry = None, format: Format = "text") -> None:
+    """Show everything the registry says about one model, and where the entry comes from."""
+    catalog = _load(registry)
     entry = catalog.model(name)
-    details = {**_row(entry), **_details(entry, catalog)}
+    details = {**_row(entry, catalog, None), **_details(entry, catalog)}
     if format == "json":
         print(json.dumps(details, ensure_ascii=False))
         return
     for key, value in details.items():
-        print(f"{key:<14}{json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value}")
+        if key == "baselines":
+            value = {lang: f"layers 0 to {len(layers) - 1}" for lang, layers in value.items()}
+        print(f"{key:<14}{json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else _spell(value)}")
 
 
 @models.command()
-def pull(name: Annotated[str, typer.Argument(help="Registry name or alias.")]) -> None:
+def pull(
+    name: Annotated[str | None, typer.Argument(help="Registry name, alias, or hub id.")] = None,
+    lang: Annotated[str | None, typer.Option("-l", "--lang", help="The default model of this language.")] = None,
+    registry: Registry = None,
+) -> None:
     """Fetch a model's files from the hub into the local cache."""
     from bsx.checkpoint import locate
     from bsx.resolve import choose
 
-    catalog = shipped()
-    checkpoint = locate(choose(catalog.model(name).name, None, catalog), catalog)
-    print(f"{name}: {checkpoint.identity} in {checkpoint.folder}")
+    catalog = _load(registry)
+    choice = choose(name, lang, catalog)
+    checkpoint = locate(choice, catalog)
+    print(f"{choice.name}: {checkpoint.identity} in {checkpoint.folder}")
 
 
-def _row(entry: ModelEntry) -> dict[str, Any]:
+@models.command()
+def where(name: Name, registry: Registry = None) -> None:
+    """Print the folder that holds a model's files on this machine; never uses the network."""
+    from bsx.checkpoint import find
+    from bsx.errors import ModelUnavailableError
+    from bsx.resolve import choose
+
+    choice = choose(name, None, _load(registry))
+    folder = find(choice.source)
+    if folder is None:
+        raise ModelUnavailableError(f"{choice.name} is not on this machine: bsx models pull {choice.name} fetches it")
+    print(folder)
+
+
+@models.command()
+def pin(name: Name, registry: Registry = None) -> None:
+    """Resolve a hub model's revision to a commit and write it to the user's registry."""
+    from bsx.overlay import pin_revision
+
+    catalog = _load(registry)
+    file, commit = pin_revision(catalog.model(name), registry)
+    print(f"{name}: pinned to {commit} in {file}")
+
+
+def _load(registry: Path | None) -> Catalog:
+    catalog = load_registry(registry)
+    for problem in catalog.problems:
+        print(f"bsx: note: left out of the registry: {problem}", file=sys.stderr)
+    return catalog
+
+
+def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str, Any]:
     from bsx.checkpoint import find
 
+    with_baseline = catalog.baseline_languages(entry.name)
     return {
         "name": entry.name,
         "hub_id": entry.source.hub,
@@ -66,39 +143,47 @@ def _row(entry: ModelEntry) -> dict[str, Any]:
         "layers": entry.layers,
         "parameters": entry.parameters,
         "licence": entry.licence,
-        "languages": entry.languages,
+        "evidence": [evidence.model_dump(exclude_none=True) for evidence in entry.evidence],
+        "baseline": language in with_baseline if language is not None else bool(with_baseline),
         "available": find(entry.source) is not None,
         "source": str(entry.source),
     }
 
 
 def _details(entry: ModelEntry, catalog: Catalog) -> dict[str, Any]:
+    baselines = {}
+    for language in catalog.baseline_languages(entry.name):
+        table = catalog.baseline(language, entry.name)
+        if table is not None:
+            figures = zip(table.precision, table.recall, table.f1, strict=True)
+            baselines[language] = {
+                str(layer): {"precision": p, "recall": r, "f1": f} for layer, (p, r, f) in enumerate(figures)
+            }
     return {
+        "languages": entry.languages,
         "aliases": entry.aliases,
         "family": entry.family,
         "dimensions": entry.dimensions,
         "max_tokens": entry.max_tokens,
         "leading_space": entry.leading_space,
-        "evidence": [evidence.model_dump() for evidence in entry.evidence],
         "notes": entry.notes,
-        "baselines": {
-            language: {
-                str(layer): {"precision": p, "recall": r, "f1": f}
-                for layer, (p, r, f) in enumerate(zip(b.precision, b.recall, b.f1, strict=True))
-            }
-            for (language, model), b in catalog.baselines.items()
-            if model == entry.name
-        },
+        "entry": str(catalog.origins["model", entry.name]),
+        "baselines": baselines,
     }
 
 
-def _table(rows: list[dict[str, Any]], columns: dict[str, int]) -> str:
+def _spell(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no", None: "-"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _print_rows(rows: list[dict[str, Any]], columns: dict[str, int], format: str) -> None:
+    if format == "json":
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+
     def line(values: list[str]) -> str:
         return " ".join(v.ljust(w) for v, w in zip(values, columns.values(), strict=True)).rstrip()
 
-    def spell(value: object) -> str:
-        if value is None or isinstance(value, bool):
-            return {True: "yes", False: "no", None: "-"}[value]
-        return f"{value:,}" if isinstance(value, int) else str(value)
-
-    return "\n".join([line(list(columns)), *(line([spell(row[name]) for name in columns]) for row in rows)])
+    print("\n".join([line(list(columns)), *(line([_spell(row[name]) for name in columns]) for row in rows)]))

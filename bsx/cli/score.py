@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bsx.scored import ScoredWindow
     from bsx.scorer import Scorer
     from bsx.table import ScoreTable
+    from bsx.text import Corpus
 
 
 @with_settings()
@@ -46,6 +47,8 @@ def score(
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(open_corpus(*files))
         plan = survey(corpus)  # all of the input is checked before a model is loaded
+        if settings.get("lang") == "auto":
+            settings["lang"] = _detect(corpus)
         table = _open_table(output, stack)
         scorer = _load_scorer(settings)
         summary = Summary(corpus.systems, scorer.layers, scorer.config.all_layers)
@@ -63,6 +66,14 @@ def score(
     print(json.dumps(result, ensure_ascii=False) if format == "json" else summary.to_text(result))
     for note in summary.notes(scorer.tokenizer.max_tokens):
         print(f"bsx: note: {note}", file=sys.stderr)
+
+
+def _detect(corpus: Corpus) -> str:
+    from bsx.detect import detect_language
+
+    found = detect_language(text for segment in corpus for text in segment.references)
+    print(f"bsx: note: language detected from the references: {found}", file=sys.stderr)
+    return found.code
 
 
 def _open_table(output: Path | None, stack: contextlib.ExitStack) -> ScoreTable | None:

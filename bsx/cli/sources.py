@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bsx.errors import InputError
-from bsx.readers import LineFiles, NamedFile, TableFile, spool_standard_input
+from bsx.readers import LineFiles, NamedFile, TableFile, spool
 from bsx.text import Corpus
 
 
@@ -42,11 +43,17 @@ def open_corpus(
     with contextlib.ExitStack() as stack:
 
         def opened(name: str) -> NamedFile:
-            if name != "-":
-                return NamedFile(Path(name))
-            path = spool_standard_input()
-            stack.callback(path.unlink, missing_ok=True)
-            return NamedFile(path, "standard input")
+            path = Path(name)
+            if name != "-" and (not path.exists() or path.is_file() or path.is_dir()):
+                return NamedFile(path)
+            # Standard input, a named pipe or `<(command)` can be read but once: keep a copy.
+            if name == "-":
+                copy = spool(sys.stdin.buffer)
+            else:
+                with path.open("rb") as stream:
+                    copy = spool(stream)
+            stack.callback(copy.unlink, missing_ok=True)
+            return NamedFile(copy, "standard input" if name == "-" else name)
 
         if data is not None:
             file = opened(data)

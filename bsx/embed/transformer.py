@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from safetensors import SafetensorError
 
-from bsx.catalog import Family
+from bsx.entries import Family
 from bsx.errors import InputError
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16"]

@@ -1,0 +1,76 @@
+"""Reading tables of human judgments for `bsx registry tune`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bsx.errors import InputError
+from bsx.readers import NamedFile, TableFile
+
+
+@dataclass
+class Judged:
+    """Human-judged segments of several tables.
+
+    Attributes:
+        candidates: one text a segment.
+        references: one or more texts a segment.
+        human: the human score.
+        groups: group name, made unique by the table's name if there are several tables.
+        names: the tables' names.
+        notes: what was left out.
+    """
+
+    candidates: list[str] = field(default_factory=list)
+    references: list[tuple[str, ...]] = field(default_factory=list)
+    human: list[float] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_judged(
+    files: Sequence[str], candidate: str, reference: str, human: str, group: str | None, code: str
+) -> Judged:
+    """Read tables; rows of a column ``lp`` whose target is another language than ``code`` are left out, with a note.
+
+    Raises:
+        InputError: naming file and row of a human score that is not a number, or if nothing is left.
+    """
+    judged = Judged()
+    for name in files:
+        table = TableFile(NamedFile(Path(name)), [candidate], [reference])
+        by = group if group is not None else ("lp" if "lp" in table.columns else None)
+        labels = table.column(by) if by is not None else None
+        values = table.column(human)
+        stem = Path(name).stem
+        skipped: dict[str, int] = {}
+        for i, segment in enumerate(table):
+            label = labels[i] if labels is not None else "all"
+            if by == "lp" and label.rpartition("-")[2] != code:
+                skipped[label] = skipped.get(label, 0) + 1
+                continue
+            judged.human.append(_number(values[i], f"{name}: row {i + 1}, column {human!r}"))
+            judged.candidates.append(segment.candidates[0])
+            judged.references.append(segment.references)
+            judged.groups.append(f"{stem}:{label}" if len(files) > 1 else label)
+        judged.names.append(stem)
+        if skipped:
+            pairs = ", ".join(f"{count} of {label}" for label, count in skipped.items())
+            judged.notes.append(f"{name}: left out rows that are not into {code}: {pairs}")
+    if not judged.human:
+        raise InputError(f"no row is left to tune on: none of the language pairs goes into {code}")
+    return judged
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise InputError(f"{where} is {text!r}, not a number") from error
+    if not math.isfinite(value):
+        raise InputError(f"{where} is {text!r}: human scores must be finite")
+    return value

@@ -1,0 +1,43 @@
+"""``bsx registry``: make a model or language a first-class citizen."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bsx.cli.registry_baseline import baseline
+from bsx.cli.registry_tune import tune
+
+registry = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+registry.command()(tune)
+registry.command()(baseline)
+
+
+@registry.command()
+def validate(
+    folder: Annotated[str | None, typer.Argument(help="An overlay folder; the registry in use unless given.")] = None,
+) -> None:
+    """Read every file of the registry and report all problems."""
+    from pathlib import Path
+
+    from bsx.catalog import load_registry
+    from bsx.errors import RegistryError
+
+    catalog = load_registry(Path(folder) if folder is not None else None)
+    problems = catalog.check()
+    if problems:
+        raise RegistryError(f"{len(problems)} problems: " + " | ".join(map(str, problems)))
+    kinds = [kind for kind, _ in catalog.origins]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in ("model", "language", "baseline"))
+    print(f"{counts}: all valid")
+
+
+@registry.command()
+def schema(
+    kind: Annotated[str, typer.Argument(help="model, language, baseline or family.")],
+) -> None:
+    """Print the JSON Schema of a kind of registry file, for editors."""
+    from bsx.schema import schema_text
+
+    print(schema_text(kind), end="")

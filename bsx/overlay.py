@@ -1,0 +1,66 @@
+"""Writing entries to the user's own registry folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bsx.catalog import forget_loaded, user_folder
+from bsx.entries import Baseline, ModelEntry
+from bsx.errors import InputError, ModelUnavailableError
+
+
+def overlay_folder(named: Path | None) -> Path:
+    """Return the folder to write to, made if need be: ``named``, or the user's registry folder."""
+    folder = named if named is not None else user_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
+    return folder
+
+
+def _write(file: Path, content: dict[str, Any]) -> Path:
+    import yaml
+
+    from bsx.table import atomic_text
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_text(file) as stream:
+        yaml.safe_dump(content, stream, sort_keys=False, allow_unicode=True, width=120)
+    forget_loaded()
+    return file
+
+
+def write_model(entry: ModelEntry, named: Path | None = None) -> Path:
+    """Write a model's entry to the overlay, where it wins over the shipped one, and return the file."""
+    folder = overlay_folder(named)
+    return _write(folder / "models" / f"{entry.name}.yaml", entry.model_dump(exclude_none=True))
+
+
+def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
+    """Write a baseline to the overlay and return the file."""
+    folder = overlay_folder(named)
+    return _write(folder / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline.model_dump())
+
+
+def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:
+    """Write a copy of a hub model's entry whose revision is the commit on this machine, or on the hub.
+
+    Returns:
+        The file and the commit.
+
+    Raises:
+        InputError: if the model does not come from a hub.
+        ModelUnavailableError: if the commit cannot be found out.
+    """
+    from bsx.checkpoint import find, resolve_commit
+
+    if entry.source.hub is None:
+        raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
+    here = find(entry.source)
+    commit = here.name if here is not None else resolve_commit(entry.source)
+    if len(commit) != 40:
+        raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
+    source = entry.source.model_copy(update={"revision": commit})
+    return write_model(entry.model_copy(update={"source": source}), named), commit
