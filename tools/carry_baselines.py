@@ -1,6 +1,6 @@
 """Carry the rescaling baselines of the installed bert-score package over into registry/baselines/.
 
-Run: python tools/carry_baselines.py            (writes one file for each language and registered model)
+Run: python tools/carry_baselines.py            (writes one file for each table of that package)
      python tools/carry_baselines.py --check    (fails if a file differs from what would be written)
 
 Only figures are carried over; each file names the package and version it took them from.
@@ -19,7 +19,7 @@ REGISTRY = Path(__file__).resolve().parent.parent / "registry"
 CORPUS = "random sentence pairs as described by bert-score: 1M pairs of Common Crawl (paper) or news (released script)"
 
 
-def rendered(language: str, model: str, table: Path) -> str:
+def rendered(language: str, model: str, table: Path, place: str) -> str:
     with table.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     if [int(row["LAYER"]) for row in rows] != list(range(len(rows))):
@@ -32,7 +32,7 @@ def rendered(language: str, model: str, table: Path) -> str:
         f"# Figures carried over by tools/carry_baselines.py; layer 0 comes first.\n"
         f"language: '{language}'\n"
         f"model: {model}\n"
-        f"source: bert-score {version}, rescale_baseline/{language}/{table.relative_to(table.parents[0])}\n"
+        f"source: bert-score {version}, rescale_baseline/{place}\n"
         f"corpus: '{CORPUS}'\n" + "".join(f"{name}: [{values}]\n" for name, values in columns.items())
     )
 
@@ -43,12 +43,13 @@ def main() -> None:
     shipped = Path(str(resources.files("bert_score"))) / "rescale_baseline"
     stale = []
     for table in sorted(shipped.rglob("*.tsv")):
-        language, _, name = table.relative_to(shipped).with_suffix("").as_posix().partition("/")
+        place = table.relative_to(shipped).as_posix()
+        language, _, name = place.removesuffix(".tsv").partition("/")
         entry = catalog.find(name)
         if entry is None:
-            continue
+            raise SystemExit(f"{place}: there is no model {name!r} in the registry")
         target = REGISTRY / "baselines" / language / f"{entry.name}.yaml"
-        text = rendered(language, entry.name, table)
+        text = rendered(language, entry.name, table, place)
         if check:
             if not target.is_file() or target.read_text(encoding="utf-8") != text:
                 stale.append(target)
