@@ -109,6 +109,59 @@ def _xlm_tokenizer(folder: Path) -> Any:
     return transformers.XLMTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
 
 
+def _blenderbot_small_tokenizer(folder: Path) -> Any:
+    """BlenderbotSmall's is a plain-Python BPE over lower-cased words; a piece inside a word ends in ``@@``."""
+    import transformers
+
+    vocabulary = ["__null__", "__start__", "__end__", "__unk__"]
+    vocabulary += list(CHARACTERS) + [c + "@@" for c in CHARACTERS]
+    merges = []
+    for word in WORDS:
+        left = word[0]
+        for i, character in enumerate(word[1:], start=2):
+            right = character + ("</w>" if i == len(word) else "")
+            if (left, right) not in merges:
+                merges.append((left, right))
+            left += right
+            vocabulary.append(left.removesuffix("</w>") if left.endswith("</w>") else left + "@@")
+    folder.mkdir(parents=True, exist_ok=True)
+    unique = {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}
+    (folder / "vocab.json").write_text(json.dumps(unique), encoding="utf-8")
+    lines = ["#version: 0.2", *(f"{a} {b}" for a, b in merges)]
+    (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return transformers.BlenderbotSmallTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+
+
+def _prophetnet_tokenizer(folder: Path) -> Any:
+    import transformers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "prophetnet.tokenizer"
+    pieces = _wordpiece(["[PAD]", "[X_SEP]", "[SEP]", "[UNK]", "[CLS]", "[MASK]"])
+    file.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    return transformers.ProphetNetTokenizer(str(file))
+
+
+def _plain_bpe_tokenizer(folder: Path) -> Any:
+    """ModernBERT's and EuroBERT's tokenizers have no class of their own: all is said in tokenizer.json."""
+    import tokenizers
+    import transformers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    vocabulary, merges = _byte_level(special)
+    inner = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    names = dict(zip(("unk_token", "cls_token", "sep_token", "pad_token", "mask_token"), special, strict=True))
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, **names)
+
+
 def _byt5_tokenizer(folder: Path) -> Any:
     import transformers
 
@@ -219,6 +272,73 @@ def _bart_shape(tokenizer: Any) -> dict[str, Any]:
     }
 
 
+def _convbert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "embedding_size": 16, "head_ratio": 2, "conv_kernel_size": 3}
+
+
+def _squeezebert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "embedding_size": DIM}
+
+
+def _big_bird_shape(tokenizer: Any) -> dict[str, Any]:
+    special = {"bos": tokenizer.bos_token_id, "eos": tokenizer.eos_token_id, "sep": tokenizer.sep_token_id}
+    return {
+        **_bert_shape(tokenizer),
+        **{f"{name}_token_id": index for name, index in special.items()},
+        "block_size": 16,
+        "num_random_blocks": 1,
+    }
+
+
+def _longformer_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_roberta_shape(tokenizer), "attention_window": [8] * LAYERS}
+
+
+def _modernbert_shape(tokenizer: Any) -> dict[str, Any]:
+    special = {"bos": "[CLS]", "cls": "[CLS]", "eos": "[SEP]", "sep": "[SEP]"}
+    return {
+        **_bert_shape(tokenizer),
+        **{f"{name}_token_id": tokenizer.convert_tokens_to_ids(piece) for name, piece in special.items()},
+        "local_attention": 8,
+    }
+
+
+def _eurobert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        **_bert_shape(tokenizer),
+        "num_key_value_heads": 2,
+        "bos_token_id": tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.sep_token_id,
+        "mask_token_id": tokenizer.mask_token_id,
+    }
+
+
+def _led_shape(tokenizer: Any) -> dict[str, Any]:
+    shape = _bart_shape(tokenizer)
+    size = shape.pop("max_position_embeddings")
+    return {
+        **shape,
+        "max_encoder_position_embeddings": size,
+        "max_decoder_position_embeddings": size,
+        "attention_window": [8] * LAYERS,
+    }
+
+
+def _prophetnet_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": DIM,
+        "num_encoder_layers": LAYERS,
+        "num_decoder_layers": 1,
+        "num_encoder_attention_heads": 4,
+        "num_decoder_attention_heads": 4,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "max_position_embeddings": POSITIONS + 1,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
 Recipe = tuple[Callable[..., Any], dict[str, Any], str, Callable[[Any], dict[str, Any]]]
 _XLM_R = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
@@ -269,6 +389,39 @@ RECIPES: dict[str, Recipe] = {
         {"name": "MBartTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"], "src_lang": "en_XX"},
         "MBartModel",
         _bart_shape,
+    ),
+    "mt5": (
+        _unigram_tokenizer,
+        {"name": "T5Tokenizer", "special": ["<pad>", "</s>", "<unk>"], "extra_ids": 4},
+        "MT5Model",
+        _t5_shape,
+    ),
+    "pegasus": (
+        _unigram_tokenizer,
+        {"name": "PegasusTokenizer", "special": ["<pad>", "</s>", "<mask_1>", "<mask_2>", "<unk>"], "offset": 6},
+        "PegasusModel",
+        _bart_shape,
+    ),
+    "led": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LEDModel", _led_shape),
+    "blenderbot": (_byte_level_tokenizer, {"name": "BlenderbotTokenizer"}, "BlenderbotModel", _bart_shape),
+    "blenderbot-small": (_blenderbot_small_tokenizer, {}, "BlenderbotSmallModel", _bart_shape),
+    "prophetnet": (_prophetnet_tokenizer, {}, "ProphetNetModel", _prophetnet_shape),
+    "convbert": (_bert_tokenizer, {}, "ConvBertModel", _convbert_shape),
+    "squeezebert": (_bert_tokenizer, {}, "SqueezeBertModel", _squeezebert_shape),
+    "big_bird": (
+        _unigram_tokenizer,
+        {"name": "BigBirdTokenizer", "special": ["<pad>", "</s>", "<s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]},
+        "BigBirdModel",
+        _big_bird_shape,
+    ),
+    "longformer": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LongformerModel", _longformer_shape),
+    "modernbert": (_plain_bpe_tokenizer, {}, "ModernBertModel", _modernbert_shape),
+    "eurobert": (_plain_bpe_tokenizer, {}, "EuroBertModel", _eurobert_shape),
+    "xlm-roberta-xl": (
+        _unigram_tokenizer,
+        {"name": "XLMRobertaTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"]},
+        "XLMRobertaXLModel",
+        _roberta_shape,
     ),
 }
 
