@@ -29,6 +29,7 @@ class Family(_Entry):
     final_norm: str | None = None
     position_offset: int = 0
     fewest_layers: int = 0
+    padding: bool = True
 
 
 class Source(_Entry):

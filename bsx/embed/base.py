@@ -17,6 +17,7 @@ class Embedder(Protocol):
         dimensions: size of a token vector.
         device: where its input must be and its output is.
         pad_id: the id that fills short sequences.
+        ignores_padding: whether vectors of tokens are the same whatever padding follows them.
     """
 
     layers: list[int]
@@ -24,6 +25,7 @@ class Embedder(Protocol):
     dimensions: int
     device: torch.device
     pad_id: int
+    ignores_padding: bool
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch.

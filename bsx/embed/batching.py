@@ -13,12 +13,13 @@ from bsx.errors import InputError
 DEFAULT_BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 4096}
 
 
-def plan_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = False) -> Iterator[list[int]]:
     """Group sequences of similar length so that no padded batch exceeds a token budget.
 
     Args:
         lengths: tokens of each sequence.
         budget: batch size x longest length allowed; a single longer sequence still gets a batch of its own.
+        equal_lengths: put only sequences of one length in a batch.
 
     Yields:
         Indices into ``lengths``, longest sequences first, so that memory runs out early or not at all.
@@ -29,9 +30,12 @@ def plan_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     start = 0
     while start < len(order):
-        size = max(1, budget // max(1, lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
+        longest = lengths[order[start]]
+        batch = order[start : start + max(1, budget // max(1, longest))]
+        if equal_lengths:
+            batch = [i for i in batch if lengths[i] == longest]
+        yield batch
+        start += len(batch)
 
 
 def _pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -71,7 +75,8 @@ class Batcher:
         Yields:
             Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
         """
-        queue = [list(batch) for batch in plan_batches([len(s) for s in sequences], self.batch_tokens)]
+        lengths, equal = [len(s) for s in sequences], not self.embedder.ignores_padding
+        queue = [list(batch) for batch in plan_batches(lengths, self.batch_tokens, equal_lengths=equal)]
         queue.reverse()
         while queue:
             batch = queue.pop()

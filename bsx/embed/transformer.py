@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Literal
@@ -129,6 +130,7 @@ class TransformerEmbedder:
         self.device = device
         self.position_limit = position_limit(config, self._family)
         self.pad_id = int(config.pad_token_id if config.pad_token_id is not None else 0)
+        self.ignores_padding = self._family.padding
         self._layer = layer
         self._built = self.depth if layer is None else max(layer, self._family.fewest_layers)
         self._final_norm = final_norm
@@ -171,7 +173,7 @@ class TransformerEmbedder:
             states = list(output.hidden_states)
             states[-1] = output.last_hidden_state
             if self._final_norm and self._family.final_norm is not None:
-                norm = getattr(self._encoder, self._family.final_norm)
+                norm = attrgetter(self._family.final_norm)(self._encoder)
                 states[:-1] = [norm(state) for state in states[:-1]]
             return torch.stack([states[layer] for layer in self.layers])
 
@@ -187,5 +189,6 @@ def _cut(config: Any, family: Family, layer: int) -> None:
     if getattr(config, "num_hidden_groups", 1) != 1:
         raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with --all-layers")
     setattr(config, family.layer_count, layer)
-    if getattr(config, "layer_types", None):
-        config.layer_types = config.layer_types[:layer]
+    for name in ("layer_types", "attention_window"):  # what ModernBERT, Longformer and LED say layer by layer
+        if isinstance(getattr(config, name, None), list | tuple):
+            setattr(config, name, list(getattr(config, name))[:layer])
