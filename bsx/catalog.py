@@ -224,19 +224,19 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
 
 def load_registry(named: Path | None = None) -> Catalog:
     """Return the shipped registry with the user's overlays over it; see `overlay_folders`."""
-    return _load(shipped_folder(), *overlay_folders(named))
+    overlays = overlay_folders(named)
+    files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
+    states = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    return _load((shipped_folder(), *overlays), states)
 
 
-@functools.cache
-def _load(*folders: Path) -> Catalog:
+@functools.lru_cache(maxsize=8)
+def _load(folders: tuple[Path, ...], states: tuple[tuple[Path, int, int], ...]) -> Catalog:
+    """Read folders; ``states`` tells files that changed in the meantime from those that did not."""
+    del states
     return Catalog(*folders)
-
-
-def forget_loaded() -> None:
-    """Make the next `load_registry` read the files again, after one was written."""
-    _load.cache_clear()
 
 
 def shipped() -> Catalog:
     """Return the registry that comes with the package, without overlays, read once."""
-    return _load(shipped_folder())
+    return _load((shipped_folder(),), ())

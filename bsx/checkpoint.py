@@ -13,7 +13,10 @@ from bsx.errors import InputError, ModelUnavailableError
 from bsx.resolve import Choice
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-TOKENIZERS = ("tokenizer*.json", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
+TOKENIZERS = (
+    "tokenizer*.json", "vocab*", "merges.txt", "bpe.codes", "*.model", "*.tokenizer", "special_tokens_map.json",
+    "added_tokens.json",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def fetch(source: Source) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
-    plain = ["*.json", "*.txt", "*.model", "*.safetensors"]
+    plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
     try:
         for wanted in (plain, [*plain, "pytorch_model*.bin"]):
             folder = snapshot_download(

@@ -27,9 +27,12 @@ class Family(_Entry):
     model_class: str = "AutoModel"
     encoder: str | None = None
     final_norm: str | None = None
+    position_count: str = "max_position_embeddings"
     position_offset: int = 0
     fewest_layers: int = 0
     padding: bool = True
+    settings: dict[str, str | int | bool] = {}
+    computed: list[str] = []
 
 
 class Source(_Entry):
@@ -104,14 +107,16 @@ class ModelEntry(_Entry):
 class LanguageEntry(_Entry):
     """One language: the model that scores it unless the user names another, and what other tools call it.
 
-    ``alternatives`` are further models that know the language, best evidence first; ``sacrebleu`` is the tokenizer
-    sacreBLEU needs for it, ``stanza`` and ``fasttext`` the codes of those packages' models, if they have one.
+    ``unseen`` says that ``model`` was not trained on the language; ``alternatives`` are further models that know it,
+    best evidence first; ``sacrebleu`` is the tokenizer sacreBLEU needs for it, ``stanza`` and ``fasttext`` the codes of
+    those packages' models, if they have one.
     """
 
     code: str
     name: str
-    script: str = "Zyyy"
+    script: str
     model: str
+    unseen: bool = False
     alternatives: list[str] = []
     sacrebleu: str = "13a"
     stanza: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bsx.catalog import forget_loaded, user_folder
+from bsx.catalog import user_folder
 from bsx.entries import Baseline, ModelEntry
 from bsx.errors import InputError, ModelUnavailableError
 
@@ -28,7 +28,6 @@ def _write(file: Path, content: dict[str, Any]) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     with atomic_text(file) as stream:
         yaml.safe_dump(content, stream, sort_keys=False, allow_unicode=True, width=120)
-    forget_loaded()
     return file
 
 

@@ -27,6 +27,7 @@ from bsx.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.resolve import choose
 from bsx.scored import ScoredWindow, collect
 from bsx.scores import Scores
+from bsx.select import unseen_note
 from bsx.signature import Signature
 from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
 from bsx.tokens import Tokenizer, load_tokenizer
@@ -143,6 +144,14 @@ class Scorer:
     def model(self) -> str:
         """The model's name in the registry, its folder, or its hub id."""
         return self._choice.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the chosen model, one sentence each."""
+        language = self._choice.language
+        if language is not None and language.unseen and self.model == language.model:
+            return (unseen_note(language),)
+        return ()
 
     @property
     def layers(self) -> tuple[int, ...]:

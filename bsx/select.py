@@ -157,8 +157,16 @@ def rank(
             raise InputError(f"no model for {language.name} is left: {history}; loosen {name}")
         pool = kept
     notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
+    if language.unseen and not notes:
+        notes = [unseen_note(language)]
     ranked, more = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer](pool, language, catalog)
     return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
+
+
+def unseen_note(language: LanguageEntry) -> str:
+    """Return what the user of a language should know whose default model was not trained on it."""
+    hint = f"; models that were: {', '.join(language.alternatives[:3])}" if language.alternatives else ""
+    return f"{language.model}, the papers' choice, was not trained on {language.name}{hint}"
 
 
 def _missing_default(language: LanguageEntry, excluded: list[tuple[str, int]]) -> str:

@@ -225,7 +225,7 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--rescale"], "no rescaling baseline for minilm in 'en'"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--strict", "--long", "window"], "windows lose nothing"),
     (["-c", "hyps.txt"], "nothing to score"),
     ([], "nothing to score"),

@@ -44,6 +44,8 @@ SEVERAL = [[first, second] for first, second in zip(REFERENCES, reversed(REFEREN
 # Every architecture of the registry; where bert-score weighs a special token as a word, parity is shown through
 # bsx.compat, which does so too, and the difference has its own test below.
 KINDS = [kind for kind in tiny.RECIPES if kind != "squeezebert"]  # bert-score cannot cut SqueezeBERT at a layer
+# bert-score's all_layers shows the residual stream of these: test_difference_all_layers_equals_each_layer...
+PRE_NORM = ("t5", "mt5", "mbart", "pegasus", "blenderbot", "modernbert", "eurobert", "xlm-roberta-xl")
 ONE_SPECIAL = ("t5", "byt5", "mt5", "pegasus", "prophetnet", "blenderbot", "blenderbot-small")
 SAME_WITHOUT_COMPAT = [kind for kind in KINDS if kind not in ("xlm", "mbart", *ONE_SPECIAL)]
 TOLERANCE = 1e-5  # fp32, issue 2
@@ -89,9 +91,10 @@ def test_the_scorer_gives_the_same_numbers(kind: str, tiny_model: Callable[[str]
     np.testing.assert_allclose(ours(folder, layer=2), peer(folder, num_layers=2), atol=TOLERANCE)
     np.testing.assert_allclose(ours(folder, layer=2, idf=True), peer(folder, num_layers=2, idf=True), atol=TOLERANCE)
     np.testing.assert_allclose(ours(folder, SEVERAL, layer=3), peer(folder, SEVERAL, num_layers=3), atol=TOLERANCE)
-    np.testing.assert_allclose(
-        ours(folder, all_layers=True), peer(folder, num_layers=2, all_layers=True), atol=TOLERANCE
-    )
+    if kind not in PRE_NORM:
+        np.testing.assert_allclose(
+            ours(folder, all_layers=True), peer(folder, num_layers=2, all_layers=True), atol=TOLERANCE
+        )
 
 
 @pytest.mark.parametrize("kind", ["xlm", "mbart", *ONE_SPECIAL])
@@ -155,7 +158,7 @@ def test_difference_scores_do_not_depend_on_batch_mates(tiny_model: Callable[[st
 
 
 def test_difference_all_layers_equals_each_layer_on_pre_norm_models(tiny_model: Callable[[str], str]) -> None:
-    for kind in ("t5", "mbart"):
+    for kind in PRE_NORM:
         folder = tiny_model(kind)
         every = ours(folder, all_layers=True)
         for layer in range(LAYERS + 1):

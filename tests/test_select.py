@@ -50,8 +50,14 @@ def test_quality_says_when_it_falls_back() -> None:
     german = select_model("de", prefer="quality", registry=shipped())
     assert "no evidence for German" in german.notes[0]
     assert "script" in german.notes[0]
-    russian = select_model("ru", prefer="quality", registry=shipped())
-    assert "or its script" in russian.notes[0]
+    georgian = select_model("ka", prefer="quality", registry=shipped())
+    assert "no evidence for Georgian or its script" in georgian.notes[0]
+
+
+def test_a_default_that_was_not_trained_on_the_language_says_so() -> None:
+    amharic = select_model("am", registry=shipped())
+    assert amharic.name == "bert-base-multilingual-cased"
+    assert "was not trained on Amharic; models that were: xlm-roberta-large" in amharic.notes[0]
 
 
 def test_speed_ranks_by_cost() -> None:

@@ -6,8 +6,8 @@ Run: python tools/make_languages.py            (writes the file)
 A new language is one line of `LANGUAGES`. The models come from these rules:
 
 - ``model`` is the papers' choice (Zhang et al. 2020, section 4, and bert-score's lang2model): en, zh, tr and en-sci
-  have models of their own, every other language multilingual BERT. Languages it never saw get the encoder that did:
-  XLM-R large, or XLM-100 for those that XLM-R never saw either.
+  have models of their own, every other language multilingual BERT. Where that model was not trained on the language,
+  ``unseen`` says so, and users are told.
 - ``alternatives`` are further models that know the language, at most six: those measured on the language itself come
   first, then those measured on English, best figure first, then those without a figure in the order of `KNOWN`.
 """
@@ -28,7 +28,7 @@ HEADER = """\
 # Written by tools/make_languages.py: languages, the model that scores each one, and what other tools call it.
 #   code          BCP-47 (en-sci is bert-score's name for scientific English)
 #   script        ISO 15924, the one most text is written in
-#   model         the papers' choice; languages that multilingual BERT never saw (am, eo, ...) have an encoder that did
+#   model         the papers' choice; unseen: it was not trained on the language
 #   alternatives  further models that know the language, best evidence first
 #   sacrebleu     tokenizer for sacreBLEU
 #   stanza        code of stanza's package
@@ -178,7 +178,7 @@ DEFAULTS = {
     "tr": "bert-base-turkish-cased",
     "zh": "bert-base-chinese",
 }
-FALLBACKS = (("b", "bert-base-multilingual-cased"), ("r", "xlm-roberta-large"), ("x", "xlm-mlm-100-1280"))
+OTHERS = "bert-base-multilingual-cased"
 # Multilingual models worth naming, and the training that makes each one know a language.
 KNOWN = {
     "xlm-roberta-large": "r",
@@ -250,7 +250,8 @@ def rendered() -> str:
     lines = []
     for row in LANGUAGES.splitlines():
         code, name, script, trained = row.split("|")
-        model = DEFAULTS.get(code) or next(name for letter, name in FALLBACKS if letter in trained)
+        model = DEFAULTS.get(code, OTHERS)
+        unseen = ", unseen: true" if model == OTHERS and "b" not in trained else ""
         others = alternatives(code, trained, model, models)
         unknown = [name for name in (model, *others) if name not in models]
         if unknown:
@@ -258,7 +259,7 @@ def rendered() -> str:
         stanza = STANZA_NAMES.get(code, code if code in STANZA.split() else None)
         fasttext = FASTTEXT_NAMES.get(code, code if code in FASTTEXT.split() else None)
         lines.append(
-            f"- {{code: {scalar(code)}, name: {scalar(name)}, script: {script or 'Latn'}, model: {model}, "
+            f"- {{code: {scalar(code)}, name: {scalar(name)}, script: {script or 'Latn'}, model: {model}{unseen}, "
             f"alternatives: [{', '.join(others)}], sacrebleu: {SACREBLEU.get(code, '13a')}, "
             f"stanza: {scalar(stanza) if stanza else 'null'}, fasttext: {scalar(fasttext) if fasttext else 'null'}}}\n"
         )

@@ -64,7 +64,7 @@ def score(
             table.signature = str(signature)
     result = summary.to_dict(scorer.model, signature)
     print(json.dumps(result, ensure_ascii=False) if format == "json" else summary.to_text(result))
-    for note in summary.notes(scorer.tokenizer.max_tokens):
+    for note in (*scorer.notes, *summary.notes(scorer.tokenizer.max_tokens)):
         print(f"bsx: note: {note}", file=sys.stderr)
 
 

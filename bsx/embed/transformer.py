@@ -123,6 +123,14 @@ class TransformerEmbedder:
                 f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it"
             )
         self._family = families[config.model_type]
+        positions = getattr(config, "position_embedding_type", None) or "absolute"
+        if positions != "absolute":
+            raise InputError(
+                f"{folder}: needs {positions} positions, which transformers 5 no longer computes: "
+                "it would run as another model"
+            )
+        for name, value in self._family.settings.items():
+            setattr(config, name, value)
         self.depth = int(getattr(config, self._family.layer_count))
         if layer is not None and not 0 <= layer <= self.depth:
             raise InputError(f"layer {layer} is out of range: {folder.name} has layers 0 to {self.depth}")
@@ -156,7 +164,8 @@ class TransformerEmbedder:
                 )
             except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
                 raise InputError(f"{folder}: its weights cannot be loaded: {' '.join(str(error).split())}") from error
-        absent = [name for name in report["missing_keys"] if "pooler" not in name and "decoder" not in name]
+        spared = ("pooler", "decoder", *self._family.computed)
+        absent = [name for name in report["missing_keys"] if not any(part in name for part in spared)]
         if absent:
             raise InputError(f"{folder}: the weights lack {len(absent)} tensors of the encoder, {absent[0]} among them")
         encoder = getattr(model, self._family.encoder) if self._family.encoder is not None else model
@@ -180,7 +189,7 @@ class TransformerEmbedder:
 
 def position_limit(config: Any, family: Family) -> int | None:
     """Return how many tokens a model's table of position embeddings serves; None if it has no such table."""
-    size = getattr(config, "max_position_embeddings", None)
+    size = getattr(config, family.position_count, None)
     return None if size is None or size <= 0 else int(size) - family.position_offset
 
 

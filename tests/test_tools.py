@@ -1,0 +1,17 @@
+"""The committed registry files are what their generators write."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from conftest import REPOSITORY
+
+
+@pytest.mark.parametrize("script", ["carry_models.py", "carry_baselines.py", "make_languages.py"])
+def test_generated_registry_files_are_fresh(script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, REPOSITORY / "tools" / script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
