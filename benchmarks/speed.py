@@ -219,7 +219,7 @@ def main() -> None:
     if not arguments.quick:
         with tempfile.TemporaryDirectory() as home:
             large = random_roberta_large(Path(home) / "roberta-large")
-            result["speed"] += compare(str(large), large, 17, [10, 64], 3, pairs)
+            result["speed"] += compare(str(large), large, 17, [8, 32], 3, pairs)
         result["memory_mib"] = {
             f"{package} {size}": round(peak_memory(package, size, arguments.layer, arguments.data))
             for package, size in (("bsx", 1000), ("bsx", 10_000), ("bsx", 100_000), ("bert-score", 10_000))

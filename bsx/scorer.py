@@ -86,6 +86,11 @@ class Scorer:
             trust_remote_code=config.trust_remote_code,
         )
         entry = self._choice.entry
+        if entry is not None and entry.layers != self.embedder.depth:
+            raise InputError(
+                f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {self._checkpoint.folder} "
+                f"has {self.embedder.depth}: correct the entry"
+            )
         limits = [self.embedder.position_limit, entry.max_tokens if entry is not None else None]
         space = entry.leading_space if entry is not None else False
         self.tokenizer = Tokenizer(

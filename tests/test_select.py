@@ -201,6 +201,12 @@ def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: o
     assert scorer.score(["the cat"], ["the cat"]).f1[0] == pytest.approx(1, abs=1e-5)
 
 
+def test_an_entry_that_contradicts_its_checkpoint_is_an_error(overlay: Path) -> None:
+    write_minilm(overlay, layers=12)
+    with pytest.raises(InputError, match="the registry says 12 layers, the checkpoint in .* has 6"):
+        bsx.Scorer("minilm", registry=overlay)
+
+
 def test_pinning_writes_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: object, cli: Cli
 ) -> None:
