@@ -1,6 +1,6 @@
 """Speed and memory of bsx against bert-score 0.3.13, in one run on one machine.
 
-Run: python benchmarks/speed.py [--data FILE.tsv] [--repeats 5] [--quick] [--output FILE.json]
+Run: python benchmarks/speed.py [--data FILE.tsv] [--repeats 5] [--parts minilm,large,memory] [--output FILE.json]
 
 FILE has the columns `candidate` and `reference` (default: WMT17 segments from ../shared, if there). Both packages
 score the same pairs with the same weights and layer, alternating, each with a scorer that is already loaded; the
@@ -192,7 +192,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=WMT17)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="small sizes only, no memory, no large model")
+    parser.add_argument("--sizes", default="1,10,100,1000", help="numbers of pairs for MiniLM")
+    parser.add_argument("--parts", default="minilm,large,memory", help="what to measure; others keep their results")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--child", choices=("bsx", "bert-score"))
     parser.add_argument("--size", type=int, default=1000)
@@ -213,13 +214,19 @@ def main() -> None:
     logging.disable_progress_bar()
     folder = find(shipped().model("minilm").source)
     assert folder is not None
-    sizes = [1, 10, 100] if arguments.quick else [1, 10, 100, 1000, 3920]
-    result: dict[str, Any] = {"machine": machine(), "data": arguments.data.name}
-    result["speed"] = compare("minilm", folder, 6, sizes, arguments.repeats, pairs)
-    if not arguments.quick:
+    parts = arguments.parts.split(",")
+    result: dict[str, Any] = {}
+    if arguments.output and arguments.output.is_file():
+        result = json.loads(arguments.output.read_text())
+    result |= {"machine": machine(), "data": arguments.data.name}
+    if "minilm" in parts:
+        sizes = [int(size) for size in arguments.sizes.split(",")]
+        result["minilm"] = compare("minilm", folder, 6, sizes, arguments.repeats, pairs)
+    if "large" in parts:
         with tempfile.TemporaryDirectory() as home:
             large = random_roberta_large(Path(home) / "roberta-large")
-            result["speed"] += compare(str(large), large, 17, [8, 32], 3, pairs)
+            result["large"] = compare(str(large), large, 17, [8, 32], 3, pairs)
+    if "memory" in parts:
         result["memory_mib"] = {
             f"{package} {size}": round(peak_memory(package, size, arguments.layer, arguments.data))
             for package, size in (("bsx", 1000), ("bsx", 10_000), ("bsx", 100_000), ("bert-score", 10_000))
