@@ -73,7 +73,8 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("bsx")
+        globals()[name] = version("bsx")  # read once: it costs milliseconds
+        return globals()[name]
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'bsx' has no attribute {name!r}")
