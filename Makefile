@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := true
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help demo test test-slow test-hub lint docs wheel bench clean
 
