@@ -349,7 +349,8 @@ def test_version_help_and_module(cli: Cli) -> None:
 
     assert cli("--version").out.strip() == f"bsx {bsx.__version__}"
     assert "score" in cli().out
-    for command in ("score", "match", "models"):
+    assert "tune" in cli("registry").out
+    for command in ("score", "match", "models", "registry"):
         assert cli(command, "--help").status == 0
     assert cli("scroe").err.startswith("bsx: error: No such command 'scroe'")
 

@@ -9,9 +9,16 @@ import typer
 from bsx.cli.registry_baseline import baseline
 from bsx.cli.registry_tune import tune
 
-registry = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+registry = typer.Typer(rich_markup_mode=None)
 registry.command()(tune)
 registry.command()(baseline)
+
+
+@registry.callback(invoke_without_command=True)
+def show_help(context: typer.Context) -> None:
+    """Tune a model's layer, compute its baseline, validate registry files."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @registry.command()
