@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -142,15 +142,17 @@ def peak_memory(package: str, size: int, layer: int, data: Path) -> float:
 
 def child(package: str, size: int, layer: int, pairs: Any) -> None:
     """Score ``size`` pairs made distinct by a number, then print the peak resident size."""
-    copies = -(-size // len(pairs[0]))
-    candidates, references = ([f"{text} {i}" for i, text in enumerate((column * copies)[:size])] for column in pairs)
+
+    def distinct(column: list[str]) -> Iterator[str]:
+        return (f"{column[i % len(column)]} {i}" for i in range(size))
+
     if package == "bsx":
         import bsx
 
         with tempfile.TemporaryDirectory() as home:
-            for name, texts in (("c", candidates), ("r", references)):
-                (Path(home) / f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
-            del candidates, references, texts
+            for name, column in zip("cr", pairs, strict=True):
+                with (Path(home) / f"{name}.txt").open("w", encoding="utf-8") as stream:
+                    stream.writelines(f"{text}\n" for text in distinct(column))
             from bsx.readers import LineFiles, NamedFile
 
             corpus = LineFiles({"c": NamedFile(Path(home) / "c.txt")}, [NamedFile(Path(home) / "r.txt")])
@@ -165,7 +167,7 @@ def child(package: str, size: int, layer: int, pairs: Any) -> None:
         from bsx.checkpoint import find
 
         folder = find(shipped().model("minilm").source)
-        bert_score.BERTScorer(model_type=str(folder), num_layers=layer).score(candidates, references)
+        bert_score.BERTScorer(model_type=str(folder), num_layers=layer).score(*(list(distinct(c)) for c in pairs))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
@@ -197,7 +199,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--child", choices=("bsx", "bert-score"))
     parser.add_argument("--size", type=int, default=1000)
-    parser.add_argument("--layer", type=int, default=1)
+    parser.add_argument(
+        "--layer", type=int, default=0, help="of the memory runs: it changes their time, not their size"
+    )
     arguments = parser.parse_args()
     if not arguments.data.is_file():
         raise SystemExit(f"{arguments.data}: not there; name a TSV with the columns candidate and reference by --data")
