@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import bsx
 from bsx.alignment import Alignment, align_texts
@@ -29,7 +30,7 @@ from bsx.scored import ScoredWindow, collect
 from bsx.scores import Scores
 from bsx.select import unseen_note
 from bsx.signature import Signature
-from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
+from bsx.text import Corpus, MemoryCorpus, Segment, as_texts, check_text
 from bsx.vectors import Carry, WindowVectors
 from bsx.windows import BLOCK, Plan, Window, ahead, survey, windows
 
@@ -225,9 +226,7 @@ class Scorer:
         Yields:
             Results in the corpus's order.
         """
-        weights = np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
-        if plan.idf is not None:
-            weights = plan.idf.table(self.tokenizer.vocabulary_size)
+        weights = self._weights(plan)
         row_bytes = len(self.layers) * self.embedder.dimensions * 4
         limit = max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
         reused = dict(plan.reused)
@@ -239,6 +238,28 @@ class Scorer:
                 carry.settle(window, vectors, reused)
                 if progress is not None:
                     progress("scoring", window.start + len(window.segments), plan.segments)
+
+    def score_segments(self, segments: Sequence[Segment], plan: Plan) -> ScoredWindow:
+        """Score some segments of a corpus at once, all their vectors in memory.
+
+        Args:
+            segments: the segments, with as many candidates each.
+            plan: what `survey` said about their corpus.
+        """
+        window = Window(0)
+        texts = list(dict.fromkeys(text for s in segments for text in (*s.candidates, *s.references)))
+        tokenized = dict(zip(texts, self.tokenizer.tokenize(texts), strict=True))
+        for segment in segments:
+            window.add(segment, tokenized)
+        self._refuse_truncation(window)
+        with closing(Carry(0)) as carry:
+            vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
+            return self._score_window(window, vectors)
+
+    def _weights(self, plan: Plan) -> NDArray[np.float32]:
+        if plan.idf is not None:
+            return plan.idf.table(self.tokenizer.vocabulary_size)
+        return np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
 
     def _refuse_truncation(self, window: Window) -> None:
         if not self.config.strict:
@@ -296,11 +317,8 @@ class Scorer:
         corpus = MemoryCorpus({"candidate": texts[:1]}, texts[1:])
         plan = self.survey(corpus)
         window = next(windows(corpus, self.tokenizer, _WINDOW_TOKENS))
-        weights = np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
-        if plan.idf is not None:
-            weights = plan.idf.table(self.tokenizer.vocabulary_size)
         with closing(Carry(0)) as carry:
-            vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
+            vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
         scores = self._score_window(window, vectors).scores[0, 0, 0]
         return align_texts(self.tokenizer, window, vectors, texts, scores, self.signature(plan))
 

@@ -172,6 +172,11 @@ class Tokenizer:
         kept = [token for span in spans for token in span.ids[slice(*span.keep)]]
         return TokenizedText(tuple(spans), np.asarray(kept, dtype=np.int64), 0)
 
+    def vocabulary(self) -> list[str]:
+        """Return the piece of every id, as the tokenizer spells it."""
+        ids = list(range(self.vocabulary_size))
+        return ["" if piece is None else str(piece) for piece in self._inner.convert_ids_to_tokens(ids)]
+
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return readable tokens for display: byte-level pieces are decoded, markers of word starts removed."""
         raw = self._inner.convert_ids_to_tokens(list(ids))

@@ -1,0 +1,148 @@
+"""From token vectors to the units that are matched: filtered tokens, n-gram windows, power means over layers."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.embed.states import States
+from bsx.errors import InputError
+from bsx.tokens import Tokenizer
+from bsx.vectors import normalise
+
+
+@dataclass
+class Units:
+    """Vectors with a mass each, text after text: what transport and greedy matching compare.
+
+    Attributes:
+        vectors: unit vectors (units, dim); a unit without mass may be a zero vector.
+        masses: non-negative masses (units,).
+        offsets: first unit of each text (texts,).
+        lengths: units of each text (texts,).
+    """
+
+    vectors: torch.Tensor
+    masses: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def power_means(layers: torch.Tensor) -> torch.Tensor:
+    """Return minimum, mean and maximum over layers, one after another: (layers, tokens, dim) -> (tokens, 3 dim).
+
+    These are the power means of order -inf, 1 and +inf. Source: Zhao et al. 2019, section 3.3, in the order of its code.
+    """
+    return torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
+
+
+def ngram_units(
+    vectors: torch.Tensor, weights: NDArray[np.float32], texts: tuple[NDArray[np.int64], NDArray[np.int64]], n: int
+) -> Units:
+    """Slide a window of n tokens over each text; a text of fewer tokens is one window.
+
+    A window's vector is the weighted sum of its tokens' vectors, at length 1, its mass the sum of their weights.
+    Source: Zhao et al. 2019, equation 4 and below it.
+
+    Args:
+        vectors: token vectors (tokens, dim).
+        weights: non-negative weights (tokens,).
+        texts: first token and number of tokens of each text.
+        n: tokens of a window.
+    """
+    first, count = texts
+    windows = np.where(count > n, count - n + 1, np.minimum(count, 1))
+    offsets = np.concatenate([[0], np.cumsum(windows)[:-1]]).astype(np.int64)
+    within = np.arange(int(windows.sum())) - np.repeat(offsets, windows)
+    start = np.repeat(first, windows) + within
+    size = np.minimum(n, np.repeat(count, windows))
+    masses = np.zeros(len(start), dtype=np.float32)
+    total = torch.zeros((len(start), vectors.shape[-1]), dtype=torch.float32, device=vectors.device)
+    for step in range(min(n, int(size.max(initial=0)))):
+        chosen = np.flatnonzero(step < size)
+        rows = start[chosen] + step
+        masses[chosen] += weights[rows]
+        weighed = vectors[torch.from_numpy(rows)] * torch.from_numpy(weights[rows]).to(vectors.device)[:, None]
+        total.index_add_(0, torch.from_numpy(chosen).to(vectors.device), weighed)
+    return Units(normalise(total), masses, offsets, windows)
+
+
+class TokenFilter:
+    """Which tokens to leave out: punctuation, and pieces inside words.
+
+    Args:
+        tokenizer: the encoder's tokenizer.
+        punctuation: leave out pieces that are one ASCII punctuation character.
+        subwords: leave out pieces that continue a word.
+        words: further pieces to leave out (stop words), in lower case.
+
+    Raises:
+        InputError: if pieces inside words cannot be told from others.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, *, punctuation: bool, subwords: bool, words: frozenset[str] = frozenset()
+    ) -> None:
+        pieces = tokenizer.vocabulary()
+        self._special = tokenizer.is_special
+        self._scheme = _scheme(pieces)
+        if subwords and self._scheme is None:
+            raise InputError(
+                "this model's tokenizer does not mark where words begin, so pieces inside words cannot be left out: "
+                "turn that off"
+            )
+        bare = [_bare(piece, self._scheme) for piece in pieces]
+        self._drop = np.zeros(tokenizer.vocabulary_size, dtype=bool)
+        self._mark = np.zeros(tokenizer.vocabulary_size, dtype=bool)
+        for i, piece in enumerate(bare):
+            is_mark = len(piece) == 1 and piece in string.punctuation
+            self._drop[i] = (punctuation and is_mark) or (bool(words) and piece.lower() in words)
+        if self._scheme is not None:
+            marker, at_end = self._scheme
+            for i, piece in enumerate(pieces):
+                self._mark[i] = piece.endswith(marker) if at_end else piece.startswith(marker)
+        self._subwords = subwords
+
+    def keep(self, states: States) -> NDArray[np.bool_]:
+        """Return which tokens stay (tokens,); special tokens always do."""
+        ids = states.ids
+        drop = self._drop[ids]
+        if self._subwords and self._scheme is not None:
+            drop |= self._continues(states)
+        return ~drop | self._special[ids]
+
+    def _continues(self, states: States) -> NDArray[np.bool_]:
+        marked, special = self._mark[states.ids], self._special[states.ids]
+        assert self._scheme is not None  # noqa: S101 - for the type checker; the caller asks only then
+        marker, at_end = self._scheme
+        if marker == "##":
+            return marked
+        before = np.concatenate([[True], special[:-1]])  # the first piece of a text begins a word
+        before[states.offsets[states.lengths > 0]] = True
+        if not at_end:  # a marker at the start of a piece begins a word
+            return np.asarray(~marked & ~before)
+        previous = np.concatenate([[False], marked[:-1]])
+        ended = previous if marker == "</w>" else ~previous
+        return np.asarray(~ended & ~before)
+
+
+def _scheme(pieces: list[str]) -> tuple[str, bool] | None:
+    """Return how a vocabulary marks words: the marker, and whether it stands at the end of a piece."""
+    for marker, at_end in (("##", False), ("▁", False), ("Ġ", False), ("</w>", True), ("@@", True)):
+        share = sum(len(p) > len(marker) and (p.endswith(marker) if at_end else p.startswith(marker)) for p in pieces)
+        if share > len(pieces) // 100:
+            return marker, at_end
+    return None
+
+
+def _bare(piece: str, scheme: tuple[str, bool] | None) -> str:
+    if scheme is None:
+        return piece
+    marker, at_end = scheme
+    if piece == marker or marker == "##":
+        return piece  # "##," is a piece inside a word, not the comma
+    return piece.removesuffix(marker) if at_end else piece.removeprefix(marker)
