@@ -35,7 +35,7 @@ class Units:
 def power_means(layers: torch.Tensor) -> torch.Tensor:
     """Return minimum, mean and maximum over layers, one after another: (layers, tokens, dim) -> (tokens, 3 dim).
 
-    These are the power means of order -inf, 1 and +inf. Source: Zhao et al. 2019, section 3.3, in the order of its code.
+    These are the power means of order -inf, 1 and +inf. Source: Zhao et al. 2019, section 3.3, ordered as in its code.
     """
     return torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
 

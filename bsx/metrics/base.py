@@ -94,7 +94,7 @@ class Metric(ABC):
         self.spec = spec or entry.name
         self.setup()
 
-    def setup(self) -> None:
+    def setup(self) -> None:  # noqa: B027 - a metric may have nothing to set up
         """Check settings, find the model and packages; called once, before anything is scored."""
 
     @property

@@ -128,7 +128,7 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str,
         ModelUnavailableError: if its model is neither here nor to be had.
 
     >>> get_metric("chrf").score(["a small cat"], ["the small cat"]).values.round(1).tolist()
-    [73.4]
+    [66.4]
     """
     encoders = encoders if encoders is not None else Encoders(**dict(run or {}))
     name, spelled = read_spec(spec)
