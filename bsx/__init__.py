@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bsx.alignment import Alignment as Alignment
-    from bsx.errors import BsxError as BsxError
     from bsx.encoders import Encoders as Encoders
+    from bsx.errors import BsxError as BsxError
     from bsx.idf import Idf as Idf
     from bsx.metrics.base import Metric as Metric
     from bsx.metrics.scores import MetricScores as MetricScores
