@@ -178,6 +178,12 @@ class TableFile:
                 f"{did_you_mean(column, self.columns)}"
             )
 
+    def types(self) -> dict[str, Any]:
+        """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
+        if self._kind != ".parquet":
+            return {}
+        return {field.name: field.type for field in self._parquet().schema_arrow}
+
     def column(self, name: str) -> list[str]:
         """Return one column as text.
 
