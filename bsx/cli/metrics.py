@@ -41,8 +41,8 @@ def list_metrics(
     print(f"{'name':<{width}}  {'needs':<18}  {'extra':<8}  {'runs here':<28}  title")
     for row in rows:
         with_what = "+".join(need for need in row["needs"] if need != "candidate")
-        better = "" if row["higher_is_better"] else " (lower is better)"
-        print(f"{row['name']:<{width}}  {with_what:<18}  {row['extra'] or '':<8}  {row['runs']:<28}  {row['title']}{better}")
+        title = row["title"] + ("" if row["higher_is_better"] else " (lower is better)")
+        print(f"{row['name']:<{width}}  {with_what:<18}  {row['extra'] or '':<8}  {row['runs']:<28}  {title}")
 
 
 @metrics.command()

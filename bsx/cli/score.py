@@ -47,7 +47,9 @@ def score(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."),
+        typer.Option(
+            help="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."
+        ),
     ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
     **settings: Any,

@@ -89,7 +89,9 @@ def wanted_sides(specs: Sequence[str], settings: dict[str, Any]) -> frozenset[st
     from bsx.metrics.zoo import find_metric, read_spec
 
     catalog = load_registry(settings.get("registry"))
-    return frozenset(need for spec in specs for need in find_metric(read_spec(spec)[0], catalog)[1].needs) - {"candidate"}
+    return frozenset(need for spec in specs for need in find_metric(read_spec(spec)[0], catalog)[1].needs) - {
+        "candidate"
+    }
 
 
 def load_metrics(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus) -> list[Metric]:

@@ -79,8 +79,8 @@ def fit(
         texts: (source, target) sentences.
         encoders: says where to run and which model.
         settings: what to fit.
-        links: word links of each pair; by mutual nearest vectors (the intersection of Jalili Sabet et al. 2020's argmax)
-            unless given.
+        links: word links of each pair; unless given, words that are each other's nearest (the intersection of argmaxes
+            of Jalili Sabet et al. 2020).
         progress: called with a phase's name, pairs done and pairs in all.
 
     Returns:
@@ -119,8 +119,8 @@ def fit(
     x, z = (np.concatenate(side).astype(np.float64) for side in sides)
     if len(x) < view.dimensions and settings.kind == "clp":
         raise InputError(
-            f"only {len(x)} words are aligned: an orthogonal map of {view.dimensions} dimensions needs at least as many; "
-            "give more parallel text"
+            f"only {len(x)} words are aligned: an orthogonal map of {view.dimensions} dimensions needs at least as "
+            "many; give more parallel text"
         )
     if not len(x):
         raise InputError("no word is aligned with any other: give other text or --links")

@@ -62,7 +62,7 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
         if absent:
             return f"needs bsx[{entry.extra}]"
     if entry.model is None:
-        return "yes"
+        return "with --model or --lang" if "model" in find_metric(entry.name, catalog)[0].Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if find(source) is not None:
@@ -89,7 +89,9 @@ def describe(name: str, catalog: Catalog) -> dict[str, Any]:
             {
                 "name": field,
                 "type": _type(schema),
-                "default": json.dumps(default) if isinstance(default, bool) else str(default if default is not None else ""),
+                "default": json.dumps(default)
+                if isinstance(default, bool)
+                else str(default if default is not None else ""),
                 "help": info.description or "",
             }
         )
