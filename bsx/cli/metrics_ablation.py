@@ -86,7 +86,7 @@ def _correlate(
             )
             people = np.array([judged.human[i] for i in chosen])
             name = group if report is not None else ""
-            bar = None if report is None else lambda _, done, total, name=name: report(name, done, total)  # type: ignore[misc]
+            bar = None if report is None else lambda _, done, total, name=name: report(name, done, total)
             scores = score_corpus(metrics, corpus, progress=bar)
             for row in rows:
                 for matching in MATCHINGS:

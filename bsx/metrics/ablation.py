@@ -8,6 +8,10 @@ from pathlib import Path
 
 MATCHINGS = {"WMD1": "matching=transport,ngram=1", "WMD2": "matching=transport,ngram=2", "F": "matching=greedy,ngram=1"}
 
+Tags = tuple[str, ...]
+_PLAIN: list[Tags] = [(), ("SEP",), ("SEP", "RM"), ("SEP", "PMEANS"), ("SEP", "PMEANS", "RM")]
+_TUNED: list[Tags] = [("SEP", "MNLI"), ("SEP", "PMEANS", "MNLI"), ("SEP", "PMEANS", "MNLI", "RM")]
+
 
 @dataclass(frozen=True)
 class Row:
@@ -18,7 +22,7 @@ class Row:
         settings: what they are in the settings of the metric ``moverscore``.
     """
 
-    tags: tuple[str, ...]
+    tags: Tags
     settings: str
 
     @property
@@ -49,14 +53,14 @@ def grid(model: str, layer: int | None, *, long_idf: Path | None = None, mnli: s
         idfs.append(("IDF-L", f"idf=true,idf_texts={long_idf}"))
     yield _row(model, layer, None, "idf=false", ())
     for tag, setting in idfs:
-        for more in ((), ("SEP",), ("SEP", "RM"), ("SEP", "PMEANS"), ("SEP", "PMEANS", "RM")):
+        for more in _PLAIN:
             yield _row(model, layer, tag, setting, more)
         if mnli is not None:
-            for more in (("SEP", "MNLI"), ("SEP", "PMEANS", "MNLI"), ("SEP", "PMEANS", "MNLI", "RM")):
+            for more in _TUNED:
                 yield _row(mnli, layer, tag, setting, more)
 
 
-def _row(model: str, layer: int | None, tag: str | None, idf: str, more: tuple[str, ...]) -> Row:
+def _row(model: str, layer: int | None, tag: str | None, idf: str, more: Tags) -> Row:
     def switch(name: str) -> str:
         return "true" if name in more else "false"
 

@@ -152,7 +152,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: object) -> list[NDArray
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)
-        found[text] = sums.cpu().numpy() / sizes[:, None]
+        found[text] = (sums.cpu().numpy() / sizes[:, None]).astype(np.float32)
     return [found[text] for text in texts]
 
 

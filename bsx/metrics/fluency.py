@@ -42,7 +42,7 @@ class LanguageModel:
         from transformers import AutoModelForCausalLM
 
         try:
-            model = AutoModelForCausalLM.from_pretrained(
+            model: Any = AutoModelForCausalLM.from_pretrained(
                 self._resource.folder, local_files_only=True, weights_only=True
             )
         except (OSError, ValueError, RuntimeError) as error:

@@ -67,7 +67,7 @@ def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray
     Source: Zhao et al. 2020, section 3.2 (contextual linear projection): W = V U' of target' source = U S V'.
     """
     u, _, vt = np.linalg.svd(target.T @ source)
-    return (vt.T @ u.T).astype(np.float32)
+    return np.asarray(vt.T @ u.T, dtype=np.float32)
 
 
 def fit_umd(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -80,7 +80,7 @@ def fit_umd(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray
     # The right singular vectors are the eigenvectors of a (dim, dim) matrix, however many words there are.
     _, vectors = np.linalg.eigh(difference.T @ difference)
     direction = vectors[:, -1]
-    return (direction * np.sign(direction[np.abs(direction).argmax()])).astype(np.float32)
+    return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]), dtype=np.float32)
 
 
 def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
