@@ -94,7 +94,7 @@ def fit(
     located = encoders.locate(None, default="bert-base-multilingual-cased")
     layer = located.architecture.depth if settings.layer is None else settings.layer
     view = encoders.encoder(located).view([layer])
-    tokenizer = located.tokenizer(trust_remote_code=encoders.config.trust_remote_code)
+    tokenizer = located.tokenizer()
     chosen = [
         i
         for i, pair in enumerate(texts)

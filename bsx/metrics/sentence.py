@@ -158,9 +158,7 @@ class SentenceCosine(EncoderMetric):
         self._recipe = Recipe.read(self.located.checkpoint.folder)
         limit = config.max_tokens or self._recipe.max_tokens
         if limit is not None:
-            self.tokenizer = self.located.tokenizer(
-                trust_remote_code=self.encoders.config.trust_remote_code, limit=limit
-            )
+            self.tokenizer = self.located.tokenizer(limit=limit)
         self._pooling: list[Pooling] = self._recipe.pooling if config.pooling == "model" else [config.pooling]
         self.use_layers([self.depth])
 
