@@ -203,8 +203,8 @@ class Worker:
         name, message = self._package.name, reply.get("message", "")
         if reply["error"] == "missing":
             return MissingExtraError(
-                f"{self._metric} needs the package {name}, which {self._python} has not; it wants an environment of its "
-                f"own: {self._package.advice}"
+                f"{self._metric} needs the package {name}, which {self._python} has not; it wants an environment of "
+                f"its own: {self._package.advice}"
             )
         if reply["error"] == "broken":
             return InputError(
