@@ -61,8 +61,12 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
         absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not _installed(module)]
         if absent:
             return f"needs bsx[{entry.extra}]"
+    kind = find_metric(entry.name, catalog)[0]
+    package = getattr(kind, "package", None)
+    if package is not None:
+        return f"needs python= with {package.name}"
     if entry.model is None:
-        return "with --model or --lang" if "model" in find_metric(entry.name, catalog)[0].Config.model_fields else "yes"
+        return "with --model or --lang" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if find(source) is not None:
