@@ -107,7 +107,8 @@ def main() -> None:
 Pearson's r with direct assessment, {len(rows)} segments, encoder {arguments.model} for every metric that has one (none
 has its paper's model here). Signs are such that higher is better. `xmoverscore` compares source and candidate with an
 English encoder and no mapping: its row shows that it runs, not what it can do. Cost: CPU seconds per 1,000 pairs, all
-threads, one metric alone on the first {arguments.cost_rows} segments; the last column is the share of that time spent in optimal transport.
+threads, one metric alone on the first {arguments.cost_rows} segments; last column: the share of that time spent in
+optimal transport.
 
 | metric | {" | ".join(pairs)} | mean | CPU s / 1,000 | transport |
 |---|{"---|" * (len(pairs) + 3)}

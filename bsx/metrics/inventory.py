@@ -42,7 +42,6 @@ def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
         "languages": entry.languages,
         "model": entry.model,
         "runs": runs_here(entry, catalog),
-        "cost": entry.cost,
         "citation": entry.citation,
     }
 
@@ -51,7 +50,7 @@ def _broken(name: str, problem: str) -> dict[str, Any]:
     point = plugins()[name]
     return {
         "name": name, "title": f"of {point.value}", "needs": [], "higher_is_better": True, "extra": None,
-        "languages": "any", "model": None, "runs": f"no: {problem}", "cost": None, "citation": "",
+        "languages": "any", "model": None, "runs": f"no: {problem}", "citation": "",
     }  # fmt: skip
 
 
