@@ -124,8 +124,9 @@ def _trimmed(flow: NDArray[np.float64], distance: NDArray[np.float64], share: fl
 
     Flows strictly below the max(floor(share * n), 1)-th smallest of the n positive ones count nothing. Source: the
     released code of Zhao et al. 2020, in which tiny masses added to every token make the smallest flows depend on the
-    solver; here there are none.
+    solver. Here a flow that is only the solver's rounding is none, and flows equal but for rounding are equal.
     """
-    positive = np.sort(flow[flow > 0])
-    threshold = positive[max(int(share * len(positive)), 1) - 1]
+    rounding = 1e-12
+    positive = np.sort(flow[flow > rounding])
+    threshold = positive[max(int(share * len(positive)), 1) - 1] - rounding
     return float((np.where(flow < threshold, 0.0, flow) * distance).sum())
