@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -39,5 +40,36 @@ def draw_layers(result: LayerAgreement, path: Path, *, title: str) -> None:
     axes.set_ylabel(f"mean {result.statistic} with human scores")
     axes.set_title(title.replace("$", r"\$"), fontsize=10)
     axes.legend()
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:], dpi=150)
+
+
+def draw_metric_layers(results: Mapping[str, LayerAgreement], path: Path, *, title: str) -> None:
+    """Draw correlation over layers for several metrics of one figure each, with intervals.
+
+    Args:
+        results: metric -> its agreement by layer, the figure in the place of F1.
+        path: .png or .svg.
+        title: of the picture.
+    """
+    if path.suffix not in (".png", ".svg"):
+        raise InputError(f"{path}: cannot draw this format; the name must end in .png or .svg")
+    need("matplotlib", "drawing")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from bsx.table import atomic_path
+
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for name, result in results.items():
+        layers = np.arange(len(result.mean))
+        (line,) = axes.plot(layers, result.mean[:, 2], "-", marker="o", ms=4, label=name.replace("$", r"\$"))
+        axes.fill_between(layers, result.low, result.high, color=line.get_color(), alpha=0.15)
+    axes.set_xlabel("layer (0 = embeddings)")
+    axes.set_ylabel(f"mean {next(iter(results.values())).statistic} with human scores, 95% interval")
+    axes.set_title(title.replace("$", r"\$"), fontsize=10)
+    axes.legend(fontsize=8)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:], dpi=150)

@@ -10,9 +10,11 @@ import typer
 
 from bsx.cli.metrics_ablation import ablation
 from bsx.cli.metrics_fit import fit_alignment
+from bsx.cli.metrics_layers import layers
 
 metrics = typer.Typer(rich_markup_mode=None)
 metrics.command()(ablation)
+metrics.command()(layers)
 metrics.command("fit-alignment")(fit_alignment)
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
