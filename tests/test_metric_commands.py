@@ -208,3 +208,55 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
     assert plain.values.tolist() == pytest.approx(bertscore.f1.tolist(), abs=1e-5)
     bad = cli("metrics", "ablation", "--data", tmp_path / "j.tsv", "-m", "minilm", "--long-idf", "nn-en=x")
     assert "write GROUP=FILE with one of the groups xx-en, yy-en" in bad.err
+
+
+JACCARD = """
+name: jaccard
+title: Jaccard overlap
+implementation: {code}
+needs: [candidate, reference]
+citation: Jaccard 1901
+check: {{candidates: ["a b"], references: ["b c"], values: [0.3333]}}
+"""
+
+
+def test_a_metric_whose_code_is_missing_spoils_nothing_else(cli: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="nowhere_at_all:Jaccard"))
+    (folder / "metrics" / "worse.yaml").write_text("name: worse\n")
+    done = cli("metrics", "--registry", folder, "--format", "json")
+    assert done.status == 0, done.err
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert "cannot be imported" in rows["jaccard"]["runs"]
+    assert rows["chrf"]["runs"] == "yes"
+    assert "left out of the registry" in done.err
+    done = cli("score", "--registry", folder, "--metric", "jaccard", "-c", "x", "-r", "y")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "PYTHONPATH" in done.err
+
+
+def test_a_registry_folder_adds_a_metric(
+    cli: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="a_jaccard_metric:Jaccard"))
+    (tmp_path / "a_jaccard_metric.py").write_text(
+        "import numpy as np\n"
+        "from bsx.metrics.base import MetricConfig, PairMetric, PairScores\n"
+        "class Jaccard(PairMetric):\n"
+        "    Config = MetricConfig\n"
+        "    def score_pairs(self, pairs, fitted):\n"
+        "        words = [set(text.split()) for text in pairs.texts]\n"
+        "        both = [(words[i], words[j]) for i, j in zip(pairs.left, pairs.right)]\n"
+        "        return PairScores(np.array([len(a & b) / len(a | b) for a, b in both]))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    done = cli("score", "--registry", folder, "--metric", "jaccard,chrf", "--data", table, "--format", "json")
+    assert done.status == 0, done.err
+    for metric in (
+        bsx.get_metric("jaccard", run={"registry": str(folder)}),
+        bsx.get_metrics("jaccard", registry=folder)[0],
+    ):
+        assert metric.score(["a b"], ["b c"])[0] == pytest.approx(1 / 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,7 +34,10 @@ def list_metrics(
     from bsx.catalog import load_registry
     from bsx.metrics.inventory import inventory
 
-    rows = [row for row in inventory(load_registry(registry)) if needs is None or needs in row["needs"]]
+    catalog = load_registry(registry)
+    for problem in catalog.problems:
+        print(f"bsx: note: left out of the registry: {problem}", file=sys.stderr)
+    rows = [row for row in inventory(catalog) if needs is None or needs in row["needs"]]
     if format == "json":
         print(json.dumps(rows, ensure_ascii=False))
         return

@@ -17,18 +17,14 @@ from bsx.optional import EXTRAS
 def inventory(catalog: Catalog) -> list[dict[str, Any]]:
     """Return one row a metric: name, title, needs, direction, extra, languages, model, and whether it runs here.
 
-    A metric of another package that cannot be imported is listed with its error; it spoils nothing else.
+    A metric whose code cannot be imported is listed with its error; it spoils nothing else.
     """
     rows = []
     for name in metric_names(catalog):
-        entry = catalog.metrics.get(name)
-        if entry is None:
-            try:
-                entry = find_metric(name, catalog)[1]
-            except (BsxError, ImportError) as error:
-                rows.append(_broken(name, str(error)))
-                continue
-        rows.append(_row(entry, catalog))
+        try:
+            rows.append(_row(find_metric(name, catalog)[1], catalog))
+        except (BsxError, ImportError, AttributeError) as error:
+            rows.append(_broken(name, catalog.metrics.get(name), str(error)))
     return rows
 
 
@@ -46,10 +42,11 @@ def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def _broken(name: str, problem: str) -> dict[str, Any]:
-    point = plugins()[name]
+def _broken(name: str, entry: MetricEntry | None, problem: str) -> dict[str, Any]:
+    title = entry.title if entry is not None else f"of {plugins()[name].value}"
+    needs = list(entry.needs) if entry is not None else []
     return {
-        "name": name, "title": f"of {point.value}", "needs": [], "higher_is_better": True, "extra": None,
+        "name": name, "title": title, "needs": needs, "higher_is_better": True, "extra": None,
         "languages": "any", "model": None, "runs": f"no: {problem}", "citation": "",
     }  # fmt: skip
 

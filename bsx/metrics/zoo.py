@@ -83,7 +83,8 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
             kind = getattr(importlib.import_module(module), attribute)
         except (ModuleNotFoundError, AttributeError) as error:
             raise RegistryError(
-                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: {error}"
+                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: "
+                f"{error}; install its package, or put its folder on PYTHONPATH"
             ) from error
     elif name in plugins():
         kind = plugins()[name].load()
