@@ -260,3 +260,42 @@ def test_a_registry_folder_adds_a_metric(
         bsx.get_metrics("jaccard", registry=folder)[0],
     ):
         assert metric.score(["a b"], ["b c"])[0] == pytest.approx(1 / 3)
+
+
+def test_the_layers_of_a_sentence_model_are_fetched_with_it(
+    tiny_model: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+    from fnmatch import fnmatch
+
+    import huggingface_hub
+
+    from bsx.checkpoint import fetch
+    from bsx.entries import Source
+
+    hub, cache = tmp_path / "hub", tmp_path / "cache"
+    shutil.copytree(tiny_model("bert"), hub)
+    (hub / "1_Pooling").mkdir()
+    (hub / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    (hub / "modules.json").write_text(
+        json.dumps([{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}])
+    )
+    (hub / "onnx").mkdir()
+    (hub / "onnx" / "config.json").write_text("{}")
+
+    def download(name: str, *, revision: str, allow_patterns: list[str], ignore_patterns: Any = ()) -> str:
+        for file in hub.rglob("*"):
+            path = file.relative_to(hub).as_posix()
+            asked = any(fnmatch(path, p) for p in allow_patterns) and not any(fnmatch(path, p) for p in ignore_patterns)
+            if file.is_file() and asked:
+                (cache / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, cache / path)
+        return str(cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert fetch(Source(hub="a/b", revision="main")) == cache
+    assert not (cache / "onnx").exists()
+    assert bsx.get_metric(f"sbert:model={cache}").score(["a cat"], ["a dog"]).signature["pooling"] == "cls"
+    shutil.rmtree(cache / "1_Pooling")
+    with pytest.raises(bsx.BsxError, match="lacks 1_Pooling"):
+        bsx.get_metric(f"sbert:model={cache}")
