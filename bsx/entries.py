@@ -169,7 +169,7 @@ class MetricEntry(_Entry):
     ``implementation`` is ``module:Class``; ``defaults`` replace defaults of that class's settings. ``empty`` is what a
     text without content scores (None: the metric says so itself). ``model`` is the encoder of the paper, ``languages``
     those that this encoder (or the metric) is made for. ``extra`` brings the packages it needs; ``needs_hub`` says that
-    no model it can run with comes as a package. ``check`` holds scores that tests reproduce.
+    its own model comes from a hub only. ``check`` holds scores that tests reproduce.
     """
 
     name: str

@@ -105,7 +105,7 @@ def _check_files(
     if not candidates or ("reference" in wants and not references):
         raise InputError("nothing to score: give -c FILE and -r FILE, or --data FILE --candidate COL --reference COL")
     if not references and source is None:
-        raise InputError("nothing to score: give -s FILE with the sources")
+        raise InputError("nothing to compare candidates with: give -s FILE with the sources")
 
 
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:

@@ -97,6 +97,11 @@ class Metric(ABC):
     def setup(self) -> None:  # noqa: B027 - a metric may have nothing to set up
         """Check settings, find the model and packages; called once, before anything is scored."""
 
+    @classmethod
+    def lacks(cls) -> str | None:
+        """Return what is missing on this machine beside packages and models, in a few words."""
+        return None
+
     @property
     def name(self) -> str:
         """Name in the registry."""

@@ -118,7 +118,8 @@ class Bleu(Metric):
             if config.variant == "moses":
                 texts = (candidate, *kept)
                 lowered = [text.lower() for text in texts] if config.lowercase else list(texts)
-                values[row] = moses_sentence_bleu(lowered[0], lowered[1:], order)
+                blank = not candidate.strip() or kept == [""]  # the added counts alone would make a score
+                values[row] = 0.0 if blank else moses_sentence_bleu(lowered[0], lowered[1:], order)
                 continue
             # A score's own counts are those after smoothing: the corpus needs them as they were counted.
             counted = self._segment._extract_corpus_statistics([candidate], [[text] for text in kept])[0]

@@ -10,6 +10,7 @@ from bsx.catalog import Catalog
 from bsx.checkpoint import find
 from bsx.entries import MetricEntry, Source
 from bsx.errors import BsxError
+from bsx.metrics.encoded import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins
 from bsx.optional import EXTRAS
 
@@ -17,18 +18,14 @@ from bsx.optional import EXTRAS
 def inventory(catalog: Catalog) -> list[dict[str, Any]]:
     """Return one row a metric: name, title, needs, direction, extra, languages, model, and whether it runs here.
 
-    A metric of another package that cannot be imported is listed with its error; it spoils nothing else.
+    A metric whose code cannot be imported is listed with its error; it spoils nothing else.
     """
     rows = []
     for name in metric_names(catalog):
-        entry = catalog.metrics.get(name)
-        if entry is None:
-            try:
-                entry = find_metric(name, catalog)[1]
-            except (BsxError, ImportError) as error:
-                rows.append(_broken(name, str(error)))
-                continue
-        rows.append(_row(entry, catalog))
+        try:
+            rows.append(_row(find_metric(name, catalog)[1], catalog))
+        except (BsxError, ImportError, AttributeError) as error:
+            rows.append(_broken(name, catalog.metrics.get(name), str(error)))
     return rows
 
 
@@ -46,10 +43,11 @@ def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def _broken(name: str, problem: str) -> dict[str, Any]:
-    point = plugins()[name]
+def _broken(name: str, entry: MetricEntry | None, problem: str) -> dict[str, Any]:
+    title = entry.title if entry is not None else f"of {plugins()[name].value}"
+    needs = list(entry.needs) if entry is not None else []
     return {
-        "name": name, "title": f"of {point.value}", "needs": [], "higher_is_better": True, "extra": None,
+        "name": name, "title": title, "needs": needs, "higher_is_better": True, "extra": None,
         "languages": "any", "model": None, "runs": f"no: {problem}", "citation": "",
     }  # fmt: skip
 
@@ -61,6 +59,9 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
         if absent:
             return f"needs bsx[{entry.extra}]"
     kind = find_metric(entry.name, catalog)[0]
+    lacking = kind.lacks()
+    if lacking is not None:
+        return f"needs {lacking}"
     package = getattr(kind, "package", None)
     if package is not None:
         return f"needs python= with {package.name}"
@@ -70,7 +71,7 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if find(source) is not None:
         return "yes"
-    return "needs its model, or --model" if not entry.name.startswith("bleurt") else "needs its model"
+    return "needs its model, or --model" if issubclass(kind, EncoderMetric) else "needs its model"
 
 
 def _installed(module: str) -> bool:

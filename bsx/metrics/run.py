@@ -72,7 +72,7 @@ def check_needs(metrics: Sequence[Metric], has: frozenset[str]) -> None:
         for kind in sorted(metric.needs - {"candidate"} - has):
             raise InputError(
                 f"{metric.spec} compares candidates with {kind}s, but the data has none: "
-                f"give --{kind} (or {kind}s= in Python), or leave this metric out"
+                f"give --{kind}s FILE, --{kind} COL of --data (or {kind}s= in Python), or leave this metric out"
             )
 
 

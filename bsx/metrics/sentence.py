@@ -80,6 +80,8 @@ class Recipe:
         for module in json.loads(listing.read_text(encoding="utf-8")):
             kind = str(module["type"]).rpartition(".")[2]
             at = folder / module["path"]
+            if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
+                raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
             if kind == "Transformer":
                 if module["path"]:
                     raise InputError(f"{folder}: keeps its encoder in {module['path']}: name that folder as the model")

@@ -83,11 +83,14 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
             kind = getattr(importlib.import_module(module), attribute)
         except (ModuleNotFoundError, AttributeError) as error:
             raise RegistryError(
-                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: {error}"
+                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: "
+                f"{error}; install its package, or put its folder on PYTHONPATH"
             ) from error
     elif name in plugins():
         kind = plugins()[name].load()
         entry = getattr(kind, "entry", None)
+        if isinstance(entry, MetricEntry) and entry.name != name:
+            raise RegistryError(f"metric {name!r}: its entry is called {entry.name!r}; both names must be the same")
     else:
         known = metric_names(catalog)
         raise UnknownNameError(f"unknown metric {name!r}.{did_you_mean(name, known)} `bsx metrics` lists all of them.")
@@ -125,7 +128,8 @@ def _read(kind: type[MetricConfig], name: str, text: str) -> Any:
     if field is None:
         return text
     try:
-        return TypeAdapter[Any](field.annotation).validate_strings(text)
+        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
+        return adapter.validate_strings(text)
     except ValidationError as error:
         raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error
 
