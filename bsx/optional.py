@@ -15,6 +15,7 @@ EXTRAS = {
     "py3langid": "detect",
     "pyarrow": "analysis",
     "scipy": "analysis",
+    "statsmodels": "analysis",
 }
 
 
