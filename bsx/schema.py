@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from bsx.datasets import DatasetEntry
 from bsx.entries import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.errors import UnknownNameError
 
@@ -15,6 +16,7 @@ KINDS: dict[str, Any] = {
     "language": list[LanguageEntry],
     "baseline": Baseline,
     "family": dict[str, Family],
+    "dataset": list[DatasetEntry],
 }
 
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
+    "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
 _INTERRUPTED = 130  # what Typer turns a KeyboardInterrupt inside a command into

@@ -42,7 +42,7 @@ def validate(
 
 @registry.command()
 def schema(
-    kind: Annotated[str, typer.Argument(help="model, language, baseline or family.")],
+    kind: Annotated[str, typer.Argument(help="model, language, baseline, family or dataset.")],
 ) -> None:
     """Print the JSON Schema of a kind of registry file, for editors."""
     from bsx.schema import schema_text
