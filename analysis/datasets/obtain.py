@@ -130,10 +130,8 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
     for wanted in (published, tables):
         if wanted and all(one.source is not None for one in wanted):
             return wanted
-    missing = " and no ".join(
-        next(one.path for one in wanted if one.source is None) for wanted in (published, tables) if wanted
-    )
-    raise DataUnavailableError(f"{source}: has no {missing}, one of which {entry.name} needs")
+    missing = [next(one.path for one in wanted if one.source is None) for wanted in (published, tables) if wanted]
+    raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(missing)}, which is not there")
 
 
 def _facts(path: Path) -> dict[str, Any]:

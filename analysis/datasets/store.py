@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,13 @@ def data_folder(named: Path | str | None = None) -> Path:
         return Path(named).expanduser()
     if os.environ.get("BSX_DATA"):
         return Path(os.environ["BSX_DATA"]).expanduser()
-    import typer
-
-    return Path(typer.get_app_dir("bsx")) / "data"
+    if sys.platform == "win32":
+        home = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local"))
+    elif sys.platform == "darwin":
+        home = Path("~/Library/Application Support")
+    else:
+        home = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    return home.expanduser() / "bsx" / "data"
 
 
 def find_layout(entry: DatasetEntry, data_dir: Path | str | None = None) -> tuple[Layout, Path] | None:
