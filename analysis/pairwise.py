@@ -205,10 +205,10 @@ def soft_pairwise_accuracy(
     Args:
         metric: scores (systems, segments).
         human: human scores (systems, segments).
-        method: ``permutation`` draws signs from ``seed``; ``normal`` needs none, p is the upper tail of
-            sum(d) / sqrt(sum(d²)), the limit of many segments; ``wmt`` takes the generator, single precision and sums of
-            WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if the segments are in the same
-            order (``seed`` is not used, every cell is needed).
+        method: ``permutation`` draws signs from ``seed``; ``normal`` needs none: p is the upper tail of
+            sum(d) / sqrt(sum(d²)), the limit of many segments; ``wmt`` takes generator, single precision and means of
+            WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if systems and segments are in
+            the same order (``seed`` is not used, every cell is needed).
         permutations: random sign vectors.
         confidence: level of the interval.
         resamples: bootstrap resamples of segments, for the interval; they take the p-values of ``normal``. Resampled
@@ -268,13 +268,13 @@ def _p_values(differences: list[Array], signs: Iterator[Array]) -> list[Array]:
 
 
 def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
-    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, its sums."""
+    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, means."""
     draws = np.random.default_rng(4).random((permutations, x.shape[1]), dtype=np.float32)
     signs = np.rint(draws) * np.float32(2) - np.float32(1)
     i, j = np.triu_indices(len(x), k=1)
     p_values = []
     for scores in (x.astype(np.float32), y.astype(np.float32)):
-        observed, permuted = scores.sum(axis=1), signs @ scores.T
+        observed, permuted = scores.mean(axis=1), signs @ scores.T / np.float32(scores.shape[1])
         reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
         p_values.append(reached.mean(axis=0))
     return p_values

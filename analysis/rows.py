@@ -111,9 +111,9 @@ def _ratio(covariance: Array, variance_x: Array, variance_y: Array) -> Array:
 
 def _kendall(x: Array, y: Array) -> float:
     present = ~(np.isnan(x) | np.isnan(y))
-    if np.count_nonzero(present) < 2:
-        return float("nan")
     x, y = x[present], y[present]
+    if len(x) <= ALL_PAIRS_UP_TO:
+        return float(_kendall_block(x[None], y[None])[0])
     return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, method="asymptotic").statistic)
 
 

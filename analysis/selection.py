@@ -77,9 +77,9 @@ def expected_model_selection(
     worse, equal = _not_higher(m, h)  # with lower metric, with equal metric: others that people do not prefer
     hits = float((share(worse + equal + 1, worse) / (equal + 1)).sum())
     return ModelSelection(
-        hits_at_1=hits,
-        mrr=_expected_reciprocal_rank(share, below, tied, worse, equal),
-        difference=best - float(h @ chosen),
+        hits_at_1=min(1.0, hits),  # rounding may exceed the limits by a hair
+        mrr=min(1.0, _expected_reciprocal_rank(share, below, tied, worse, equal)),
+        difference=max(0.0, best - float(h @ chosen)),
         hits_at_1_error=0.0,
         mrr_error=0.0,
         difference_error=0.0,
