@@ -54,7 +54,7 @@ def pearson(
     Raises:
         InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 3 items.
     """
-    x, y = vectors(metric=x, human=y, nan=nan, varied=True)
+    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Pearson's r").pearsonr(x, y)
     r, n = float(test.statistic), len(x)
     low, high = _interval(x, y, "pearson", r, 1 / (n - 3) if n > 3 else math.inf, interval, confidence, resamples, seed)
@@ -76,7 +76,7 @@ def spearman(
 
     Source: Bonett & Wright 2000 for the analytic interval: atanh(rho) has variance (1 + rho²/2) / (n - 3).
     """
-    x, y = vectors(metric=x, human=y, nan=nan, varied=True)
+    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Spearman's rho").spearmanr(x, y)
     r, n = float(test.statistic), len(x)
     variance = (1 + r * r / 2) / (n - 3) if n > 3 else math.inf
@@ -116,7 +116,7 @@ def kendall(
     choice("variant", variant, ("b", "c"))
     if variant == "c" and interval == "analytic":
         raise InputError("tau-c has no analytic interval: use interval='bootstrap' or 'none'")
-    x, y = vectors(metric=x, human=y, nan=nan, varied=True)
+    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
     tau, n = float(test.statistic), len(x)
     variance = 0.437 / (n - 4) if n > 4 else math.inf
@@ -156,7 +156,7 @@ def pairwise_accuracy(
     Raises:
         InputError: if sizes differ, values are missing or infinite or there are under 2 systems.
     """
-    x, y = vectors(metric=metric, human=human, nan=nan, minimum=2)
+    x, y = vectors({"metric": metric, "human": human}, nan=nan, minimum=2)
     settings(resamples=resamples, confidence=confidence)
     alike = (np.sign(x[:, None] - x) == np.sign(y[:, None] - y)) & ~np.eye(len(x), dtype=bool)
     draws = []

@@ -81,7 +81,7 @@ def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "
     Raises:
         InputError: if values are missing or infinite, or the threshold is not above 0.
     """
-    (scores,) = grids(human=human, nan=nan)
+    (scores,) = grids({"human": human}, nan=nan)
     if not threshold > 0:
         raise InputError(f"threshold={threshold}: it must be above 0, or equal scores would count as preferences")
     i, j = np.triu_indices(len(scores), k=1)
@@ -121,7 +121,7 @@ def darr(
     Raises:
         InputError: if shapes differ, values are missing or infinite, or no pair reaches the threshold.
     """
-    scores, judged = grids(metric=metric, human=human, nan=nan)
+    scores, judged = grids({"metric": metric, "human": human}, nan=nan)
     pairs = preferences(judged, threshold=threshold, nan="omit")
     if not len(pairs.segment):
         raise InputError(f"no two systems' human scores differ by {threshold:g} or more on any segment")
@@ -255,7 +255,7 @@ def _outcomes(
         raise InputError("segment is missing: give the segment of each pair, or unit='judgment'")
     labels = np.arange(pairs) if segment is None else np.asarray(segment)
     numbers = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.float64)
-    *scores, kept = vectors(**columns, segment=numbers, nan=nan, minimum=1)
+    *scores, kept = vectors({**columns, "segment": numbers}, nan=nan, minimum=1)
     outcomes = [
         np.sign(better - worse).astype(np.int64) for better, worse in zip(scores[::2], scores[1::2], strict=True)
     ]

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from bsx.analysis.resample import Seed, bootstrap_counts, bootstrap_indices, bootstrap_p, percentile_interval
+from bsx.analysis.results import Comparison
 from bsx.analysis.rows import ROWS, Array
 from bsx.analysis.validate import NanPolicy, choice, grids, settings
 from numpy.typing import ArrayLike
@@ -85,7 +86,7 @@ def grouped(
     choice("statistic", statistic, tuple(ROWS))
     choice("constant", constant, ("skip", "zero"))
     settings(resamples=resamples, confidence=confidence)
-    x, y = grids(metric=metric, human=human, nan=nan)
+    x, y = grids({"metric": metric, "human": human}, nan=nan)
     values = group_values(x, y, by, statistic)
     undefined = int(np.isnan(values).sum())
     if undefined == len(values):
@@ -104,6 +105,60 @@ def grouped(
         n=int((~np.isnan(x).all(axis=1)).sum()) if by == "means" else int((~np.isnan(x)).sum()),
         method=f"{statistic} {means[by]}, bootstrap over segments",
         confidence=confidence,
+    )
+
+
+def compare_grouped(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    by: By = "none",
+    statistic: Statistic = "pearson",
+    constant: Literal["skip", "zero"] = "skip",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Compare two metrics' averaged correlations over the same bootstrap resamples of segments.
+
+    Source: Koehn 2004 for pairing; segments, unlike cells, are independent.
+
+    Args:
+        a: scores of the first metric (systems, segments).
+        b: scores of the second.
+        human: human scores (systems, segments).
+        by: as in `grouped`.
+        statistic: as in `grouped`.
+        constant: as in `grouped`.
+        confidence: level of the difference's interval.
+        resamples: bootstrap resamples of segments.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out the cells that miss any of the three.
+
+    Returns:
+        Comparison; p one-sided for "a agrees better".
+
+    Raises:
+        InputError: as `grouped`.
+    """
+    x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
+    rng = np.random.default_rng(seed)
+    draws = int(rng.integers(2**63))  # one seed for both
+    first, second = (
+        grouped(z, h, by=by, statistic=statistic, constant=constant, confidence=confidence, resamples=1, nan="omit")
+        for z in (x, y)
+    )
+    settings(resamples=resamples, confidence=confidence)
+    differences = _draws(x, h, by, statistic, constant, resamples, draws)
+    differences = differences - _draws(y, h, by, statistic, constant, resamples, draws)
+    low, high = percentile_interval(differences, confidence)
+    p, p_two_sided = bootstrap_p(differences)
+    difference = first.estimate - second.estimate
+    method = f"difference of {statistic} (by {by}), paired bootstrap over segments"
+    return Comparison(
+        first.estimate, second.estimate, difference, low, high, difference, p, p_two_sided, first.n, method, confidence
     )
 
 

@@ -161,5 +161,5 @@ def _stack(metric: ArrayLike, human: ArrayLike, nan: NanPolicy) -> tuple[Array, 
     several = np.ndim(metric) == 3
     metrics = list(np.asarray(metric)) if several else [metric]
     names = {f"metric {i}" if several else "metric": values for i, values in enumerate(metrics)}
-    scores = np.stack(grids(human=human, **names, nan=nan))
+    scores = np.stack(grids({"human": human, **names}, nan=nan))
     return scores[:, :, ~np.isnan(scores[0]).all(axis=0)], several

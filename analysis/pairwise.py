@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from bsx.analysis.resample import Seed, block_sizes, bootstrap_counts, percentile_interval
-from bsx.analysis.results import Estimate
+from bsx.analysis.resample import Seed, block_sizes, bootstrap_counts, percentile_interval, permutation_p
+from bsx.analysis.results import Comparison, Estimate
 from bsx.analysis.validate import NanPolicy, choice, grids, settings
 from numpy.typing import ArrayLike, NDArray
 
@@ -90,9 +90,8 @@ def pairwise_accuracy_with_ties(
     if not epsilon >= 0:
         raise InputError(f"epsilon={epsilon}: it must be 0 or more")
     settings(resamples=resamples, confidence=confidence)
-    pairs = _Pairs.of(*grids(metric=metric, human=human, nan=nan))
-    tied = np.abs(pairs.metric) <= epsilon
-    alike = np.where(tied, pairs.human == 0, np.sign(pairs.metric) == np.sign(pairs.human))
+    pairs = _Pairs.of(*grids({"metric": metric, "human": human}, nan=nan))
+    tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
     by_segment = np.bincount(pairs.segment, weights=alike * pairs.weight)  # each segment's acc_eq
     draws = [(c @ by_segment) / len(by_segment) for c in bootstrap_counts(resamples, len(by_segment), seed)]
     low, high = percentile_interval(np.concatenate(draws), confidence)
@@ -135,7 +134,7 @@ def calibrate_ties(
 
     Args and errors: as `pairwise_accuracy_with_ties`.
     """
-    x, y = grids(metric=metric, human=human, nan=nan)
+    x, y = grids({"metric": metric, "human": human}, nan=nan)
     pairs = _Pairs.of(x, y)
     size = np.abs(pairs.metric)
     agrees = (np.sign(pairs.metric) == np.sign(pairs.human)).astype(np.float64)
@@ -150,6 +149,71 @@ def calibrate_ties(
     best = float(candidates[np.argmax(values >= values.max() - ROUNDING * pairs.segments)])
     return pairwise_accuracy_with_ties(
         x, y, epsilon=best, confidence=confidence, resamples=resamples, seed=seed, nan="omit"
+    )
+
+
+def compare_ties(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    epsilon_a: float | None = None,
+    epsilon_b: float | None = None,
+    resamples: int = 1000,
+    plus_one: bool = False,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Test whether metric a has a higher acc_eq than metric b by swapping their verdicts on pairs at random.
+
+    Each metric keeps its own epsilon, so scores cannot be swapped; verdicts (right or wrong on a pair) can. p is the
+    share of permutations whose difference reaches the observed one, without +1, as published for PERM-BOTH.
+
+    Source: Deutsch, Dror & Roth 2021 (PERM-BOTH), on the pairs of Deutsch et al. 2023.
+
+    Args:
+        a: scores of the first metric (systems, segments).
+        b: scores of the second.
+        human: human scores (systems, segments).
+        epsilon_a: the first metric's largest tie; None: calibrated on these data.
+        epsilon_b: the second metric's.
+        resamples: permutations.
+        plus_one: (b + 1) / (n + 1) instead of the plain share.
+        seed: of the permutations.
+        nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
+
+    Returns:
+        Comparison without an interval (NaN); ``n`` counts pairs.
+
+    Raises:
+        InputError: if shapes differ, values are missing or infinite, or no segment has a pair.
+    """
+    settings(resamples=resamples)
+    x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
+    right, values, pairs = [], [], 0
+    for scores, epsilon in ((x, epsilon_a), (y, epsilon_b)):
+        if epsilon is None:
+            epsilon = calibrate_ties(scores, h, resamples=1, nan="omit").epsilon
+        found = _Pairs.of(scores, h)
+        right.append(found.alike(epsilon) * found.weight / found.segments)
+        values.append(float(right[-1].sum()))
+        pairs = len(found.human)
+    difference = right[0] - right[1]
+    matters = difference[difference != 0]
+    draws = [block @ matters for block in _signs(resamples, len(matters), np.random.default_rng(seed))]
+    observed = values[0] - values[1]
+    permuted, nothing = np.concatenate(draws), float("nan")
+    return Comparison(
+        a=values[0],
+        b=values[1],
+        difference=observed,
+        low=nothing,
+        high=nothing,
+        statistic=observed,
+        p=permutation_p(permuted, observed, plus_one=plus_one),
+        p_two_sided=permutation_p(np.abs(permuted), abs(observed), plus_one=plus_one),
+        n=pairs,
+        method="difference of acc_eq, PERM-BOTH of pairs",
     )
 
 
@@ -170,6 +234,12 @@ class _Pairs:
     segment: NDArray[np.int64]
     weight: Array
     segments: int
+
+    def alike(self, epsilon: float) -> NDArray[np.bool_]:
+        """Return which pairs the metric, with ties up to epsilon, judges as people do (pairs,)."""
+        tied = np.abs(self.metric) <= epsilon
+        right: NDArray[np.bool_] = np.where(tied, self.human == 0, np.sign(self.metric) == np.sign(self.human))
+        return right
 
     @classmethod
     def of(cls, metric: Array, human: Array) -> _Pairs:
@@ -222,7 +292,7 @@ def soft_pairwise_accuracy(
     """
     choice("method", method, ("permutation", "wmt", "normal"))
     settings(resamples=min(resamples, permutations), confidence=confidence)
-    x, y = grids(metric=metric, human=human, nan=nan)
+    x, y = grids({"metric": metric, "human": human}, nan=nan)
     if method == "wmt" and np.isnan(x).any():
         raise InputError("method='wmt' needs every system's score of every segment: drop segments or use 'permutation'")
     i, j = np.triu_indices(len(x), k=1)
@@ -252,7 +322,7 @@ def soft_pairwise_accuracy(
 
 def _signs(permutations: int, segments: int, rng: np.random.Generator) -> Iterator[Array]:
     for size in block_sizes(permutations, segments):
-        yield rng.integers(2, size=(size, segments)) * 2.0 - 1.0
+        yield np.where(rng.random((size, segments)) < 0.5, -1.0, 1.0)
 
 
 def _p_values(differences: list[Array], signs: Iterator[Array]) -> list[Array]:

@@ -78,6 +78,8 @@ def permutation_p(draws: Array, observed: float, *, plus_one: bool = True) -> fl
     Source: Phipson & Smyth 2010 for (b + 1) / (n + 1); ``plus_one=False`` gives the plain share b / n.
     """
     draws = draws[~np.isnan(draws)]
+    if not draws.size:
+        return float("nan")
     slack = 1e-10 * max(abs(observed), float(np.abs(draws).max(initial=0.0)))
     reached = np.count_nonzero(draws >= observed - slack)
     return float((reached + plus_one) / (draws.size + plus_one))

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 RowStatistic = Callable[[Array, Array], Array]
 
 ALL_PAIRS_UP_TO = 64  # items; above, Kendall's tau by SciPy's sorting, row after row
-PAIR_CELLS = 4_000_000
+PAIR_CELLS = 1_000_000  # rows x pairs of items held at once
 NEGLIGIBLE = 1e-13  # a variance below this share of the mean square is rounding, not variation
 
 
@@ -41,26 +41,16 @@ def spearman_rows(x: Array, y: Array) -> Array:
 
 def kendall_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-b of each row of x (…, n) with that of y (…, n): (…,)."""
+    if x.shape[-1] <= ALL_PAIRS_UP_TO:
+        return _over_pairs(_tau_b, x, y)
     x, y = np.broadcast_arrays(x, y)
-    shape, n = x.shape[:-1], x.shape[-1]
-    x, y = x.reshape(-1, n), y.reshape(-1, n)
-    if n > ALL_PAIRS_UP_TO:
-        return np.array([_kendall(row, other) for row, other in zip(x, y, strict=True)]).reshape(shape)
-    size = max(1, PAIR_CELLS // max(1, n * (n - 1) // 2))
-    blocks = [_kendall_block(x[i : i + size], y[i : i + size]) for i in range(0, len(x), size)]
-    return np.concatenate(blocks).reshape(shape) if blocks else np.zeros(shape)
+    rows = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]), strict=True)
+    return np.array([_kendall(row, other) for row, other in rows]).reshape(x.shape[:-1])
 
 
 def pairwise_accuracy_rows(x: Array, y: Array) -> Array:
     """Return the share of item pairs that x (…, n) and y (…, n) order alike (both tied counts as alike): (…,)."""
-    x, y = np.broadcast_arrays(x, y)
-    x, y = np.where(np.isnan(y), np.nan, x), np.where(np.isnan(x), np.nan, y)
-    i, j = np.triu_indices(x.shape[-1], k=1)
-    dx, dy = np.sign(x[..., i] - x[..., j]), np.sign(y[..., i] - y[..., j])
-    pairs = np.count_nonzero(~np.isnan(dx), axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy: Array = np.asarray(np.count_nonzero(dx == dy, axis=-1) / np.asarray(pairs, dtype=np.float64))
-    return accuracy
+    return _over_pairs(_accuracy, x, y)
 
 
 def weighted_pearson(x: Array, y: Array, weights: Array) -> Array:
@@ -109,17 +99,39 @@ def _ratio(covariance: Array, variance_x: Array, variance_y: Array) -> Array:
     return np.where(np.isfinite(r), r, np.nan)
 
 
+def _over_pairs(statistic: RowStatistic, x: Array, y: Array) -> Array:
+    """Return a statistic of the signs of all differences within rows of x and y (…, n), in blocks of rows: (…,).
+
+    The signs of an item pair that misses a value are NaN in both.
+    """
+    x, y = np.broadcast_arrays(x, y)
+    shape, n = x.shape[:-1], x.shape[-1]
+    missing = np.isnan(x) | np.isnan(y)
+    x, y = (np.where(missing, np.nan, z).reshape(-1, n) for z in (x, y))
+    i, j = np.triu_indices(n, k=1)
+    size = max(1, PAIR_CELLS // max(1, len(i)))
+    values = [np.empty(0)]
+    for start in range(0, len(x), size):
+        signs = (np.sign(z[start : start + size, i] - z[start : start + size, j]) for z in (x, y))
+        values.append(statistic(*signs))
+    return np.concatenate(values).reshape(shape)
+
+
+def _tau_b(dx: Array, dy: Array) -> Array:
+    dx, dy = np.nan_to_num(dx), np.nan_to_num(dy)
+    return _ratio((dx * dy).sum(axis=-1), (dx * dx).sum(axis=-1), (dy * dy).sum(axis=-1))
+
+
+def _accuracy(dx: Array, dy: Array) -> Array:
+    pairs = np.count_nonzero(~np.isnan(dx), axis=-1)
+    with np.errstate(invalid="ignore"):
+        accuracy: Array = np.count_nonzero(dx == dy, axis=-1) / np.asarray(pairs, dtype=np.float64)
+    return accuracy
+
+
 def _kendall(x: Array, y: Array) -> float:
     present = ~(np.isnan(x) | np.isnan(y))
     x, y = x[present], y[present]
     if len(x) <= ALL_PAIRS_UP_TO:
-        return float(_kendall_block(x[None], y[None])[0])
+        return float(_over_pairs(_tau_b, x, y))
     return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, method="asymptotic").statistic)
-
-
-def _kendall_block(x: Array, y: Array) -> Array:
-    i, j = np.triu_indices(x.shape[-1], k=1)
-    dx, dy = np.sign(x[:, i] - x[:, j]), np.sign(y[:, i] - y[:, j])
-    missing = np.isnan(dx) | np.isnan(dy)
-    dx[missing], dy[missing] = 0.0, 0.0
-    return _ratio((dx * dy).sum(axis=-1), (dx * dx).sum(axis=-1), (dy * dy).sum(axis=-1))

@@ -130,14 +130,14 @@ def sample_model_selection(
         higher = np.count_nonzero(human > chosen[:, None], axis=1)
         results[:, done : done + size] = higher == 0, 1 / (1 + higher), human.max(axis=1) - chosen
         done += size
-    means, errors = results.mean(axis=1), results.std(axis=1, ddof=1) / np.sqrt(repeats)
-    return ModelSelection(
-        *(float(value) for value in (*means, *errors)), len(m), sample, repeats, f"{repeats} random samples"
-    )
+    hits, mrr, difference = (float(value) for value in results.mean(axis=1))
+    errors = [float(value) for value in results.std(axis=1, ddof=1) / np.sqrt(repeats)]
+    method = f"{repeats} random samples"
+    return ModelSelection(hits, mrr, difference, errors[0], errors[1], errors[2], len(m), sample, repeats, method)
 
 
 def _checked(metric: ArrayLike, human: ArrayLike, sample: int, nan: NanPolicy) -> tuple[Array, Array]:
-    m, h = vectors(metric_scores=metric, human_scores=human, nan=nan, minimum=1)
+    m, h = vectors({"metric_scores": metric, "human_scores": human}, nan=nan, minimum=1)
     if not 1 <= sample <= len(m):
         raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {len(m)}")
     return m, h

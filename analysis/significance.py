@@ -46,7 +46,7 @@ def williams(
     Raises:
         InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 4 items.
     """
-    x, y, h = vectors(a=a, b=b, human=human, nan=nan, minimum=4, varied=True)
+    x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, minimum=4, varied=True)
     r_ah, r_bh, r_ab = (float(pearson_rows(*pair)) for pair in ((x, h), (y, h), (x, y)))
     if absolute:
         r_ab *= math.copysign(1, r_ah) * math.copysign(1, r_bh)
@@ -158,7 +158,7 @@ def paired_bootstrap(
     """
     choice("statistic", statistic, ("pearson", "spearman", "kendall"))
     settings(resamples=resamples, confidence=confidence)
-    x, y, h = vectors(a=a, b=b, human=human, nan=nan, varied=True)
+    x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, varied=True)
     values = [float(ROWS[statistic](z, h)) for z in (x, y)]
     signs = [math.copysign(1, value) if absolute else 1.0 for value in values]
     both = np.stack([x, y]) * np.array(signs)[:, None]
@@ -221,9 +221,9 @@ def perm_both(
     columns = {"a": a, "b": b, "human": human}
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}
-    x, y, h = grids(**columns, nan=nan, systems=1 if pooled else 2)
+    x, y, h = grids(columns, nan=nan, systems=1 if pooled else 2)
     present = ~np.isnan(x)
-    vectors(a=x[present], b=y[present], varied=True)
+    vectors({"a": x[present], "b": y[present]}, varied=True)
     x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (x, y))
     values = [float(group_mean(group_values(z, h, by, statistic), constant)) for z in (x, y)]
     if any(math.isnan(value) for value in values):

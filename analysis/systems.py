@@ -96,13 +96,13 @@ def _prepared(
 ) -> tuple[Array, Array, Aggregate]:
     """Return both systems as checked (n, k) and the function from means (…, k) to scores."""
     if aggregate is None:
-        x, y = vectors(a=a, b=b, nan=nan, minimum=2)
+        x, y = vectors({"a": a, "b": b}, nan=nan, minimum=2)
         return x[:, None], y[:, None], lambda means: means[..., 0]
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if x.ndim != 2 or x.shape != y.shape:
         raise InputError(f"with aggregate, a and b must be (segments, statistics) alike, not {x.shape} and {y.shape}")
     names = {f"{side}[:, {k}]": z[:, k] for side, z in (("a", x), ("b", y)) for k in range(x.shape[1])}
-    columns = vectors(**names, nan=nan, minimum=2)
+    columns = vectors(names, nan=nan, minimum=2)
     return np.stack(columns[: x.shape[1]], axis=1), np.stack(columns[x.shape[1] :], axis=1), aggregate
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import numpy as np
@@ -15,15 +15,15 @@ NanPolicy = Literal["error", "omit"]
 
 
 def vectors(
-    *, nan: NanPolicy = "error", minimum: int = 3, varied: bool = False, **columns: ArrayLike
+    columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", minimum: int = 3, varied: bool = False
 ) -> tuple[Array, ...]:
     """Return the columns as float64 vectors of one length without missing values.
 
     Args:
+        columns: name in messages -> (n,).
         nan: ``error`` refuses NaN; ``omit`` drops an item from all columns if it is NaN in any.
         minimum: fewest items that may remain.
         varied: also refuse a column whose values are all the same.
-        columns: name in messages -> (n,).
 
     Returns:
         The columns in the given order, each (n,).
@@ -42,14 +42,16 @@ def vectors(
     return tuple(arrays.values())
 
 
-def grids(*, nan: NanPolicy = "error", systems: int = 2, segments: int = 1, **columns: ArrayLike) -> tuple[Array, ...]:
+def grids(
+    columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems: int = 2, segments: int = 1
+) -> tuple[Array, ...]:
     """Return the columns as float64 matrices (systems, segments) that miss the same cells.
 
     Args:
+        columns: name in messages -> (systems, segments).
         nan: ``error`` refuses NaN; ``omit`` makes a cell NaN in all columns if it is NaN in any.
         systems: fewest rows.
         segments: fewest columns.
-        columns: name in messages -> (systems, segments).
 
     Returns:
         The matrices in the given order; with ``omit`` a missing cell is NaN in all of them.

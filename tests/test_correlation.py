@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import wmt20
 from bsx.analysis.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
-from bsx.analysis.grouped import grouped, system_means
+from bsx.analysis.grouped import compare_grouped, grouped, system_means
 from bsx.analysis.resample import bootstrap_indices
 from bsx.analysis.rows import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
 from hypothesis import given, settings
@@ -222,6 +222,37 @@ def test_grouped_ignores_scale_and_order(seed: int, scale: float, shift: float, 
     swapped = grouped(y, x, by=by, resamples=20).estimate  # type: ignore[arg-type]
     assert swapped == pytest.approx(first)
     assert grouped(-x, y, by=by, resamples=20).estimate == pytest.approx(-first)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
+def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
+    rng = np.random.default_rng(6)
+    h = rng.normal(size=(5, 12))
+    a, b = h + 0.5 * rng.normal(size=(5, 12)), h + 3 * rng.normal(size=(5, 12))
+    a[1, 2] = NAN
+    b_seen, h_seen = (np.where(np.isnan(a), NAN, z) for z in (b, h))
+    for statistic in ("pearson", "kendall"):
+        result = compare_grouped(a, b, h, by=by, statistic=statistic, nan="omit", resamples=1, seed=9)  # type: ignore[arg-type]
+        assert result.a == pytest.approx(by_hand(a, h_seen, by, statistic, "skip"))
+        assert result.b == pytest.approx(by_hand(b_seen, h_seen, by, statistic, "skip"))
+        same = int(np.random.default_rng(9).integers(2**63))
+        chosen = next(bootstrap_indices(1, 12, same))[0]
+        one, two = (by_hand(z[:, chosen], h_seen[:, chosen], by, statistic, "skip") for z in (a, b_seen))
+        assert result.low == pytest.approx(one - two)
+    other = compare_grouped(b, a, h, by=by, nan="omit")  # type: ignore[arg-type]
+    assert compare_grouped(a, b, h, by=by, nan="omit").p < 0.05 < 0.9 < other.p  # type: ignore[arg-type]
+
+
+def test_false_alarms_of_comparing_groupings_are_rare() -> None:
+    rng = np.random.default_rng(7)
+    trials = 300
+    alarms = np.zeros(3)
+    for _ in range(trials):
+        h, common, a, b = rng.normal(size=(4, 4, 40))
+        x, y = h + common + a, h + common + b
+        alarms += [compare_grouped(x, y, h, by=by, resamples=199, seed=rng).p < 0.05 for by in ("none", "item", "sys")]  # type: ignore[arg-type]
+    assert (alarms / trials >= 0.02).all(), alarms
+    assert (alarms / trials <= 0.1).all(), alarms
 
 
 def test_wmt20_groupings(shared: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
-from bsx.analysis.pairwise import calibrate_ties, pairwise_accuracy_with_ties, soft_pairwise_accuracy
+from bsx.analysis.pairwise import calibrate_ties, compare_ties, pairwise_accuracy_with_ties, soft_pairwise_accuracy
 from bsx.analysis.resample import bootstrap_indices
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,3 +165,41 @@ def test_wmt20_ties(shared: Path) -> None:
         assert result.epsilon == pytest.approx(expected["own_eps"])
         zero = pairwise_accuracy_with_ties(scores[metric], human, resamples=20)
         assert zero.acc_eq == pytest.approx(expected["acc_eq_eps0"], abs=tolerance)
+
+
+def test_comparing_ties_tends_to_the_full_enumeration() -> None:
+    rng = np.random.default_rng(5)
+    human, a, b = rng.integers(3, size=(3, 3, 4)).astype(float)
+    a[0, 1] = NAN
+    result = compare_ties(a, b, human, epsilon_a=0.0, epsilon_b=1.0, resamples=20_000, nan="omit")
+    b_seen, seen = np.where(np.isnan(a), NAN, b), np.where(np.isnan(a), NAN, human)
+    assert result.a == pytest.approx(by_hand(a, seen, 0.0)[0])
+    assert result.b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
+    difference = []
+    for k in range(4):
+        verdicts = []
+        for i, j in combinations(range(3), 2):
+            cells = [[i], [j]]
+            if not np.isnan(a[cells, k]).any():
+                one, two = (by_hand(z[[i, j]][:, [k]], human[[i, j]][:, [k]], e)[0] for z, e in ((a, 0.0), (b, 1.0)))
+                verdicts.append(one - two)
+        difference += [d / len(verdicts) / 4 for d in verdicts]
+    draws = np.array(list(product([-1, 1], repeat=len(difference)))) @ difference
+    assert result.p == pytest.approx(np.mean(draws >= result.difference - 1e-9), abs=0.015)
+    assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(result.difference) - 1e-9), abs=0.015)
+    calibrated = compare_ties(a, b, human, nan="omit")
+    assert calibrated.a == pytest.approx(calibrate_ties(a, seen, nan="omit").acc_eq)
+    same = compare_ties(b, b, human)
+    assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
+
+
+def test_false_alarms_of_comparing_ties_are_rare() -> None:
+    rng = np.random.default_rng(6)
+    trials = 300
+    alarms = 0
+    for _ in range(trials):
+        human, a, b = rng.normal(size=(3, 2, 60))  # one pair a segment: pairs are independent
+        alarms += compare_ties(human + a, human + b, human, epsilon_a=0, epsilon_b=0, resamples=199, seed=rng).p < 0.05
+    assert 0.015 <= alarms / trials <= 0.09
+    human = rng.normal(size=(4, 60))
+    assert compare_ties(human + 0.1 * rng.normal(size=(4, 60)), rng.normal(size=(4, 60)), human).p < 0.01

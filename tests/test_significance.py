@@ -300,16 +300,17 @@ def test_corrections_are_those_of_statsmodels() -> None:
     assert square == pytest.approx(np.array([[np.nan, 0.02], [0.02, np.nan]]), nan_ok=True)
 
 
-def test_corrections_hold_their_promise() -> None:
+def test_corrections_hold_their_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gc.collect", lambda: 0)  # statsmodels collects garbage in each call, which takes the time
     rng = np.random.default_rng(11)
     plain = holm = 0
-    trials = 150  # statsmodels is slow
+    trials = 1000
     for _ in range(trials):
         p = rng.random(10)
         plain += (p < 0.05).any()
         holm += (adjust(p, "holm") < 0.05).any()
     assert plain / trials > 0.3
-    assert 0.01 <= holm / trials <= 0.1
+    assert 0.03 <= holm / trials <= 0.08
 
 
 def test_clusters_follow_their_definition() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -11,9 +13,9 @@ from bsx.analysis.clusters import adjust, compare_all, significance_clusters
 from bsx.analysis.correlation import kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.darr import compare_darr, darr, darr_from_pairs, preferences
 from bsx.analysis.grid import grid
-from bsx.analysis.grouped import grouped
+from bsx.analysis.grouped import compare_grouped, grouped
 from bsx.analysis.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
-from bsx.analysis.pairwise import calibrate_ties, pairwise_accuracy_with_ties, soft_pairwise_accuracy
+from bsx.analysis.pairwise import calibrate_ties, compare_ties, pairwise_accuracy_with_ties, soft_pairwise_accuracy
 from bsx.analysis.selection import expected_model_selection, sample_model_selection
 from bsx.analysis.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.systems import bootstrap_systems, randomise_systems
@@ -28,27 +30,27 @@ GRID = np.arange(12.0).reshape(3, 4)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: vectors(a=[1, 2, 3], b=[1, 2]), "columns differ in size: a 3, b 2"),
+        (lambda: vectors({"a": [1, 2, 3], "b": [1, 2]}), "columns differ in size: a 3, b 2"),
         (
-            lambda: vectors(a=[1, NAN, NAN], b=[1, 2, 3]),
+            lambda: vectors({"a": [1, NAN, NAN], "b": [1, 2, 3]}),
             r"a: 2 missing values \(NaN\), the first at item 1; nan='omit'",
         ),
-        (lambda: vectors(a=[1, 2, 3], b=[1, 2, INF]), "b: infinite value at item 2"),
-        (lambda: vectors(a=[1, 2]), "a: 2 items are too few, at least 3 are needed"),
-        (lambda: vectors(a=[1, NAN, 3, 4], b=[NAN, 1, 1, 1], nan="omit"), "a: 2 items are too few"),
+        (lambda: vectors({"a": [1, 2, 3], "b": [1, 2, INF]}), "b: infinite value at item 2"),
+        (lambda: vectors({"a": [1, 2]}), "a: 2 items are too few, at least 3 are needed"),
+        (lambda: vectors({"a": [1, NAN, 3, 4], "b": [NAN, 1, 1, 1]}, nan="omit"), "a: 2 items are too few"),
         (
-            lambda: vectors(a=[1, 2, 3], b=[5, 5, 5], varied=True),
+            lambda: vectors({"a": [1, 2, 3], "b": [5, 5, 5]}, varied=True),
             "b: all 3 items have the value 5, nothing can be ranked",
         ),
-        (lambda: vectors(a=["x", "y", "z"]), "a: not an array of numbers"),
-        (lambda: vectors(a=[[1.0]]), r"a: has shape \(1, 1\), expected one number per item"),
-        (lambda: vectors(a=[1, NAN, 2], nan="drop"), "nan='drop': use one of error, omit"),  # type: ignore[arg-type]
-        (lambda: grids(a=[1.0, 2.0]), r"a: has shape \(2,\), expected a matrix \(systems, segments\)"),
-        (lambda: grids(a=GRID, b=GRID.T), "columns differ in size: a 3 x 4, b 4 x 3"),
-        (lambda: grids(a=[[1.0, 2.0]]), "a: 1 systems x 2 segments are too few, at least 2 x 1 are needed"),
-        (lambda: grids(a=[[1, 2], [3, NAN]]), "a: 1 missing values .*the first at system 1, segment 1"),
-        (lambda: grids(a=[[1, 2], [3, -INF]]), "a: infinite value at system 1, segment 1"),
-        (lambda: grids(a=[[1, NAN]] * 2, b=[[NAN, 1]] * 2, nan="omit"), "a and b: no system x segment has all"),
+        (lambda: vectors({"a": ["x", "y", "z"]}), "a: not an array of numbers"),
+        (lambda: vectors({"a": [[1.0]]}), r"a: has shape \(1, 1\), expected one number per item"),
+        (lambda: vectors({"a": [1, NAN, 2]}, nan="drop"), "nan='drop': use one of error, omit"),  # type: ignore[arg-type]
+        (lambda: grids({"a": [1.0, 2.0]}), r"a: has shape \(2,\), expected a matrix \(systems, segments\)"),
+        (lambda: grids({"a": GRID, "b": GRID.T}), "columns differ in size: a 3 x 4, b 4 x 3"),
+        (lambda: grids({"a": [[1.0, 2.0]]}), "a: 1 systems x 2 segments are too few, at least 2 x 1 are needed"),
+        (lambda: grids({"a": [[1, 2], [3, NAN]]}), "a: 1 missing values .*the first at system 1, segment 1"),
+        (lambda: grids({"a": [[1, 2], [3, -INF]]}), "a: infinite value at system 1, segment 1"),
+        (lambda: grids({"a": [[1, NAN]] * 2, "b": [[NAN, 1]] * 2}, nan="omit"), "a and b: no system x segment has all"),
     ],
 )
 def test_the_validator_says_what_is_wrong(call: Callable[[], object], message: str) -> None:
@@ -57,9 +59,9 @@ def test_the_validator_says_what_is_wrong(call: Callable[[], object], message: s
 
 
 def test_omitting_is_by_item_across_columns() -> None:
-    a, b = vectors(a=[1, NAN, 3, 4, 5], b=[1, 2, 3, NAN, 5], nan="omit")
+    a, b = vectors({"a": [1, NAN, 3, 4, 5], "b": [1, 2, 3, NAN, 5]}, nan="omit")
     assert a.tolist() == b.tolist() == [1, 3, 5]
-    x, y = grids(x=[[1, NAN], [3, 4]], y=[[1, 2], [NAN, 4]], nan="omit")
+    x, y = grids({"x": [[1, NAN], [3, 4]], "y": [[1, 2], [NAN, 4]]}, nan="omit")
     assert np.isnan(x).tolist() == np.isnan(y).tolist() == [[False, True], [True, False]]
 
 
@@ -75,6 +77,8 @@ HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
         lambda: kendall(ONE, HUMAN),
         lambda: pairwise_accuracy(ONE, HUMAN),
         lambda: grouped(HOLED, GRID),
+        lambda: compare_grouped(HOLED, GRID, GRID),
+        lambda: compare_ties(GRID, HOLED, GRID),
         lambda: preferences(HOLED),
         lambda: darr(HOLED, GRID, threshold=1),
         lambda: darr_from_pairs(ONE, HUMAN, [1, 2, 3, 4, 5]),
@@ -171,6 +175,14 @@ def test_counts_are_those_of_the_indices() -> None:
     counts = next(resample.bootstrap_counts(6, 5, 9))
     for row, count in zip(indices, counts, strict=True):
         assert np.bincount(row, minlength=5).tolist() == count.tolist()
+
+
+def test_importing_the_statistics_is_cheap() -> None:
+    modules = "clusters, correlation, darr, grid, grouped, hybrid, pairwise, selection, significance, systems"
+    code = f"import sys; from bsx.analysis import {modules}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "bsx.analysis.significance" in loaded
+    assert not {"scipy", "statsmodels", "pandas", "torch", "matplotlib"} & set(loaded)
 
 
 def test_p_values_count_what_they_say() -> None:
