@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,7 @@ class Grid:
         return Grid(self.systems, segments, {name: values[:, keep] for name, values in self.columns.items()})
 
 
-def grid(system: Sequence[Hashable], segment: Sequence[Hashable], **columns: ArrayLike) -> Grid:
+def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mapping[str, ArrayLike]) -> Grid:
     """Arrange the rows of a table, one per system and segment, as matrices.
 
     Args:
@@ -49,7 +49,7 @@ def grid(system: Sequence[Hashable], segment: Sequence[Hashable], **columns: Arr
     row_of = {name: i for i, name in enumerate(systems)}
     column_of = {name: i for i, name in enumerate(segments)}
     values = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
-    for name, column in {"segment": np.empty(len(segment)), **values}.items():
+    for name, column in [("segment", np.empty(len(segment))), *values.items()]:
         if column.shape != (len(system),):
             raise InputError(
                 f"columns differ in size: system {len(system)}, {name} {' x '.join(map(str, column.shape))}"

@@ -140,8 +140,8 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: hybrid_correlation_limit(np.ones((3, 4)), GRID), "the systems have the same scores on every segment"),
         (lambda: expected_model_selection(TWO, HUMAN, 6), "sample=6: it must lie between 1 and .*, 5"),
         (lambda: sample_model_selection(TWO, HUMAN, 2, repeats=1), "repeats=1: at least 2"),
-        (lambda: grid(["a", "a"], [1, 1], x=[1, 2]), "system 'a' has segment 1 more than once"),
-        (lambda: grid(["a", "b"], [1, 1], x=[1]), "columns differ in size: system 2, x 1"),
+        (lambda: grid(["a", "a"], [1, 1], {"x": [1, 2]}), "system 'a' has segment 1 more than once"),
+        (lambda: grid(["a", "b"], [1, 1], {"x": [1]}), "columns differ in size: system 2, x 1"),
     ],
 )
 def test_wrong_requests_are_named(call: Callable[[], object], message: str) -> None:
@@ -150,11 +150,11 @@ def test_wrong_requests_are_named(call: Callable[[], object], message: str) -> N
 
 
 def test_a_table_becomes_a_matrix() -> None:
-    result = grid(["b", "a", "b"], ["s2", "s1", "s1"], score=[1, 2, 3], other=[4, NAN, 6])
+    result = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
     assert (result.systems, result.segments) == (("b", "a"), ("s2", "s1"))
     assert np.array_equal(result.columns["score"], [[1, 3], [NAN, 2]], equal_nan=True)
     assert result.complete().segments == ()
-    assert grid(["b", "a"], [1, 1], x=[1, 2]).complete().segments == (1,)
+    assert grid(["b", "a"], [1, 1], {"x": [1, 2]}).complete().segments == (1,)
 
 
 def test_blocks_change_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:

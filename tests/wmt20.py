@@ -47,4 +47,4 @@ def complete(shared: Path, pair: str) -> Grid:
 def as_grid(table: list[dict[str, str]], names: list[str] | None = None) -> Grid:
     names = names or [name for name in table[0] if name not in ("system", "sid")]
     columns = {name: [float(row[name] or "nan") for row in table] for name in names}
-    return grid([row["system"] for row in table], [row["sid"] for row in table], **columns)
+    return grid([row["system"] for row in table], [row["sid"] for row in table], columns)
