@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bsx.alignment import Alignment as Alignment
+    from bsx.encoders import Encoders as Encoders
     from bsx.errors import BsxError as BsxError
     from bsx.idf import Idf as Idf
+    from bsx.metrics.base import Metric as Metric
+    from bsx.metrics.scores import MetricScores as MetricScores
+    from bsx.metrics.zoo import get_metric as get_metric
+    from bsx.metrics.zoo import get_metrics as get_metrics
     from bsx.scorer import Scorer as Scorer
     from bsx.scores import Scores as Scores
     from bsx.select import ModelChoice as ModelChoice
@@ -23,23 +28,33 @@ if TYPE_CHECKING:
 _HOMES = {
     "Alignment": "bsx.alignment",
     "BsxError": "bsx.errors",
+    "Encoders": "bsx.encoders",
     "Idf": "bsx.idf",
+    "Metric": "bsx.metrics.base",
+    "MetricScores": "bsx.metrics.scores",
     "ModelChoice": "bsx.select",
     "Scorer": "bsx.scorer",
     "Scores": "bsx.scores",
     "Signature": "bsx.signature",
+    "get_metric": "bsx.metrics.zoo",
+    "get_metrics": "bsx.metrics.zoo",
     "select_model": "bsx.select",
 }
 
 __all__ = [
     "Alignment",
     "BsxError",
+    "Encoders",
     "Idf",
+    "Metric",
+    "MetricScores",
     "ModelChoice",
     "Scorer",
     "Scores",
     "Signature",
     "__version__",
+    "get_metric",
+    "get_metrics",
     "score",
     "select_model",
 ]

@@ -9,7 +9,7 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from bsx.entries import Baseline, Family, LanguageEntry, ModelEntry, validate
+from bsx.entries import Baseline, Family, LanguageEntry, MetricEntry, ModelEntry, validate
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.near import did_you_mean
 
@@ -46,8 +46,9 @@ class Catalog:
         self.families: dict[str, Family] = {}
         self.models: dict[str, ModelEntry] = {}
         self.languages: dict[str, LanguageEntry] = {}
+        self.metrics: dict[str, MetricEntry] = {}
         self.origins: dict[tuple[str, str], Path] = {}
-        """(kind, name) -> the file an entry came from; kind is model, language or baseline (``language/model``)."""
+        """(kind, name) -> its file; kind is model, language, metric or baseline (``language/model``)."""
         self.problems: list[RegistryError] = []
         self._broken: dict[str, RegistryError] = {}
         self._names: dict[str, str] = {}
@@ -64,6 +65,8 @@ class Catalog:
             steps.append((file.stem, partial(self._add_model, file)))
         if (folder / "languages.yaml").is_file() or not tolerant:
             steps.append(("", partial(self._add_languages, folder / "languages.yaml")))
+        for file in sorted((folder / "metrics").glob("*.yaml")):
+            steps.append((f"metric {file.stem}", partial(self._add_metric, file)))
         for file in sorted((folder / "baselines").glob("*/*.yaml")):
             self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
         for name, step in steps:
@@ -99,6 +102,23 @@ class Catalog:
         self._names = names
         self.models[entry.name] = entry
         self.origins["model", entry.name] = file
+
+    def _add_metric(self, file: Path) -> None:
+        entry = validate(MetricEntry, read_yaml(file), file)
+        if entry.name != file.stem:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        self.metrics[entry.name] = entry
+        self.origins["metric", entry.name] = file
+
+    def metric(self, name: str) -> MetricEntry | None:
+        """Return the metric called ``name``, or None.
+
+        Raises:
+            RegistryError: if an overlay has a file for this metric that is broken.
+        """
+        if f"metric {name}" in self._broken:
+            raise self._broken[f"metric {name}"]
+        return self.metrics.get(name)
 
     def _add_languages(self, file: Path) -> None:
         listed = read_yaml(file)

@@ -81,8 +81,21 @@ def _cached_snapshot(source: Source) -> Path | None:
     return Path(config).parent if isinstance(config, str) else None
 
 
-def fetch(source: Source) -> Path:
+def identify(source: Source, folder: Path) -> str:
+    """Return what a checkpoint's weights are, for a signature: ``hub:<commit>`` or ``sha256:<digest>``."""
+    return f"hub:{folder.name}" if source.hub is not None else f"sha256:{_digest_of(weight_files(folder))}"
+
+
+# The further modules of a sentence-transformers model, each in a numbered folder.
+_MODULES = ("[0-9]*_*/config.json", "[0-9]*_*/*.safetensors", "[0-9]*_*/pytorch_model.bin")
+
+
+def fetch(source: Source, *, modules: bool = False) -> Path:
     """Download a hub model's configuration, tokenizer and weights (safetensors if it has them).
+
+    Args:
+        source: where it is.
+        modules: also fetch the pooling and dense layers of a sentence-transformers model.
 
     Returns:
         The snapshot's folder in the local cache.
@@ -97,8 +110,10 @@ def fetch(source: Source) -> Path:
     plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
     try:
         for wanted in (plain, [*plain, "pytorch_model*.bin"]):
+            # Patterns match across folders, so that what is in folders must be refused, not left unasked for.
+            allowed, refused = ([*wanted, *_MODULES], ["onnx/*", "openvino/*"]) if modules else (wanted, ["*/*"])
             folder = snapshot_download(
-                source.hub, revision=source.revision, allow_patterns=wanted, ignore_patterns=["*/*"]
+                source.hub, revision=source.revision, allow_patterns=allowed, ignore_patterns=refused
             )
             if weight_files(Path(folder)):
                 return Path(folder)

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bsx.errors import InputError
 
 
-class ScorerConfig(BaseModel):
-    """Settings of `bsx.Scorer`; each field's description is also the help text of its command-line option."""
+class RunConfig(BaseModel):
+    """Where and within what limits encoders run: settings that every metric of a run shares."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
-    lang: Annotated[str | None, Field(description="Language of the texts (BCP-47), or auto; chooses the model.")] = None
     registry: Annotated[Path | None, Field(description="Registry folder whose entries win over the shipped ones.")] = (
         None
     )
+    device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
+    dtype: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16"],
+        Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
+    ] = "auto"
+    memory: Annotated[
+        str | None,
+        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+    ] = None
+    batch_tokens: Annotated[
+        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
+    ] = None
+    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _memory_as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class ScorerConfig(RunConfig):
+    """Settings of `bsx.Scorer`; each field's description is also the help text of its command-line option."""
+
+    model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
+    lang: Annotated[str | None, Field(description="Language of the texts (BCP-47), or auto; chooses the model.")] = None
     layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
     all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
     idf: Annotated[bool, Field(description="Weight tokens by their idf in the references.")] = False
@@ -57,24 +81,6 @@ class ScorerConfig(BaseModel):
             "--all-layers returns the residual stream, as bert-score does."
         ),
     ] = True
-    device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
-    dtype: Annotated[
-        Literal["auto", "fp32", "bf16", "fp16"],
-        Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
-    ] = "auto"
-    memory: Annotated[
-        str | None,
-        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
-    ] = None
-    batch_tokens: Annotated[
-        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
-    ] = None
-    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
-
-    @field_validator("memory", mode="before")
-    @classmethod
-    def _memory_as_text(cls, value: Any) -> Any:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> ScorerConfig:
@@ -87,24 +93,32 @@ class ScorerConfig(BaseModel):
         return self
 
 
-def build_config(settings: dict[str, Any]) -> ScorerConfig:
+Config = TypeVar("Config", bound=BaseModel)
+
+
+def build_config(settings: Mapping[str, Any], kind: type[Config], *, spelled: bool = False) -> Config:
     """Validate settings.
+
+    Args:
+        settings: field -> value.
+        kind: the class of settings.
+        spelled: the values are texts from a command line, to be read as what the fields are.
 
     Raises:
         InputError: one line that names every setting that is wrong.
     """
     try:
-        return ScorerConfig.model_validate(settings)
+        return kind.model_validate_strings(settings) if spelled else kind.model_validate(settings)
     except ValidationError as error:
-        raise InputError("; ".join(_explain(problem) for problem in error.errors())) from error
+        raise InputError("; ".join(_explain(problem, kind) for problem in error.errors())) from error
 
 
-def _explain(problem: Any) -> str:
+def _explain(problem: Any, kind: type[BaseModel]) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
         from bsx.near import did_you_mean
 
-        return f"there is no setting {name!r}.{did_you_mean(name, ScorerConfig.model_fields)}"
+        return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
     shown = f" (got {problem['input']!r})" if name else ""
     return f"{name}: {message}{shown}" if name else message

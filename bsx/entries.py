@@ -148,6 +148,63 @@ class Baseline(_Entry):
         return self
 
 
+class Check(_Entry):
+    """Scores that the metric must give again, on a fixed input (`model`: the recipe of the tests' tiny model)."""
+
+    model: str | None = None
+    settings: dict[str, str | int | float | bool] = {}
+    candidates: list[str]
+    references: list[str] | None = None
+    sources: list[str] | None = None
+    values: list[float] | None
+    tolerance: float = 1e-4
+
+
+Need = Literal["candidate", "reference", "source"]
+
+
+class MetricEntry(_Entry):
+    """One metric: what it is, what it needs, and which code computes it.
+
+    ``implementation`` is ``module:Class``; ``defaults`` replace defaults of that class's settings. ``empty`` is what a
+    text without content scores (None: the metric says so itself). ``model`` is the encoder of the paper, ``languages``
+    those that this encoder (or the metric) is made for. ``extra`` brings the packages it needs; ``needs_hub`` says that
+    no model it can run with comes as a package. ``cost`` is measured: seconds per 1,000 pairs, by the script named in
+    docs/metrics.md. ``check`` holds scores that tests reproduce.
+    """
+
+    name: str
+    title: str
+    implementation: str
+    defaults: dict[str, str | int | float | bool] = {}
+    needs: list[Need]
+    higher_is_better: bool = True
+    low: float | None = None
+    high: float | None = None
+    empty: float | None = 0.0
+    model: str | None = None
+    languages: list[str] | Literal["any"] = "any"
+    extra: str | None = None
+    needs_hub: bool = False
+    cost: float | None = None
+    citation: str
+    notes: str | None = None
+    check: Check
+
+    @field_validator("low", "high", "empty", "cost", mode="before")
+    @classmethod
+    def _float(cls, value: Any) -> Any:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _sensible(self) -> MetricEntry:
+        if "candidate" not in self.needs or len(set(self.needs)) < 2 or len(set(self.needs)) != len(self.needs):
+            raise ValueError("needs must name candidate, and reference or source or both, once each")
+        if self.implementation.count(":") != 1:
+            raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
+        return self
+
+
 EntryT = TypeVar("EntryT", bound=_Entry)
 
 

@@ -75,7 +75,8 @@ class IdfCounter:
 
     def __init__(self) -> None:
         self._frequency: Counter[int] = Counter()
-        self._documents = 0
+        self.documents = 0
+        """How many texts were counted."""
         self._hash = hashlib.sha256()
 
     def add(self, texts: Sequence[str], tokenized: Iterable[TokenizedText]) -> None:
@@ -85,15 +86,15 @@ class IdfCounter:
                 continue
             self._hash.update(text.encode("utf-8", "surrogatepass") + b"\n")
             self._frequency.update(set(tokens.ids.tolist()))
-            self._documents += 1
+            self.documents += 1
 
     def result(self, tokenizer_digest: str = "") -> Idf:
         """Return the weights of everything counted so far."""
-        if self._documents == 0:
+        if self.documents == 0:
             raise InputError("idf needs at least one reference to count on")
-        smoothed = self._documents + 1
+        smoothed = self.documents + 1
         weights = {i: math.log(smoothed / (df + 1)) for i, df in self._frequency.items()}
-        return Idf(weights, math.log(smoothed), self._documents, self._hash.hexdigest(), tokenizer_digest)
+        return Idf(weights, math.log(smoothed), self.documents, self._hash.hexdigest(), tokenizer_digest)
 
 
 def count_idf(texts: Sequence[str], tokenizer: Tokenizer, tokenizer_digest: str = "", *, block: int = 4096) -> Idf:

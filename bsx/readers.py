@@ -91,12 +91,17 @@ class LineFiles:
     Args:
         systems: system name -> file.
         references: files.
+        source: the file of source texts, if there is one.
     """
 
-    def __init__(self, systems: Mapping[str, NamedFile], references: Sequence[NamedFile]) -> None:
+    def __init__(
+        self, systems: Mapping[str, NamedFile], references: Sequence[NamedFile], source: NamedFile | None = None
+    ) -> None:
         self.systems = tuple(systems)
+        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
         self._candidates = list(systems.values())
         self._references = list(references)
+        self._sources = [source] if source is not None else []
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start.
@@ -104,12 +109,12 @@ class LineFiles:
         Raises:
             InputError: if the files have different numbers of lines (says both) or are not UTF-8.
         """
-        files = [*self._candidates, *self._references]
-        split = len(self._candidates)
+        files = [*self._candidates, *self._references, *self._sources]
+        split, end = len(self._candidates), len(files) - len(self._sources)
         for number, row in enumerate(zip_longest(*(file.lines() for file in files)), start=1):
             if None in row:
                 self._explain_counts(files)
-            yield Segment(str(number), tuple(row[:split]), tuple(row[split:]))
+            yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), row[end] if self._sources else None)
 
     @staticmethod
     def _explain_counts(files: Sequence[NamedFile]) -> None:
@@ -131,6 +136,8 @@ class TableFile:
         references: columns of references; a JSON or Parquet cell may hold a list of them.
         id_column: column that names the segments; their number in the file unless given.
         kind: the format, as a file suffix; taken from the file's name unless given.
+        source: column of source texts, if there is one.
+        keep_rows: give each segment its whole row.
 
     Raises:
         InputError: for an unknown format.
@@ -144,15 +151,21 @@ class TableFile:
         references: Sequence[str],
         id_column: str | None = None,
         kind: str | None = None,
+        *,
+        source: str | None = None,
+        keep_rows: bool = False,
     ) -> None:
         self.systems = tuple(candidates)
+        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
+        self._source = source
+        self._keep_rows = keep_rows
         self._file = file
         self._references = tuple(references)
         self._id = id_column
         self._kind = kind or file.path.suffix.lower()
         if self._kind not in TABLE_FORMATS:
             raise InputError(f"{file.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
-        wanted = [*candidates, *references, *([id_column] if id_column is not None else [])]
+        wanted = self._used()
         self.columns = self._columns()
         """Names of all columns; of a JSON-lines file, those of its first line."""
         for column in wanted:
@@ -164,6 +177,12 @@ class TableFile:
                 f"{self._file.name}: has no column {column!r}; it has {', '.join(self.columns)}."
                 f"{did_you_mean(column, self.columns)}"
             )
+
+    def types(self) -> dict[str, Any]:
+        """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
+        if self._kind != ".parquet":
+            return {}
+        return {field.name: field.type for field in self._parquet().schema_arrow}
 
     def column(self, name: str) -> list[str]:
         """Return one column as text.
@@ -239,8 +258,17 @@ class TableFile:
                     )
                 yield f"line {number}", dict(zip(header, fields, strict=True))
 
+    def _whole(self, row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+        """Return a row with all columns of the table in order; a cell that JSON leaves out is None."""
+        unknown = [name for name in row if name not in self.columns]
+        if unknown:
+            raise InputError(
+                f"{where}: has {unknown[0]!r}, which the first line lacks; the first line must name every column"
+            )
+        return {name: row.get(name) for name in self.columns}
+
     def _used(self) -> list[str]:
-        used = [*self.systems, *self._references, *([self._id] if self._id is not None else [])]
+        used = [*self.systems, *self._references, *(name for name in (self._source, self._id) if name is not None)]
         return list(dict.fromkeys(used))
 
     def __iter__(self) -> Iterator[Segment]:
@@ -250,19 +278,27 @@ class TableFile:
             InputError: naming file, line and column of a cell that is not a text.
         """
         number = 0
-        for number, (place, row) in enumerate(self._rows(self._used()), start=1):
+        used = self._used()
+        wanted = self.columns if self._keep_rows else used
+        for number, (place, row) in enumerate(self._rows(wanted), start=1):
             where = f"{self._file.name}: {place}"
-            missing = [name for name in self._used() if name not in row]
+            missing = [name for name in used if name not in row]
             if missing:
                 raise InputError(f"{where}: has no {missing[0]!r}")
+            if self._keep_rows:
+                row = self._whole(row, where)
             candidates = tuple(check_text(row[name], f"{where}, column {name!r}") for name in self.systems)
             references: list[str] = []
             for name in self._references:
                 value = row[name]
                 several = value if isinstance(value, list) else [value]
                 references += [check_text(text, f"{where}, column {name!r}") for text in several]
-            if not references:
+            if self._references and not references:
                 raise InputError(f"{where}: has an empty list of references")
-            yield Segment(str(row[self._id]) if self._id is not None else str(number), candidates, tuple(references))
+            source = None
+            if self._source is not None:
+                source = check_text(row[self._source], f"{where}, column {self._source!r}")
+            name = str(row[self._id]) if self._id is not None else str(number)
+            yield Segment(name, candidates, tuple(references), source, row if self._keep_rows else None)
         if number == 0:
             raise InputError(f"{self._file.name}: has a header but no rows")

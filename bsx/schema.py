@@ -8,13 +8,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bsx.datasets import DatasetEntry
-from bsx.entries import Baseline, Family, LanguageEntry, ModelEntry
+from bsx.entries import Baseline, Family, LanguageEntry, MetricEntry, ModelEntry
 from bsx.errors import UnknownNameError
 
 KINDS: dict[str, Any] = {
     "model": ModelEntry,
     "language": list[LanguageEntry],
     "baseline": Baseline,
+    "metric": MetricEntry,
     "family": dict[str, Family],
     "dataset": list[DatasetEntry],
 }

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import bsx
 from bsx.alignment import Alignment, align_texts
 from bsx.catalog import Catalog, load_registry
-from bsx.checkpoint import locate
-from bsx.config import ScorerConfig, build_config
+from bsx.config import RunConfig, ScorerConfig, build_config
 from bsx.embed.batching import Batcher
+from bsx.embed.shared import LayerView
 from bsx.embed.transformer import TransformerEmbedder, choose_device, choose_dtype
+from bsx.encoders import Encoders, locate_model, memory_budget
 from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
 from bsx.loss import Measure, Reduction, bertscore_loss
 from bsx.match.pairs import match_pairs
-from bsx.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.reduce import Reduced, reduce_references
 from bsx.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.resolve import choose
@@ -29,8 +30,7 @@ from bsx.scored import ScoredWindow, collect
 from bsx.scores import Scores
 from bsx.select import unseen_note
 from bsx.signature import Signature
-from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
-from bsx.tokens import Tokenizer, load_tokenizer
+from bsx.text import Corpus, MemoryCorpus, Segment, as_texts, check_text
 from bsx.vectors import Carry, WindowVectors
 from bsx.windows import BLOCK, Plan, Window, ahead, survey, windows
 
@@ -48,6 +48,7 @@ class Scorer:
         idf: True to weigh tokens by their idf in the references of each call; a list of texts to count on instead; or
             `Idf` weights counted before.
         registry: a folder to lay over the registry, or a `Catalog` to use instead of it.
+        encoders: encoders to share with other metrics; they say where to run and which registry to use.
         settings: every other field of `bsx.config.ScorerConfig`, by name.
 
     Raises:
@@ -63,47 +64,51 @@ class Scorer:
         lang: str | None = None,
         idf: bool | Idf | Sequence[str] = False,
         registry: Catalog | Path | str | None = None,
+        encoders: Encoders | None = None,
         **settings: Any,
     ) -> None:
         use_idf = idf if isinstance(idf, bool) else True
         folder = None if isinstance(registry, Catalog) else registry
         named = {"model": model, "lang": lang, "idf": use_idf, "registry": folder}
-        self.config: ScorerConfig = build_config({**named, **settings})
+        if encoders is not None:
+            settings |= {name: getattr(encoders.config, name) for name in RunConfig.model_fields}
+            registry = encoders.catalog
+        self.config: ScorerConfig = build_config({**named, **settings}, ScorerConfig)
         config = self.config
         catalog = registry if isinstance(registry, Catalog) else load_registry(config.registry)
         self._choice = choose(model, lang, catalog)
-        device = choose_device(config.device)
-        self._dtype = choose_dtype(config.dtype, device)
+        device = encoders.device if encoders is not None else choose_device(config.device)
+        self._dtype = encoders.dtype if encoders is not None else choose_dtype(config.dtype, device)
         layer = self._wanted_layer()
-        self._checkpoint = locate(self._choice, catalog)
-        self.embedder = TransformerEmbedder(
-            self._checkpoint.folder,
-            catalog.families,
-            layer=layer,
-            device=device,
-            dtype=self._dtype,
-            final_norm=config.final_norm,
-            trust_remote_code=config.trust_remote_code,
-        )
-        entry = self._choice.entry
-        if entry is not None and entry.layers != self.embedder.depth:
-            raise InputError(
-                f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {self._checkpoint.folder} "
-                f"has {self.embedder.depth}: correct the entry"
+        trust = config.trust_remote_code
+        if encoders is not None:
+            located = encoders.locate(self.model, lang)
+        else:
+            located = locate_model(self._choice, catalog, trust_remote_code=trust)
+        self._checkpoint = located.checkpoint
+        self._identity = located.identity
+        architecture = located.architecture
+        self.batcher: Batcher | LayerView
+        if encoders is not None:
+            shared = encoders.encoder(located, final_norm=config.final_norm)
+            self.batcher = shared.view(range(architecture.depth + 1) if layer is None else [layer])
+        else:
+            embedder = TransformerEmbedder(
+                architecture,
+                layers=None if layer is None else [layer],
+                device=device,
+                dtype=self._dtype,
+                final_norm=config.final_norm,
+                trust_remote_code=trust,
             )
-        limits = [self.embedder.position_limit, entry.max_tokens if entry is not None else None]
-        space = entry.leading_space if entry is not None else False
-        self.tokenizer = Tokenizer(
-            load_tokenizer(self._checkpoint.folder, trust_remote_code=config.trust_remote_code),
-            position_limit=min((limit for limit in limits if limit is not None), default=None),
-            leading_space=space if config.leading_space is None else config.leading_space,
-            specials=config.specials,
-            long=config.long,
+            self.batcher = Batcher(embedder, config.batch_tokens)
+        self.embedder = self.batcher.embedder
+        self.tokenizer = located.tokenizer(
+            leading_space=config.leading_space, specials=config.specials, long=config.long
         )
         self._baselines = self._find_baselines(catalog)
         self._fixed_idf = self._given_idf(idf)
-        self._budget = self._memory_budget()
-        self.batcher = Batcher(self.embedder, config.batch_tokens)
+        self._budget = encoders.budget if encoders is not None else memory_budget(config.memory, device)
 
     def _wanted_layer(self) -> int | None:
         if self.config.all_layers:
@@ -137,13 +142,6 @@ class Scorer:
                 raise InputError("these idf weights were counted with another tokenizer: count them again")
             return idf
         return count_idf(as_texts(idf, "idf"), self.tokenizer, digest)
-
-    def _memory_budget(self) -> int:
-        if self.config.memory is not None:
-            return parse_bytes(self.config.memory)
-        device = self.embedder.device
-        free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
-        return int(free * DEFAULT_SHARE)
 
     @property
     def model(self) -> str:
@@ -228,9 +226,7 @@ class Scorer:
         Yields:
             Results in the corpus's order.
         """
-        weights = np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
-        if plan.idf is not None:
-            weights = plan.idf.table(self.tokenizer.vocabulary_size)
+        weights = self._weights(plan)
         row_bytes = len(self.layers) * self.embedder.dimensions * 4
         limit = max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
         reused = dict(plan.reused)
@@ -242,6 +238,28 @@ class Scorer:
                 carry.settle(window, vectors, reused)
                 if progress is not None:
                     progress("scoring", window.start + len(window.segments), plan.segments)
+
+    def score_segments(self, segments: Sequence[Segment], plan: Plan) -> ScoredWindow:
+        """Score some segments of a corpus at once, all their vectors in memory.
+
+        Args:
+            segments: the segments, with as many candidates each.
+            plan: what `survey` said about their corpus.
+        """
+        window = Window(0)
+        texts = list(dict.fromkeys(text for s in segments for text in (*s.candidates, *s.references)))
+        tokenized = dict(zip(texts, self.tokenizer.tokenize(texts), strict=True))
+        for segment in segments:
+            window.add(segment, tokenized)
+        self._refuse_truncation(window)
+        with closing(Carry(0)) as carry:
+            vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
+            return self._score_window(window, vectors)
+
+    def _weights(self, plan: Plan) -> NDArray[np.float32]:
+        if plan.idf is not None:
+            return plan.idf.table(self.tokenizer.vocabulary_size)
+        return np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
 
     def _refuse_truncation(self, window: Window) -> None:
         if not self.config.strict:
@@ -299,11 +317,8 @@ class Scorer:
         corpus = MemoryCorpus({"candidate": texts[:1]}, texts[1:])
         plan = self.survey(corpus)
         window = next(windows(corpus, self.tokenizer, _WINDOW_TOKENS))
-        weights = np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
-        if plan.idf is not None:
-            weights = plan.idf.table(self.tokenizer.vocabulary_size)
         with closing(Carry(0)) as carry:
-            vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
+            vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
         scores = self._score_window(window, vectors).scores[0, 0, 0]
         return align_texts(self.tokenizer, window, vectors, texts, scores, self.signature(plan))
 
@@ -333,7 +348,7 @@ class Scorer:
         fewest, most = plan.references if plan is not None else (1, 1)
         fields = {
             "metric": "bertscore",
-            "model": f"{self.model}@{_short(self._checkpoint.identity)}",
+            "model": self._identity,
             "layer": f"all/{self.depth}" if config.all_layers else f"{self.layers[0]}/{self.depth}",
             "idf": idf_text,
             "rescale": "no" if self._baselines is None else self._baselines.digest[:12],
@@ -350,11 +365,6 @@ class Scorer:
             "bsx": bsx.__version__,
         }
         return Signature.of(fields)
-
-
-def _short(identity: str) -> str:
-    kind, _, digest = identity.partition(":")
-    return f"{kind}-{digest[:12]}"
 
 
 def _transformers_version() -> str:

@@ -7,7 +7,7 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -56,9 +56,13 @@ def atomic_text(path: Path) -> Iterator[TextIO]:
 
 
 def cell(value: object) -> str:
-    """Return a value as a TSV cell: floats with nine significant digits, which restore any fp32 exactly."""
+    """Return a value as a TSV cell: floats with nine significant digits, lists as JSON, nothing for None."""
     if isinstance(value, float):
         return f"{value:.9g}"
+    if value is None:
+        return ""
+    if isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False)
     return str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
@@ -67,18 +71,22 @@ class ScoreTable:
 
     Args:
         path: .tsv (unquoted), .csv, .jsonl or .parquet.
+        types: Arrow types of columns of a Parquet file; others are taken from the rows.
 
     Attributes:
         signature: if set before the end, written beside the table as ``<path>.signature.txt``.
+        sidecar: if set before the end, written beside the table as ``<path>.signatures.json``.
 
     Raises:
         InputError: for another file type or an unwritable place, before anything is computed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, types: Mapping[str, Any] | None = None) -> None:
         if path.suffix not in FORMATS:
             raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
         self.signature: str | None = None
+        self.sidecar: object | None = None
+        self._types = dict(types or {})
         self._path = path
         self._arrow = need("pyarrow", "writing Parquet files") if path.suffix == ".parquet" else None
         self._exits = contextlib.ExitStack()
@@ -103,7 +111,7 @@ class ScoreTable:
         elif self._path.suffix == ".tsv":
             self._stream.write("\t".join(cell(row[name]) for name in self._columns) + "\n")
         elif self._path.suffix == ".csv":
-            self._writer.writerow([cell(v) if isinstance(v, float) else v for v in row.values()])
+            self._writer.writerow([v if isinstance(v, str) else cell(v) for v in row.values()])
         else:
             self._pending.append(row)
             if len(self._pending) >= 65_536:
@@ -115,15 +123,23 @@ class ScoreTable:
         elif self._path.suffix == ".csv":
             self._writer = csv.writer(self._stream, lineterminator="\n")
             self._writer.writerow(row)
-        elif self._arrow is not None:
-            need("pyarrow.parquet", "writing Parquet files")
-            kinds = {str: self._arrow.string(), int: self._arrow.int32(), float: self._arrow.float32()}
-            schema = self._arrow.schema([(name, kinds[type(value)]) for name, value in row.items()])
-            self._writer = self._arrow.parquet.ParquetWriter(self._temporary, schema)
-            self._exits.callback(self._writer.close)
+
+    def _open_parquet(self, arrow: Any) -> None:
+        need("pyarrow.parquet", "writing Parquet files")
+        first = self._pending[0]
+        kinds = {str: arrow.string(), int: arrow.int32(), float: arrow.float32()}
+        types = {name: self._types.get(name) or kinds.get(type(value)) for name, value in first.items()}
+        unclear = [name for name, kind in types.items() if kind is None]
+        if unclear:  # None, a list, …: what the first rows together say
+            inferred = arrow.Table.from_pylist([{name: row[name] for name in unclear} for row in self._pending]).schema
+            types |= {name: inferred.field(name).type for name in unclear}
+        self._writer = arrow.parquet.ParquetWriter(self._temporary, arrow.schema(list(types.items())))
+        self._exits.callback(self._writer.close)
 
     def _flush(self) -> None:
-        if self._arrow is not None and self._writer is not None and self._pending:
+        if self._arrow is not None and self._pending:
+            if self._writer is None:
+                self._open_parquet(self._arrow)
             self._writer.write_table(self._arrow.Table.from_pylist(self._pending, schema=self._writer.schema))
             self._pending = []
 
@@ -135,6 +151,9 @@ class ScoreTable:
             if self._arrow is not None and self._writer is not None and self.signature is not None:
                 self._writer.add_key_value_metadata({"bsx.signature": self.signature})
         outcome = self._exits.__exit__(kind, error, trace)
+        if error is None and self.sidecar is not None:
+            with atomic_text(self._path.with_name(self._path.name + ".signatures.json")) as stream:
+                stream.write(json.dumps(self.sidecar, ensure_ascii=False, indent=2) + "\n")
         if error is None and self.signature is not None:
             with atomic_text(self._path.with_name(self._path.name + ".signature.txt")) as stream:
                 stream.write(self.signature + "\n")

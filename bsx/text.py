@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Protocol
 
 from bsx.errors import InputError
@@ -16,12 +17,16 @@ class Segment:
     Attributes:
         id: how the segment is called in the output.
         candidates: one text for each system.
-        references: at least one text.
+        references: at least one text, unless the corpus has no references at all.
+        source: the text that was translated or summarised, or None.
+        row: every column of the table row it was read from, if the table was asked to keep them.
     """
 
     id: str
     candidates: tuple[str, ...]
     references: tuple[str, ...]
+    source: str | None = None
+    row: Mapping[str, Any] | None = None
 
 
 class Corpus(Protocol):
@@ -29,9 +34,11 @@ class Corpus(Protocol):
 
     Attributes:
         systems: names of the systems, in the order of `Segment.candidates`.
+        has: what its segments hold beside candidates: ``reference``, ``source`` or both.
     """
 
     systems: tuple[str, ...]
+    has: frozenset[str]
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start."""
@@ -103,31 +110,40 @@ class MemoryCorpus:
 
     Args:
         systems: system name -> its candidates (n texts each).
-        references: n texts, or n lists of texts.
+        references: n texts, or n lists of texts; None if there are none.
+        sources: n texts; None if there are none.
 
     Raises:
         InputError: if anything is not a text or the numbers differ.
     """
 
-    def __init__(self, systems: Mapping[str, object], references: object) -> None:
+    def __init__(self, systems: Mapping[str, object], references: object | None, sources: object | None = None) -> None:
         if not systems:
             raise InputError("there is no system to score: give at least one list of candidates")
+        if references is None and sources is None:
+            raise InputError("there is nothing to score against: give references, or sources")
         self.systems = tuple(systems)
-        self._references = as_references(references)
+        self._references = as_references(references) if references is not None else None
+        self._sources = as_texts(sources, "sources") if sources is not None else None
+        kinds = {"reference": references, "source": sources}
+        self.has = frozenset(kind for kind, given in kinds.items() if given is not None)
         self._candidates: list[Sequence[str]] = []
+        others = {"references": self._references, "sources": self._sources}
         for name, values in systems.items():
             label = "candidates" if len(systems) == 1 else f"candidates of {name}"
             texts = as_texts(values, label)
-            if len(texts) != len(self._references):
-                raise InputError(
-                    f"{label}: {len(texts)} texts, references: {len(self._references)}; numbers must match"
-                )
+            for other, given in others.items():
+                if given is not None and len(texts) != len(given):
+                    raise InputError(f"{label}: {len(texts)} texts, {other}: {len(given)}; numbers must match")
             self._candidates.append(texts)
-        if not self._references:
-            raise InputError("there is nothing to score: candidates and references are empty lists")
+        if not self._candidates[0]:
+            present = [other for other, given in others.items() if given is not None]
+            raise InputError(f"there is nothing to score: {' and '.join(['candidates', *present])} are empty lists")
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start."""
-        rows = zip(zip(*self._candidates, strict=True), self._references, strict=True)
-        for number, (candidates, references) in enumerate(rows, start=1):
-            yield Segment(str(number), candidates, references)
+        references = self._references if self._references is not None else repeat(())
+        sources = self._sources if self._sources is not None else repeat(None)
+        rows = zip(zip(*self._candidates, strict=True), references, sources, strict=False)
+        for number, (candidates, several, source) in enumerate(rows, start=1):
+            yield Segment(str(number), candidates, several, source)

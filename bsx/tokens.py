@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -171,6 +171,10 @@ class Tokenizer:
             spans.append(Span(ids, keep))
         kept = [token for span in spans for token in span.ids[slice(*span.keep)]]
         return TokenizedText(tuple(spans), np.asarray(kept, dtype=np.int64), 0)
+
+    def raw_pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return pieces as the tokenizer spells them, markers of word starts included."""
+        return ["" if piece is None else str(piece) for piece in self._inner.convert_ids_to_tokens(list(ids))]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return readable tokens for display: byte-level pieces are decoded, markers of word starts removed."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.embed.batching import Batcher
-from bsx.tokens import Tokenizer
+from bsx.embed.base import Encoding
+from bsx.tokens import TokenizedText, Tokenizer
 from bsx.windows import Window
 
 
@@ -101,6 +101,39 @@ class Carry:
             self._file = None
 
 
+def encode_rows(
+    texts: Sequence[tuple[TokenizedText, int]], encoding: Encoding
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Encode texts whose tokens lie one after another in a flat array.
+
+    Args:
+        texts: tokenised texts and the row of each one's first token.
+        encoding: runs the encoder.
+
+    Yields:
+        Rows (tokens,) and the hidden states that belong there (layers, tokens, dim), as the encoder gives them.
+    """
+    sequences: list[Sequence[int]] = []
+    keeps: list[tuple[int, int]] = []
+    starts: list[int] = []  # where the kept part of each sequence goes
+    for text, first in texts:
+        row = first
+        for span in text.spans:
+            sequences.append(span.ids)
+            keeps.append(span.keep)
+            starts.append(row)
+            row += span.keep[1] - span.keep[0]
+    for batch, output in encoding.run(sequences):
+        layers, _, longest, dimensions = output.shape
+        source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
+        target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + starts[i] for i in batch])
+        flat = output.reshape(layers, -1, dimensions)
+        yield (
+            torch.from_numpy(target).to(output.device),
+            flat.index_select(1, torch.from_numpy(source).to(output.device)),
+        )
+
+
 class WindowVectors:
     """Unit vectors, weights and roles of every token of a window, text after text.
 
@@ -110,7 +143,7 @@ class WindowVectors:
         window: the window.
         tokenizer: knows which ids are special.
         weights: weight of each id, array (vocabulary,).
-        batcher: runs the encoder.
+        encoding: runs the encoder.
         carry: vectors kept from earlier windows.
 
     Attributes:
@@ -123,9 +156,9 @@ class WindowVectors:
     """
 
     def __init__(
-        self, window: Window, tokenizer: Tokenizer, weights: NDArray[np.float32], batcher: Batcher, carry: Carry
+        self, window: Window, tokenizer: Tokenizer, weights: NDArray[np.float32], encoding: Encoding, carry: Carry
     ) -> None:
-        embedder = batcher.embedder
+        embedder = encoding.embedder
         self.lengths = np.array([len(t.ids) for t in window.tokens], dtype=np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
         total = int(self.lengths.sum())
@@ -138,33 +171,16 @@ class WindowVectors:
         self.vectors = torch.zeros(
             (len(embedder.layers), total + 1, embedder.dimensions), dtype=torch.float32, device=embedder.device
         )
-        self._fill(window, batcher, carry)
-
-    def _fill(self, window: Window, batcher: Batcher, carry: Carry) -> None:
-        sequences: list[Sequence[int]] = []
-        keeps: list[tuple[int, int]] = []
-        rows: list[int] = []  # where the kept part of each sequence goes
+        missing: list[tuple[TokenizedText, int]] = []
         for text, index in window.texts.items():
             row = int(self.offsets[index])
             if text in carry:
                 kept = carry.get(text)
                 self.vectors[:, row : row + kept.shape[1]] = kept.to(self.vectors.device)
-                continue
-            if self.content[index] == 0:
-                continue  # an empty text is never matched: nothing to encode
-            for span in window.tokens[index].spans:
-                sequences.append(span.ids)
-                keeps.append(span.keep)
-                rows.append(row)
-                row += span.keep[1] - span.keep[0]
-        for batch, output in batcher.run(sequences):
-            layers, _, longest, dimensions = output.shape
-            source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
-            target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + rows[i] for i in batch])
-            flat = output.reshape(layers, -1, dimensions)
-            device = self.vectors.device
-            chosen = flat.index_select(1, torch.from_numpy(source).to(device))
-            self.vectors.index_copy_(1, torch.from_numpy(target).to(device), normalise(chosen))
+            elif self.content[index]:  # an empty text is never matched: nothing to encode
+                missing.append((window.tokens[index], row))
+        for rows, vectors in encode_rows(missing, encoding):
+            self.vectors.index_copy_(1, rows, normalise(vectors))
 
     def of(self, index: int) -> torch.Tensor:
         """Return one text's vectors (layers, tokens, dim)."""

@@ -52,6 +52,8 @@ def survey(
         for segment in block:
             hashes.extend(map(hash, segment.candidates))
             hashes.extend(map(hash, segment.references))
+            if segment.source is not None:
+                hashes.append(hash(segment.source))
             # A blank reference is no reference, unless there is no other.
             present = max(1, sum(1 for text in segment.references if text.strip()))
             most = max(most, present)

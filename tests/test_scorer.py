@@ -355,7 +355,9 @@ def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_pa
     assert given._fixed_idf is not None
     given._fixed_idf.save(tmp_path / "idf.json")
     loaded = Scorer(folder, layer=2, idf=Idf.load(tmp_path / "idf.json"))
-    assert columns(loaded.score(candidates[:1], references[:1])).tolist() == columns(counted)[:, :1].tolist()
+    # Another batch: equal within the tolerance that holds across batches, not to the last bit.
+    alone = columns(loaded.score(candidates[:1], references[:1]))
+    assert alone == pytest.approx(columns(counted)[:, :1], abs=1e-5)
     with pytest.raises(InputError, match="another tokenizer"):
         Scorer(tiny_model("roberta"), layer=2, idf=Idf.load(tmp_path / "idf.json"))
     (tmp_path / "broken.json").write_text("{}")

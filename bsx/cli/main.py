@@ -14,7 +14,8 @@ from bsx.errors import BsxError
 
 # name -> (module that holds the command, one line of help). Modules are imported when their command runs.
 COMMANDS = {
-    "score": ("bsx.cli.score", "Score candidates against references with BERTScore."),
+    "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
+    "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
@@ -39,7 +40,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
     app = typer.Typer(
         name="bsx",
-        help="BERTScore for any language: score candidates against references, see which tokens matched, list models.",
+        help="Evaluate generated text: score candidates with BERTScore and its relatives, see which tokens matched.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -13,6 +13,7 @@ import typer
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 from bsx.cli.sources import open_corpus
+from bsx.errors import InputError
 
 if TYPE_CHECKING:
     from bsx.scored import ScoredWindow
@@ -29,18 +30,41 @@ def score(
     references: Annotated[
         list[str] | None, typer.Option("-r", "--references", help="File of references, one a line; repeatable.")
     ] = None,
+    sources: Annotated[
+        str | None, typer.Option("-s", "--sources", help="File of sources, one a line, for metrics that need them.")
+    ] = None,
     data: Annotated[str | None, typer.Option(help="Table instead: .tsv (unquoted), .csv, .jsonl or .parquet.")] = None,
-    candidate: Annotated[list[str] | None, typer.Option(help="Candidate column of --data; one a system.")] = None,
-    reference: Annotated[list[str] | None, typer.Option(help="Reference column of --data; repeatable.")] = None,
+    candidate: Annotated[
+        list[str] | None, typer.Option(help="Candidate column of --data; one a system. [candidate]")
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
     id: Annotated[str | None, typer.Option(help="Column of --data that names the segments.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write one row a segment: .tsv, .csv, .jsonl or .parquet.")
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."
+        ),
+    ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
     **settings: Any,
 ) -> None:
-    """Score candidates against references with BERTScore; a file called - is standard input."""
+    """Score candidates against references; a file called - is standard input."""
     from bsx.cli.summary import Summary
+
+    if metric:
+        from bsx.cli.score_metrics import Input, score_metrics
+
+        given = Input(candidates or [], references or [], sources, data, candidate or [], reference or [], source, id)
+        score_metrics(metric, given, output, format, settings)
+        return
+    if sources is not None or source is not None:
+        raise InputError("BERTScore reads no sources; --metric names metrics that do (bsx metrics lists them)")
     from bsx.windows import survey
 
     files = (candidates or [], references or [], data, candidate or [], reference or [], id)

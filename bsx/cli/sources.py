@@ -20,24 +20,40 @@ def open_corpus(
     candidate_columns: Sequence[str],
     reference_columns: Sequence[str],
     id_column: str | None,
+    *,
+    source_file: str | None = None,
+    source_column: str | None = None,
+    wants: frozenset[str] = frozenset({"reference"}),
+    keep_rows: bool = False,
 ) -> Iterator[Corpus]:
-    """Open line files (``candidates``, ``references``) or one table (``data`` and its columns).
+    """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
 
-    ``-`` is standard input, which is copied to a temporary file for as long as the corpus is open.
+    ``-`` is standard input, which is copied to a temporary file for as long as the corpus is open. Columns of a table
+    that are not named are those called candidate, reference and source.
+
+    Args:
+        candidates: line files, one a system.
+        references: line files.
+        data: the table.
+        candidate_columns: its columns of candidates, one a system.
+        reference_columns: its columns of references.
+        id_column: its column that names the segments.
+        source_file: line file of sources.
+        source_column: the table's column of sources.
+        wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
+        keep_rows: give each segment of a table its whole row.
 
     Raises:
         InputError: if the two ways are mixed or incomplete, or a file cannot be used.
     """
     if data is not None:
-        if candidates or references:
+        if candidates or references or source_file is not None:
             raise InputError("give either -c and -r, or --data with its columns, not both")
-        if not candidate_columns or not reference_columns:
-            raise InputError("--data needs --candidate COL and --reference COL")
-    elif candidate_columns or reference_columns or id_column is not None:
-        raise InputError("--candidate, --reference and --id name columns of --data FILE, which is missing")
-    elif not candidates or not references:
-        raise InputError("nothing to score: give -c FILE and -r FILE, or --data FILE --candidate COL --reference COL")
-    named = [*candidates, *references, *([data] if data is not None else [])]
+    elif candidate_columns or reference_columns or id_column is not None or source_column is not None:
+        raise InputError("--candidate, --reference, --source and --id name columns of --data FILE, which is missing")
+    else:
+        _check_files(candidates, references, source_file, wants)
+    named = [*candidates, *references, *(name for name in (data, source_file) if name is not None)]
     if named.count("-") > 1:
         raise InputError("only one file can be standard input (-)")
     with contextlib.ExitStack() as stack:
@@ -58,7 +74,18 @@ def open_corpus(
         if data is not None:
             file = opened(data)
             kind = _sniff(file) if data == "-" else None
-            yield TableFile(file, candidate_columns, reference_columns, id_column, kind)
+            columns = TableFile(file, [], [], None, kind).columns
+            if "source" in wants and source_column is None and "source" in columns:
+                source_column = "source"
+            yield TableFile(
+                file,
+                candidate_columns or _usual("candidate", columns, file.name),
+                reference_columns or (_usual("reference", columns, file.name) if "reference" in wants else []),
+                id_column,
+                kind,
+                source=source_column,
+                keep_rows=keep_rows,
+            )
         else:
             systems = {}
             for name in candidates:
@@ -68,7 +95,25 @@ def open_corpus(
                         f"two candidate files are called {label!r}: rename one, systems need distinct names"
                     )
                 systems[label] = opened(name)
-            yield LineFiles(systems, [opened(name) for name in references])
+            source = opened(source_file) if source_file is not None else None
+            yield LineFiles(systems, [opened(name) for name in references], source)
+
+
+def _check_files(
+    candidates: Sequence[str], references: Sequence[str], source: str | None, wants: frozenset[str]
+) -> None:
+    if not candidates or ("reference" in wants and not references):
+        raise InputError("nothing to score: give -c FILE and -r FILE, or --data FILE --candidate COL --reference COL")
+    if not references and source is None:
+        raise InputError("nothing to score: give -s FILE with the sources")
+
+
+def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
+    if name not in columns:
+        raise InputError(
+            f"{file}: has no column {name!r}: --data needs --{name} COL; it has the columns {', '.join(columns)}"
+        )
+    return [name]
 
 
 def _sniff(file: NamedFile) -> str:

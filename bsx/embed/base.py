@@ -2,10 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import torch
+
+
+class Cut(Protocol):
+    """What is known of an encoder cut at some layers, without running it.
+
+    Attributes:
+        layers: the layers it returns, in order; layer 0 is the embedding layer.
+        depth: how many layers the whole model has.
+        dimensions: size of a token vector.
+        position_limit: tokens that its table of positions serves; None if it has none.
+        device: where its output is.
+    """
+
+    layers: list[int]
+    depth: int
+    dimensions: int
+    position_limit: int | None
+    device: torch.device
+
+
+class Encoding(Protocol):
+    """Anything that turns sequences of token ids into vectors, batch by batch."""
+
+    @property
+    def embedder(self) -> Cut:
+        """The encoder behind it."""
+        ...
+
+    @property
+    def sequences_encoded(self) -> int:
+        """How many sequences went through the encoder so far."""
+        ...
+
+    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+        """Encode sequences.
+
+        Yields:
+            Indices of some sequences and their padded vectors (layers, batch, tokens, dim).
+        """
+        ...
 
 
 class Embedder(Protocol):
@@ -15,6 +56,7 @@ class Embedder(Protocol):
         layers: the layers it returns, in order; layer 0 is the embedding layer.
         depth: how many layers the whole model has.
         dimensions: size of a token vector.
+        position_limit: tokens that its table of positions serves; None if it has none.
         device: where its input must be and its output is.
         pad_id: the id that fills short sequences.
         ignores_padding: whether vectors of tokens are the same whatever padding follows them.
@@ -23,6 +65,7 @@ class Embedder(Protocol):
     layers: list[int]
     depth: int
     dimensions: int
+    position_limit: int | None
     device: torch.device
     pad_id: int
     ignores_padding: bool

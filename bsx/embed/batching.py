@@ -64,7 +64,7 @@ class Batcher:
     """
 
     def __init__(self, embedder: Embedder, batch_tokens: int | None = None) -> None:
-        self.embedder = embedder
+        self.embedder: Embedder = embedder
         self.batch_tokens = batch_tokens or DEFAULT_BATCH_TOKENS.get(embedder.device.type, 4096)
         self.sequences_encoded = 0
         """How many sequences went through the encoder so far."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from pickle import UnpicklingError
@@ -85,32 +87,33 @@ def _quiet_loading() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-class TransformerEmbedder:
-    """A transformers encoder that holds and runs no layer above the wanted one.
+@dataclass(frozen=True)
+class Architecture:
+    """What a checkpoint's configuration says, before any weight is read.
 
-    Args:
+    Attributes:
         folder: the checkpoint's folder.
-        families: architecture facts by ``model_type``.
-        layer: the layer to return, or None for all layers, the embedding layer included.
-        device: where to run.
-        dtype: number format of weights and activations; vectors are returned in it.
-        final_norm: for pre-norm encoders (T5, mBART) pass every layer through the encoder's final normalisation, so
-            that layer k of ``all layers`` equals the encoder cut at k. False returns the residual stream below the
-            top layer, as bert-score's ``all_layers`` does.
-        trust_remote_code: allow the checkpoint to run its own Python code.
+        config: the configuration, as transformers has it.
+        family: how this architecture is loaded and cut.
+        depth: how many layers the whole model has.
+        dimensions: size of a token vector.
+        position_limit: tokens that its table of positions serves; None if it has none.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        families: dict[str, Family],
-        *,
-        layer: int | None,
-        device: torch.device,
-        dtype: Literal["fp32", "bf16", "fp16"] = "fp32",
-        final_norm: bool = True,
-        trust_remote_code: bool = False,
-    ) -> None:
+    folder: Path
+    config: Any
+    family: Family
+    depth: int
+    dimensions: int
+    position_limit: int | None
+
+    @classmethod
+    def read(cls, folder: Path, families: dict[str, Family], *, trust_remote_code: bool = False) -> Architecture:
+        """Read ``config.json``.
+
+        Raises:
+            InputError: if it cannot be read, or describes an encoder that bsx cannot cut at a layer.
+        """
         from transformers import AutoConfig
 
         try:
@@ -122,30 +125,69 @@ class TransformerEmbedder:
                 f"{folder}: the architecture {config.model_type!r} is not one bsx knows how to cut at a layer "
                 f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it"
             )
-        self._family = families[config.model_type]
+        family = families[config.model_type]
         positions = getattr(config, "position_embedding_type", None) or "absolute"
         if positions != "absolute":
             raise InputError(
                 f"{folder}: needs {positions} positions, which transformers 5 no longer computes: "
                 "it would run as another model"
             )
-        for name, value in self._family.settings.items():
+        for name, value in family.settings.items():
             setattr(config, name, value)
-        self.depth = int(getattr(config, self._family.layer_count))
-        if layer is not None and not 0 <= layer <= self.depth:
-            raise InputError(f"layer {layer} is out of range: {folder.name} has layers 0 to {self.depth}")
-        self.layers = list(range(self.depth + 1)) if layer is None else [layer]
+        depth = int(getattr(config, family.layer_count))
+        return cls(folder, config, family, depth, int(config.hidden_size), position_limit(config, family))
+
+    def check_layer(self, layer: int) -> None:
+        """Refuse a layer that the model does not have.
+
+        Raises:
+            InputError: naming the layers there are.
+        """
+        if not 0 <= layer <= self.depth:
+            raise InputError(f"layer {layer} is out of range: {self.folder.name} has layers 0 to {self.depth}")
+
+
+class TransformerEmbedder:
+    """A transformers encoder that holds and runs no layer above the highest wanted one.
+
+    Args:
+        architecture: what `Architecture.read` says of the checkpoint.
+        layers: the layers to return, or None for all layers, the embedding layer included.
+        device: where to run.
+        dtype: number format of weights and activations; vectors are returned in it.
+        final_norm: for pre-norm encoders (T5, mBART) pass every layer through the encoder's final normalisation, so
+            that layer k of ``all layers`` equals the encoder cut at k. False returns the residual stream below the
+            top layer, as bert-score's ``all_layers`` does.
+        trust_remote_code: allow the checkpoint to run its own Python code.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        *,
+        layers: Sequence[int] | None,
+        device: torch.device,
+        dtype: Literal["fp32", "bf16", "fp16"] = "fp32",
+        final_norm: bool = True,
+        trust_remote_code: bool = False,
+    ) -> None:
+        config = copy.deepcopy(architecture.config)
+        self._family = architecture.family
+        self.depth = architecture.depth
+        for layer in layers or ():
+            architecture.check_layer(layer)
+        self.layers = list(range(self.depth + 1)) if layers is None else sorted(set(layers))
         self.device = device
-        self.position_limit = position_limit(config, self._family)
+        self.position_limit = architecture.position_limit
         self.pad_id = int(config.pad_token_id if config.pad_token_id is not None else 0)
         self.ignores_padding = self._family.padding
-        self._layer = layer
-        self._built = self.depth if layer is None else max(layer, self._family.fewest_layers)
+        whole = layers is None or len(self.layers) == self.depth + 1
+        self._built = self.depth if whole else max(*self.layers, self._family.fewest_layers)
         self._final_norm = final_norm
-        if layer is not None:
+        if self._built < self.depth:
             _cut(config, self._family, self._built)
-        self._encoder = self._load(folder, config, _TORCH_DTYPES[dtype], trust_remote_code)
-        self.dimensions = int(config.hidden_size)
+        self._encoder = self._load(architecture.folder, config, _TORCH_DTYPES[dtype], trust_remote_code)
+        self.dimensions = architecture.dimensions
 
     def _load(self, folder: Path, config: Any, dtype: torch.dtype, trust_remote_code: bool) -> Any:
         import transformers
@@ -174,7 +216,7 @@ class TransformerEmbedder:
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch; see `bsx.embed.base.Embedder.encode`."""
         mask = torch.ones_like(ids) if mask is None else mask
-        wants_states = self._layer != self._built
+        wants_states = self.layers != [self._built]
         with torch.inference_mode():
             output = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=wants_states)
             if not wants_states:

@@ -3,20 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from bsx.match.greedy import greedy_match
-from bsx.vectors import WindowVectors
+from bsx.match.ngrams import Units
 
 # Numbers (of vectors and similarities) a padded batch may hold: small enough for the CPU's caches.
 BATCH_NUMBERS = {"cpu": 2_000_000, "cuda": 128_000_000, "mps": 16_000_000}
 
 
+class FlatVectors(Protocol):
+    """Vectors of texts one after another, ending in a zero vector of no weight that cannot be matched.
+
+    Attributes:
+        vectors: unit vectors (layers, tokens + 1, dim).
+        weights: (tokens + 1,).
+        pool: True where a token may be matched (tokens + 1,).
+        offsets: first row of each text.
+        lengths: tokens of each text.
+    """
+
+    vectors: torch.Tensor
+    weights: torch.Tensor
+    pool: torch.Tensor
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+@dataclass
+class UnitVectors:
+    """Flat vectors made of units (tokens or n-grams) with masses, all of which may be matched; see `FlatVectors`."""
+
+    vectors: torch.Tensor
+    weights: torch.Tensor
+    pool: torch.Tensor
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, units: Units) -> UnitVectors:
+        """Append the zero vector that padding points to."""
+        vectors = torch.cat([units.vectors, torch.zeros_like(units.vectors[:1])])
+        masses = torch.from_numpy(np.append(units.masses, np.float32(0)))
+        weights = masses.to(vectors.device)
+        pool = torch.ones(len(weights), dtype=torch.bool, device=vectors.device)
+        pool[-1] = False
+        return cls(vectors[None], weights, pool, units.offsets, units.lengths)
+
+
 def match_pairs(
-    window: WindowVectors, candidates: NDArray[np.int64], references: NDArray[np.int64]
+    window: FlatVectors, candidates: NDArray[np.int64], references: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Score pairs of texts by greedy matching.
 
@@ -64,7 +105,7 @@ def _batches(
         start = stop
 
 
-def _rows(window: WindowVectors, texts: NDArray[np.int64]) -> torch.Tensor:
+def _rows(window: FlatVectors, texts: NDArray[np.int64]) -> torch.Tensor:
     """Return the rows of ``window.vectors`` of each text's tokens (texts, longest); padding points to the last row."""
     lengths = window.lengths[texts]
     positions = np.arange(lengths.max())[None, :]

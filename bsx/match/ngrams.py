@@ -1,0 +1,161 @@
+"""From token vectors to the units that are matched: filtered tokens, n-gram windows, power means over layers."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.embed.states import States
+from bsx.errors import InputError
+from bsx.tokens import Tokenizer
+from bsx.vectors import normalise
+
+
+@dataclass
+class Units:
+    """Vectors with a mass each, text after text: what transport and greedy matching compare.
+
+    Attributes:
+        vectors: unit vectors (units, dim).
+        masses: non-negative masses (units,).
+        offsets: first unit of each text (texts,).
+        lengths: units of each text (texts,).
+    """
+
+    vectors: torch.Tensor
+    masses: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def power_means(layers: torch.Tensor) -> torch.Tensor:
+    """Return minimum, mean and maximum over layers, one after another: (layers, tokens, dim) -> (tokens, 3 dim).
+
+    These are the power means of order -inf, 1 and +inf. Source: Zhao et al. 2019, section 3.3, ordered as in its code.
+    """
+    return torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
+
+
+def ngram_units(
+    vectors: torch.Tensor, weights: NDArray[np.float32], texts: tuple[NDArray[np.int64], NDArray[np.int64]], n: int
+) -> Units:
+    """Slide a window of n tokens over each text; a text of fewer tokens is one window.
+
+    A window's vector is the weighted sum of its tokens' vectors, at length 1, its mass the sum of their weights.
+    Source: Zhao et al. 2019, equation 4 and below it.
+
+    Args:
+        vectors: token vectors (tokens, dim).
+        weights: non-negative weights (tokens,).
+        texts: first token and number of tokens of each text.
+        n: tokens of a window.
+    """
+    first, count = texts
+    windows = np.where(count > n, count - n + 1, np.minimum(count, 1))
+    offsets = np.concatenate([[0], np.cumsum(windows)[:-1]]).astype(np.int64)
+    within = np.arange(int(windows.sum())) - np.repeat(offsets, windows)
+    start = np.repeat(first, windows) + within
+    size = np.minimum(n, np.repeat(count, windows))
+    steps = [np.flatnonzero(step < size) for step in range(min(n, int(size.max(initial=0))))]
+    masses = np.zeros(len(start), dtype=np.float32)
+    for step, chosen in enumerate(steps):
+        masses[chosen] += weights[start[chosen] + step]
+    total = torch.zeros((len(start), vectors.shape[-1]), dtype=torch.float32, device=vectors.device)
+    for step, chosen in enumerate(steps):
+        rows = start[chosen] + step
+        # A window without mass moves nothing, but greedy matching may match it: its tokens count the same.
+        share = torch.from_numpy(np.where(masses[chosen] > 0, weights[rows], np.float32(1))).to(vectors.device)
+        weighed = vectors[torch.from_numpy(rows).to(vectors.device)] * share[:, None]
+        total.index_add_(0, torch.from_numpy(chosen).to(vectors.device), weighed)
+    return Units(normalise(total), masses, offsets, windows)
+
+
+_SAMPLE = 4000
+
+
+class TokenFilter:
+    """Which tokens to leave out: punctuation, and pieces inside words.
+
+    Args:
+        tokenizer: the encoder's tokenizer.
+        punctuation: leave out pieces that are one ASCII punctuation character.
+        subwords: leave out pieces that continue a word.
+        words: further pieces to leave out (stop words), in lower case.
+
+    Raises:
+        InputError: if pieces inside words cannot be told from others.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, *, punctuation: bool, subwords: bool, words: frozenset[str] = frozenset()
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._special = tokenizer.is_special
+        size = tokenizer.vocabulary_size
+        # A few thousand pieces show how words are marked; the rest are looked at when they occur.
+        self._scheme = _scheme(tokenizer.raw_pieces(range(0, size, max(1, size // _SAMPLE))))
+        if subwords and self._scheme is None:
+            raise InputError(
+                "this model's tokenizer does not mark where words begin, so pieces inside words cannot be left out: "
+                "turn that off"
+            )
+        self._punctuation, self._subwords, self._words = punctuation, subwords, words
+        self._seen = np.zeros(size, dtype=bool)
+        self._drop = np.zeros(size, dtype=bool)
+        self._mark = np.zeros(size, dtype=bool)
+
+    def _look_at(self, ids: NDArray[np.int64]) -> None:
+        new = np.unique(ids[~self._seen[ids]])
+        for i, piece in zip(new.tolist(), self._tokenizer.raw_pieces(new.tolist()), strict=True):
+            bare = _bare(piece, self._scheme)
+            is_mark = len(bare) == 1 and bare in string.punctuation
+            self._drop[i] = (self._punctuation and is_mark) or bare.lower() in self._words
+            if self._scheme is not None:
+                marker, at_end = self._scheme
+                self._mark[i] = piece.endswith(marker) if at_end else piece.startswith(marker)
+        self._seen[new] = True
+
+    def keep(self, states: States) -> NDArray[np.bool_]:
+        """Return which tokens stay (tokens,); special tokens always do."""
+        ids = states.ids
+        self._look_at(ids)
+        drop = self._drop[ids]
+        if self._subwords and self._scheme is not None:
+            drop |= self._continues(states)
+        return ~drop | self._special[ids]
+
+    def _continues(self, states: States) -> NDArray[np.bool_]:
+        marked, special = self._mark[states.ids], self._special[states.ids]
+        assert self._scheme is not None  # noqa: S101 - for the type checker; the caller asks only then
+        marker, at_end = self._scheme
+        if marker == "##":
+            return marked
+        before = np.concatenate([[True], special[:-1]])  # the first piece of a text begins a word
+        before[states.offsets[states.lengths > 0]] = True
+        if not at_end:  # a marker at the start of a piece begins a word
+            return np.asarray(~marked & ~before)
+        previous = np.concatenate([[False], marked[:-1]])
+        ended = previous if marker == "</w>" else ~previous
+        return np.asarray(~ended & ~before)
+
+
+def _scheme(pieces: list[str]) -> tuple[str, bool] | None:
+    """Return how a vocabulary marks words: the marker, and whether it stands at the end of a piece."""
+    for marker, at_end in (("##", False), ("▁", False), ("Ġ", False), ("</w>", True), ("@@", True)):
+        share = sum(len(p) > len(marker) and (p.endswith(marker) if at_end else p.startswith(marker)) for p in pieces)
+        if share > len(pieces) // 100:
+            return marker, at_end
+    return None
+
+
+def _bare(piece: str, scheme: tuple[str, bool] | None) -> str:
+    if scheme is None:
+        return piece
+    marker, at_end = scheme
+    if piece == marker or marker == "##":
+        return piece  # "##," is a piece inside a word, not the comma
+    return piece.removesuffix(marker) if at_end else piece.removeprefix(marker)

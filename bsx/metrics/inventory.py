@@ -1,0 +1,112 @@
+"""What there is to say about every metric, without loading any model."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import Any
+
+from bsx.catalog import Catalog
+from bsx.checkpoint import find
+from bsx.entries import MetricEntry, Source
+from bsx.errors import BsxError
+from bsx.metrics.zoo import find_metric, metric_names, plugins
+from bsx.optional import EXTRAS
+
+
+def inventory(catalog: Catalog) -> list[dict[str, Any]]:
+    """Return one row a metric: name, title, needs, direction, extra, languages, model, and whether it runs here.
+
+    A metric of another package that cannot be imported is listed with its error; it spoils nothing else.
+    """
+    rows = []
+    for name in metric_names(catalog):
+        entry = catalog.metrics.get(name)
+        if entry is None:
+            try:
+                entry = find_metric(name, catalog)[1]
+            except (BsxError, ImportError) as error:
+                rows.append(_broken(name, str(error)))
+                continue
+        rows.append(_row(entry, catalog))
+    return rows
+
+
+def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "needs": list(entry.needs),
+        "higher_is_better": entry.higher_is_better,
+        "extra": entry.extra,
+        "languages": entry.languages,
+        "model": entry.model,
+        "runs": runs_here(entry, catalog),
+        "cost": entry.cost,
+        "citation": entry.citation,
+    }
+
+
+def _broken(name: str, problem: str) -> dict[str, Any]:
+    point = plugins()[name]
+    return {
+        "name": name, "title": f"of {point.value}", "needs": [], "higher_is_better": True, "extra": None,
+        "languages": "any", "model": None, "runs": f"no: {problem}", "cost": None, "citation": "",
+    }  # fmt: skip
+
+
+def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
+    """Say whether a metric runs on this machine as it is: ``yes``, or what is missing."""
+    if entry.extra is not None:
+        absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not _installed(module)]
+        if absent:
+            return f"needs bsx[{entry.extra}]"
+    if entry.model is None:
+        return "with --model or --lang" if "model" in find_metric(entry.name, catalog)[0].Config.model_fields else "yes"
+    known = catalog.find(entry.model)
+    source = known.source if known is not None else Source(hub=entry.model, revision="main")
+    if find(source) is not None:
+        return "yes"
+    return "needs its model, or --model" if not entry.name.startswith("bleurt") else "needs its model"
+
+
+def _installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def describe(name: str, catalog: Catalog) -> dict[str, Any]:
+    """Return everything about one metric, its settings with type, default and help included.
+
+    Raises:
+        UnknownNameError: for an unknown metric; lists near names.
+    """
+    kind, entry = find_metric(name, catalog)
+    settings = []
+    for field, info in kind.Config.model_fields.items():
+        default = entry.defaults.get(field, info.default)
+        schema = kind.Config.model_json_schema()["properties"][field]
+        settings.append(
+            {
+                "name": field,
+                "type": _type(schema),
+                "default": json.dumps(default)
+                if isinstance(default, bool)
+                else str(default if default is not None else ""),
+                "help": info.description or "",
+            }
+        )
+    return {**_row(entry, catalog), "range": _range(entry), "notes": entry.notes, "settings": settings}
+
+
+def _range(entry: MetricEntry) -> str:
+    low, high = ("unbounded" if end is None else f"{end:g}" for end in (entry.low, entry.high))
+    return f"{low} to {high}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "|".join(map(str, schema["enum"]))
+    if "const" in schema:
+        return str(schema["const"])
+    options = [_type(part) for part in schema.get("anyOf", []) if part.get("type") != "null"]
+    return options[0] if options else str(schema.get("format", schema.get("type", "text")))

@@ -1,0 +1,230 @@
+"""Running several metrics over one corpus, block by block: their encoders encode each text once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.metrics.base import Block, BlockScores, Metric, Progress, about_tokens, as_block
+from bsx.metrics.scores import MetricScores
+from bsx.signature import Signature
+from bsx.text import Corpus, Segment
+from bsx.windows import survey
+
+_BLOCK_TOKENS = 65_536  # more only costs memory
+_BLOCK_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What one pass over the corpus taught each metric.
+
+    Attributes:
+        metrics: the metrics.
+        corpus: the corpus.
+        segments: how many it has.
+        references: the least and greatest number of references of a segment.
+        fitted: what each metric's `fit` returned.
+    """
+
+    metrics: tuple[Metric, ...]
+    corpus: Corpus
+    segments: int
+    references: tuple[int, int]
+    fitted: tuple[Any, ...]
+
+    def signature(self, index: int) -> Signature:
+        """Return the signature of one metric on this corpus."""
+        return self.metrics[index].signature(self.fitted[index], self.references)
+
+
+@dataclass(frozen=True)
+class ScoredBlock:
+    """Results of consecutive segments, one `BlockScores` a metric; rows are segments x systems, systems fastest.
+
+    Attributes:
+        segments: the segments.
+        scores: metric by metric, undefined values replaced and counted.
+        undefined: metric by metric, rows that were undefined though not empty (rows,).
+    """
+
+    segments: list[Segment]
+    scores: list[BlockScores]
+    undefined: list[NDArray[np.bool_]]
+
+
+def check_needs(metrics: Sequence[Metric], has: frozenset[str]) -> None:
+    """Refuse metrics that need what the data lacks, or that are asked for twice.
+
+    Raises:
+        InputError: naming metric and what is missing.
+    """
+    specs = [metric.spec for metric in metrics]
+    for spec in specs:
+        if specs.count(spec) > 1:
+            raise InputError(f"the metric {spec} is asked for twice")
+    for metric in metrics:
+        for kind in sorted(metric.needs - {"candidate"} - has):
+            raise InputError(
+                f"{metric.spec} compares candidates with {kind}s, but the data has none: "
+                f"give --{kind} (or {kind}s= in Python), or leave this metric out"
+            )
+
+
+def prepare(metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None) -> Prepared:
+    """Check a corpus and let each metric read it, if it wants to.
+
+    Raises:
+        InputError: if the corpus lacks what a metric needs, or is malformed.
+    """
+    check_needs(metrics, corpus.has)
+    report = None if progress is None else lambda done: progress("reading", done, 0)
+    plan = survey(corpus, progress=report)
+    fitted = tuple(metric.fit(corpus) for metric in metrics)
+    return Prepared(tuple(metrics), corpus, plan.segments, plan.references, fitted)
+
+
+def stream(prepared: Prepared, *, progress: Progress | None = None) -> Iterator[ScoredBlock]:
+    """Score a corpus of any size, one block of segments at a time, within the memory budget.
+
+    Yields:
+        Results in the corpus's order.
+    """
+    done = 0
+    metrics = prepared.metrics
+    per_token = sum(metric.bytes_per_token for metric in metrics)
+    tokens = _BLOCK_TOKENS
+    if per_token:
+        budget = min(metric.encoders.budget for metric in metrics) // 4
+        tokens = max(256, min(tokens, budget // per_token))
+    for segments in _segments(prepared.corpus, tokens):
+        block = rows_of(segments)
+        scores, undefined = [], []
+        for metric, fitted in zip(metrics, prepared.fitted, strict=True):
+            result = metric.score_block(block, fitted)
+            missing = np.isnan(result.values)
+            fill = metric.entry.empty
+            result.values = np.where(missing, 0.0 if fill is None else fill, result.values)
+            scores.append(result)
+            undefined.append(missing & ~result.empty)
+        done += len(segments)
+        yield ScoredBlock(segments, scores, undefined)
+        if progress is not None:
+            progress("scoring", done, prepared.segments)
+
+
+def _segments(corpus: Corpus, tokens: int) -> Iterator[list[Segment]]:
+    """Cut a corpus into lists of segments whose distinct texts have about ``tokens`` tokens at most."""
+    segments: list[Segment] = []
+    texts: set[str] = set()
+    size = 0
+    for segment in corpus:
+        own = {*segment.candidates, *segment.references, *([segment.source] if segment.source is not None else [])}
+        grows_by = sum(about_tokens(text) for text in own - texts)
+        if segments and (size + grows_by > tokens or len(segments) * len(segment.candidates) >= _BLOCK_ROWS):
+            yield segments
+            segments, texts, size = [], set(), 0
+            grows_by = sum(about_tokens(text) for text in own)
+        segments.append(segment)
+        texts |= own
+        size += grows_by
+    if segments:
+        yield segments
+
+
+def rows_of(segments: Sequence[Segment]) -> Block:
+    """Return the rows of segments: every system's candidate, systems fastest."""
+    return as_block([(text, s.references, s.source, k) for s in segments for k, text in enumerate(s.candidates)])
+
+
+class Totals:
+    """One metric's results, gathered block by block for each system.
+
+    Args:
+        metric: the metric.
+        systems: how many systems there are.
+    """
+
+    def __init__(self, metric: Metric, systems: int) -> None:
+        self._metric = metric
+        self._sums = np.zeros(systems)
+        self._n = 0
+        self._statistics: NDArray[np.float64] | None = None
+        self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
+
+    def add(self, scores: BlockScores, undefined: NDArray[np.bool_]) -> None:
+        """Count one block's results in."""
+        systems = len(self._sums)
+        self._sums += scores.values.reshape(-1, systems).sum(axis=0)
+        self._n += len(scores.values) // systems
+        flags = {"empty": scores.empty, "undefined": undefined, "truncated": scores.lost > 0, "lost": scores.lost}
+        for name, flag in flags.items():
+            self.counts[name] += flag.reshape(-1, systems).sum(axis=0)
+        if scores.statistics is not None:
+            part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
+            self._statistics = part if self._statistics is None else self._statistics + part
+
+    def mean(self, system: int) -> float:
+        """Return the mean of a system's scores."""
+        return float(self._sums[system] / self._n)
+
+    def system(self, system: int) -> float:
+        """Return the metric's score of a whole system."""
+        if self._statistics is None:
+            return self.mean(system)
+        return self._metric.system_score(self._statistics[system])
+
+
+def score_corpus(
+    metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None
+) -> dict[str, dict[str, MetricScores]]:
+    """Score a corpus with several metrics, in memory.
+
+    Returns:
+        How the metric was asked for -> system -> scores.
+    """
+    prepared = prepare(metrics, corpus, progress=progress)
+    blocks = list(stream(prepared, progress=progress))
+    ids = tuple(segment.id for block in blocks for segment in block.segments)
+    systems = len(corpus.systems)
+    result: dict[str, dict[str, MetricScores]] = {}
+    for i, metric in enumerate(metrics):
+        totals = Totals(metric, systems)
+        for block in blocks:
+            totals.add(block.scores[i], block.undefined[i])
+        columns = {
+            "values": np.concatenate([block.scores[i].values for block in blocks]),
+            "empty": np.concatenate([block.scores[i].empty for block in blocks]),
+            "undefined": np.concatenate([block.undefined[i] for block in blocks]),
+            "lost": np.concatenate([block.scores[i].lost for block in blocks]),
+        }
+        signature = prepared.signature(i)
+        result[metric.spec] = {
+            name: _scores(metric, {key: v.reshape(-1, systems)[:, k] for key, v in columns.items()}, ids, signature,
+                          totals.system(k))
+            for k, name in enumerate(corpus.systems)
+        }  # fmt: skip
+    return result
+
+
+def _scores(
+    metric: Metric, columns: Mapping[str, NDArray[Any]], ids: tuple[str, ...], signature: Signature, system: float
+) -> MetricScores:
+    lost = columns["lost"]
+    return MetricScores(
+        metric=metric.spec,
+        values=np.ascontiguousarray(columns["values"], dtype=np.float64),
+        system=system,
+        higher_is_better=metric.higher_is_better,
+        signature=signature,
+        ids=ids,
+        empty=np.flatnonzero(columns["empty"]),
+        undefined=np.flatnonzero(columns["undefined"]),
+        truncated=np.flatnonzero(lost),
+        tokens_lost=lost[lost > 0],
+    )

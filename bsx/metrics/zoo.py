@@ -1,0 +1,169 @@
+"""Finding a metric by name: the registry's, and those that other installed packages bring."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from bsx.catalog import Catalog, load_registry
+from bsx.config import build_config
+from bsx.encoders import Encoders
+from bsx.entries import MetricEntry
+from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.metrics.base import Metric, MetricConfig
+from bsx.near import did_you_mean
+
+GROUP = "bsx.metrics"
+_SETTING = re.compile(r"^\s*([A-Za-z_]\w*)\s*=(.*)$", re.DOTALL)
+
+
+def split_specs(text: str) -> list[str]:
+    """Cut a comma-separated list of metrics; a part ``field=value`` belongs to the metric before it.
+
+    >>> split_specs("bertscore,moverscore:ngram=2,idf=false,chrf")
+    ['bertscore', 'moverscore:ngram=2,idf=false', 'chrf']
+    """
+    specs: list[str] = []
+    for part in text.split(","):
+        if specs and _SETTING.match(part):
+            specs[-1] += ("," if ":" in specs[-1] else ":") + part.strip()
+        elif part.strip():
+            specs.append(part.strip())
+    return specs
+
+
+def read_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the settings in ``name:field=value,field=value``.
+
+    Raises:
+        InputError: for a setting without ``=``, or one given twice.
+    """
+    name, colon, rest = spec.partition(":")
+    if colon and "=" not in rest:
+        return spec.strip(), {}  # trained:DIR and the like: the name itself has a colon
+    settings: dict[str, str] = {}
+    for part in rest.split(",") if colon else []:
+        found = _SETTING.match(part)
+        if found is None:
+            raise InputError(f"metric {spec!r}: {part!r} is not field=value")
+        field, value = found[1], found[2].strip()
+        if field in settings:
+            raise InputError(f"metric {spec!r}: {field} is given twice")
+        settings[field] = value
+    return name.strip(), settings
+
+
+def plugins() -> dict[str, EntryPoint]:
+    """Return the metrics of other installed packages: name -> entry point in the group ``bsx.metrics``."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def metric_names(catalog: Catalog | None = None) -> list[str]:
+    """Return the names of all metrics, those of other packages included."""
+    catalog = catalog if catalog is not None else load_registry()
+    return sorted({*catalog.metrics, *plugins()})
+
+
+def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]:
+    """Return the class and the entry of a metric.
+
+    Raises:
+        UnknownNameError: listing near names.
+        RegistryError: if its entry names code that is not there.
+    """
+    entry = catalog.metric(name)
+    if entry is not None:
+        module, _, attribute = entry.implementation.partition(":")
+        try:
+            kind = getattr(importlib.import_module(module), attribute)
+        except (ModuleNotFoundError, AttributeError) as error:
+            raise RegistryError(
+                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: {error}"
+            ) from error
+    elif name in plugins():
+        kind = plugins()[name].load()
+        entry = getattr(kind, "entry", None)
+    else:
+        known = metric_names(catalog)
+        raise UnknownNameError(f"unknown metric {name!r}.{did_you_mean(name, known)} `bsx metrics` lists all of them.")
+    if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
+        raise RegistryError(
+            f"metric {name!r}: {kind!r} is not a subclass of bsx.metrics.base.Metric with an entry of type MetricEntry"
+        )
+    return kind, entry
+
+
+def config_of(kind: type[Metric], entry: MetricEntry, settings: Mapping[str, Any], *, spelled: bool) -> MetricConfig:
+    """Return a metric's settings: the class's defaults, then the entry's, then what the user says.
+
+    Raises:
+        InputError: naming the metric and every setting that is wrong.
+    """
+    try:
+        build_config(dict(entry.defaults), kind.Config)
+        given = build_config(dict(settings), kind.Config, spelled=spelled)
+        named = {name: getattr(given, name) for name in given.model_fields_set}
+        return build_config({**entry.defaults, **named}, kind.Config)
+    except InputError as error:
+        raise InputError(f"metric {entry.name}: {error}") from error
+
+
+def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None,
+               **settings: Any) -> Metric:  # fmt: skip
+    """Return a metric, ready to score.
+
+    Args:
+        spec: a name, or ``name:field=value,…`` as on the command line.
+        encoders: encoders to share with other metrics.
+        run: without ``encoders``: where to run and the registry, fields of `bsx.config.RunConfig`, and ``lang``.
+        settings: the metric's settings by name; see its ``Config``.
+
+    Raises:
+        UnknownNameError: for an unknown metric; lists near names.
+        InputError: for wrong settings.
+        MissingExtraError: naming the pip command, if a package it needs is not installed.
+        ModelUnavailableError: if its model is neither here nor to be had.
+
+    >>> get_metric("chrf").score(["a small cat"], ["the small cat"]).values.round(1).tolist()
+    [66.4]
+    """
+    encoders = encoders if encoders is not None else Encoders(**dict(run or {}))
+    name, spelled = read_spec(spec)
+    both = [field for field in settings if field in spelled]
+    if both:
+        raise InputError(f"metric {name}: {both[0]} is given twice")
+    kind, entry = find_metric(name, encoders.catalog)
+    config = config_of(kind, entry, spelled, spelled=True)
+    if settings:
+        config = config_of(kind, entry, {**{f: getattr(config, f) for f in spelled}, **settings}, spelled=False)
+    label = spec if not settings else _label(name, {**spelled, **settings})
+    return kind(entry, config, encoders, label)
+
+
+def _label(name: str, settings: Mapping[str, Any]) -> str:
+    def spell(value: Any) -> str:
+        return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+    return f"{name}:" + ",".join(f"{field}={spell(value)}" for field, value in settings.items())
+
+
+def get_metrics(specs: str | Iterable[str], *, encoders: Encoders | None = None, **run: Any) -> list[Metric]:
+    """Return several metrics that share encoders.
+
+    Args:
+        specs: names or ``name:field=value``, as a list or as one comma-separated text.
+        encoders: encoders to share beyond this call.
+        run: without ``encoders``: ``model`` and ``lang`` for all metrics that are not given their own, and fields of
+            `bsx.config.RunConfig`.
+
+    Raises:
+        InputError: as `get_metric`, or if a metric is named twice.
+    """
+    encoders = encoders if encoders is not None else Encoders(**run)
+    names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
+    if not names:
+        raise InputError("name at least one metric; `bsx metrics` lists them")
+    return [get_metric(name, encoders=encoders) for name in names]
