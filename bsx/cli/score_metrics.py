@@ -75,7 +75,7 @@ def score_metrics(
                 if table is not None:
                     for row in _rows(block, prepared):
                         table.write(row)
-        result = _summary(prepared, totals)
+        result = summarise(prepared, totals)
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))
@@ -138,7 +138,8 @@ def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, Any]]:
             yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
 
 
-def _summary(prepared: Prepared, totals: Sequence[Totals]) -> dict[str, Any]:
+def summarise(prepared: Prepared, totals: Sequence[Totals]) -> dict[str, Any]:
+    """Return every metric's signature and every system's score with its counts."""
     metrics = []
     for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True)):
         scores = [
