@@ -107,7 +107,9 @@ def _upright(rows: Rows, settings: MetaSettings) -> Rows:
     """Turn round the metrics that rank upside down."""
     metrics = {}
     for name, x in rows.metrics.items():
-        pair = (system_means(x), system_means(rows.human)) if settings.level == "sys" else (x.ravel(), rows.human.ravel())
+        pair = (
+            (system_means(x), system_means(rows.human)) if settings.level == "sys" else (x.ravel(), rows.human.ravel())
+        )
         metrics[name] = -x if ROWS[settings.statistic](*pair) < 0 else x
     return Rows(metrics, rows.human, rows.segments)
 
@@ -139,7 +141,9 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
     """Return the comparison of columns (n,) whose items are independent."""
     if test == "williams":
         if len(human) < 4:
-            raise InputError(f"{len(human)} rows are too few for the Williams test, which needs 4 (test none runs none)")
+            raise InputError(
+                f"{len(human)} rows are too few for the Williams test, which needs 4 (test none runs none)"
+            )
         return lambda a, b: williams(metrics[a], metrics[b], human, confidence=settings.confidence)
     if test == "perm-both":
         options: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed}
@@ -205,9 +209,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     return Agreement(metrics, test, _tests_of_matrices(rows, metrics, by, test, settings))
 
 
-def _tests_of_matrices(
-    rows: Rows, found: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
-) -> Compare:
+def _tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Test, settings: MetaSettings) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling segments or swapping cells."""
     x, human = rows.metrics, rows.human
     if test == "perm-both":
@@ -215,7 +217,7 @@ def _tests_of_matrices(
         return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=settings.statistic, **options)
 
     def resample() -> dict[str, Array]:
-        draw = {"resamples": settings.resamples, "seed": settings.seed}
+        draw: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed}
         return {name: resampled_groups(z, human, by, settings.statistic, **draw) for name, z in x.items()}
 
     values = {metric.metric: metric.value for metric in found}

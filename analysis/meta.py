@@ -238,7 +238,7 @@ def meta_evaluate(
         names = [[labels[c][i] for i in np.flatnonzero(chosen)] if c is not None else None for c in (system, segment)]
         where = "" if group is None else f"group {label}: "
         try:
-            found, said = _group(label, rows, human, names[0], names[1], config)
+            found, said = _group(str(label), rows, human, names[0], names[1], config)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(found)
@@ -280,7 +280,7 @@ def _group(
     found = agreement(Rows(rows, people, segments=segment is not None), config)
     tests, clusters = _tests(found, config)
     left_out = len(missing) - kept
-    return GroupResult(str(label), kept, left_out, tuple(found.metrics), tests, clusters), notes
+    return GroupResult(label, kept, left_out, tuple(found.metrics), tests, clusters), notes
 
 
 def _matrices(
@@ -304,7 +304,9 @@ def _matrices(
     found = grid(names, segments, rows)
     least = 3 if config.level == "sys" else 2
     if len(found.systems) < least and config.level != "seg":
-        raise InputError(f"{len(found.systems)} systems are too few for level={config.level}, at least {least} are needed")
+        raise InputError(
+            f"{len(found.systems)} systems are too few for level={config.level}, at least {least} are needed"
+        )
     return found.columns
 
 
@@ -364,7 +366,9 @@ def _check_names(
     known = [str(name) for name in columns]
     for name in [*metrics, human, *(name for name in others if name is not None)]:
         if name not in known:
-            raise UnknownNameError(f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
+            raise UnknownNameError(
+                f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
+            )
     used = [*metrics, human, *(name for name in others if name is not None)]
     for name in used:
         if used.count(name) > 1:
@@ -391,7 +395,7 @@ def _labels(values: Any, name: str, n: int) -> list[Hashable]:
     if len(labels) != n:
         raise InputError(f"column {name!r} has {len(labels)} rows, others have {n}")
     for i, label in enumerate(labels):
-        if label is None or label == "" or label != label:  # noqa: PLR0124 - NaN
+        if label is None or label == "" or label != label:
             raise InputError(f"column {name!r} is empty in row {i + 1}")
     return labels
 

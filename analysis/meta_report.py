@@ -28,7 +28,17 @@ def text(result: MetaResult) -> str:
 def csv_text(result: MetaResult) -> str:
     """Return one row a group and metric, then one of averages a metric; the group of these is ``average``."""
     figures = _figures(result)
-    header = ["group", "metric", "rows", *("pairs" if name == "n" else name for name in figures), "low", "high", "winner", "rank", "method"]
+    header = [
+        "group",
+        "metric",
+        "rows",
+        *("pairs" if name == "n" else name for name in figures),
+        "low",
+        "high",
+        "winner",
+        "rank",
+        "method",
+    ]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)
@@ -51,7 +61,7 @@ def latex(result: MetaResult) -> str:
     """Return a tabular of metrics by groups; winners are bold, intervals stand below in small print."""
     groups = list(result.groups)
     several = len(groups) > 1
-    heads = ["metric", *(_escape(group.group) for group in groups), *(["average"] if several else [])]
+    heads = ["metric", *(escape_latex(group.group) for group in groups), *(["average"] if several else [])]
     lines = [
         f"% {result.headline} with {result.human}; below: {100 * result.settings.confidence:g} % intervals",
         rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
@@ -60,7 +70,7 @@ def latex(result: MetaResult) -> str:
         r"\midrule",
     ]
     for average in result.average:
-        values, ends = [_escape(average.metric)], [""]
+        values, ends = [escape_latex(average.metric)], [""]
         for group in groups:
             found = group.find(average.metric)
             if found is None:
@@ -93,7 +103,7 @@ def _summary(result: MetaResult) -> str:
             cells.append("-" if found is None else f"{found.value:.3f}{mark}")
         cells.append("-" if math.isnan(average.value) else _bracket(average.value, average.low, average.high))
         rows.append([*cells, *([str(average.wins)] if _tested(result) else [])])
-    return _table(rows)
+    return text_table(rows)
 
 
 def _group(result: MetaResult, group: GroupResult) -> str:
@@ -110,7 +120,7 @@ def _group(result: MetaResult, group: GroupResult) -> str:
         ends = f"[{found.low:.3f}, {found.high:.3f}]"
         rows.append([found.metric, first, ends, *cells[1:], *([str(ranks[found.metric])] if ranks else [])])
     left_out = f", {group.left_out} rows left out" if group.left_out else ""
-    return f"{group.group} ({group.n} rows{left_out})\n{_table(rows)}"
+    return f"{group.group} ({group.n} rows{left_out})\n{text_table(rows)}"
 
 
 def _caption(result: MetaResult) -> str:
@@ -137,11 +147,13 @@ def _ranks(group: GroupResult) -> dict[str, int]:
     return dict(zip(group.clusters.names, group.clusters.ranks, strict=True))
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def text_table(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Return rows of cells as aligned lines; the first ``left`` columns are aligned to the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        sized = enumerate(zip(row, widths, strict=True))
+        cells = [cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in sized]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
@@ -171,5 +183,6 @@ def _small(low: float, high: float) -> str:
     return rf"{{\scriptsize [{_short(low)}, {_short(high)}]}}"
 
 
-def _escape(name: str) -> str:
+def escape_latex(name: str) -> str:
+    """Return a text with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(character, character) for character in name)

@@ -75,7 +75,8 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
         axes.set_yticks(range(len(metrics)), [_plain(name) for name in metrics])
         axes.set_ylim(len(metrics) - 0.4, -0.6)
         level = f"{100 * result.settings.confidence:g} % interval"
-        axes.set_xlabel(_plain(f"{result.headline} with {result.human}, {level}"))
+        filled = "; filled: not outperformed" if any(group.clusters is not None for group in groups) else ""
+        axes.set_xlabel(_plain(f"{result.headline} with {result.human}, {level}{filled}"))
         if len(groups) > 1:
             axes.legend(fontsize=8, ncols=math.ceil(len(groups) / 10), loc="center left", bbox_to_anchor=(1, 0.5))
 

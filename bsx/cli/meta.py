@@ -13,14 +13,14 @@ from bsx.cli.options import with_settings
 from bsx.config import RunConfig, ScorerConfig
 from bsx.errors import InputError
 
-_LEFT_OUT = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
+LEFT_OUT = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
 Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.")]
 _PICTURE = ".png, .svg or .pdf"
 
 
 @with_settings(config=MetaSettings)
-@with_settings(*_LEFT_OUT, config=ScorerConfig)
+@with_settings(*LEFT_OUT, config=ScorerConfig)
 def meta(
     human: Annotated[
         list[str], typer.Option(help="Column of human scores; with several --candidate columns one for each.")
@@ -54,9 +54,11 @@ def meta(
     plot_tests: Annotated[Path | None, typer.Option(help=f"Draw the matrix of tests: {_PICTURE}.")] = None,
     **settings: Any,
 ) -> None:
-    """Correlate metrics with human scores: per group with intervals, averages, and which differences are significant."""
+    """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.meta import meta_evaluate
-    from bsx.cli.meta_inputs import Wanted, read_columns, render, score_columns, write_result, write_scores
+    from bsx.cli.meta_inputs import Wanted, read_columns
+    from bsx.cli.meta_score import score_columns, write_scores
+    from bsx.cli.results import render, write_result
     from bsx.cli.score_metrics import Input
     from bsx.config import build_config
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-
 from pydantic import BaseModel
 
 from bsx.config import ScorerConfig
@@ -16,7 +15,9 @@ from bsx.config import ScorerConfig
 SHORT = {"model": ["-m", "--model"], "lang": ["-l", "--lang"]}
 
 
-def with_settings(*leave_out: str, config: type[BaseModel] = ScorerConfig) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def with_settings(
+    *leave_out: str, config: type[BaseModel] = ScorerConfig
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one option for each field of a class of settings.
 
     The decorated function takes its own parameters and ``**settings``, which holds the options that were given.

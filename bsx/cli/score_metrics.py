@@ -79,7 +79,7 @@ def score_metrics(
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))
-    for note in [note for metric in metrics for note in metric.notes] + _flags(result):
+    for note in [note for metric in metrics for note in metric.notes] + flags(result):
         print(f"bsx: note: {note}", file=sys.stderr)
 
 
@@ -174,7 +174,8 @@ def _text(result: dict[str, Any]) -> str:
     return "\n".join([*lines, *(entry["signature"] for entry in result["metrics"])])
 
 
-def _flags(result: dict[str, Any]) -> list[str]:
+def flags(result: dict[str, Any]) -> list[str]:
+    """Return one sentence for each kind of row that the user should know about."""
     texts = {
         "empty": "without content on one side",
         "undefined": "for which it is not defined (no token has weight); they score as empty ones",
