@@ -140,11 +140,7 @@ def _correlations(name: str, x: Array, human: Array, settings: MetaSettings) -> 
 def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, settings: MetaSettings) -> Compare:
     """Return the comparison of columns (n,) whose items are independent."""
     if test == "williams":
-        if len(human) < 4:
-            raise InputError(
-                f"{len(human)} rows are too few for the Williams test, which needs 4 (test none runs none)"
-            )
-        return lambda a, b: williams(metrics[a], metrics[b], human, confidence=settings.confidence)
+        return lambda a, b: _williams(metrics[a], metrics[b], human, settings)
     if test == "perm-both":
         options: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed}
         return lambda a, b: perm_both(metrics[a], metrics[b], human, statistic=settings.statistic, **options)
@@ -158,6 +154,12 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
         return dict(zip(metrics, draws.T, strict=True))
 
     return _Paired(resample, values, len(human), f"difference of {settings.statistic}, paired bootstrap", settings)
+
+
+def _williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
+    if len(human) < 4:
+        raise InputError(f"{len(human)} rows are too few for the Williams test, which needs 4; test=none leaves it out")
+    return williams(a, b, human, confidence=settings.confidence)
 
 
 class _Paired:
@@ -300,7 +302,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
 
     def compare(a: str, b: str) -> Comparison:
         if test == "williams":
-            return williams(scores[a], scores[b], drawn.human, confidence=settings.confidence)
+            return _williams(scores[a], scores[b], drawn.human, settings)
         return compare_hybrid_limits(x[a], x[b], human, nan="omit", **options)
 
     return Agreement(metrics, test, compare)

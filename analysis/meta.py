@@ -58,6 +58,7 @@ class GroupResult:
         n: rows used.
         left_out: rows left out because a value is missing.
         metrics: agreement of each metric that has values here.
+        test: the test that was run.
         tests: every ordered pair of them.
         clusters: winners and ranks; None if nothing was tested.
     """
@@ -66,6 +67,7 @@ class GroupResult:
     n: int
     left_out: int
     metrics: tuple[MetricAgreement, ...]
+    test: str
     tests: tuple[PairTest, ...]
     clusters: Clusters | None
 
@@ -97,7 +99,7 @@ class GroupResult:
             for test in self.tests
         ]
         found = {"group": self.group, "n": self.n, "left_out": self.left_out, "metrics": metrics, "tests": tests}
-        return {**found, "clusters": clusters}
+        return {**found, "test": self.test, "clusters": clusters}
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ def _group(
     found = agreement(Rows(rows, people, segments=segment is not None), config)
     tests, clusters = _tests(found, config)
     left_out = len(missing) - kept
-    return GroupResult(label, kept, left_out, tuple(found.metrics), tests, clusters), notes
+    return GroupResult(label, kept, left_out, tuple(found.metrics), found.test, tests, clusters), notes
 
 
 def _matrices(
@@ -407,7 +409,7 @@ def _refuse_missing(numbers: Mapping[str, Array]) -> None:
         row = int(np.argmax(np.isnan(numbers[name]))) + 1
         counts = ", ".join(f"{name} {count}" for name, count in missing.items())
         raise InputError(
-            f"missing values: {counts}; the first is in row {row}, column {name!r}; nan=omit leaves such rows out"
+            f"missing values: {counts}; the first is in row {row}, column {name!r}; --nan omit (nan='omit' in Python) leaves such rows out"
         )
 
 

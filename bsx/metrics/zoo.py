@@ -104,8 +104,10 @@ def config_of(kind: type[Metric], entry: MetricEntry, settings: Mapping[str, Any
     """
     try:
         build_config(dict(entry.defaults), kind.Config)
-        given = build_config(dict(settings), kind.Config, spelled=spelled)
-        named = {name: getattr(given, name) for name in given.model_fields_set}
+        # Settings are read beside the entry's defaults: some go only with certain values of others.
+        beside = {name: _spell(value) if spelled else value for name, value in entry.defaults.items()}
+        given = build_config({**beside, **settings}, kind.Config, spelled=spelled)
+        named = {name: getattr(given, name) for name in settings}
         return build_config({**entry.defaults, **named}, kind.Config)
     except InputError as error:
         raise InputError(f"metric {entry.name}: {error}") from error
@@ -144,10 +146,11 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str,
 
 
 def _label(name: str, settings: Mapping[str, Any]) -> str:
-    def spell(value: Any) -> str:
-        return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    return f"{name}:" + ",".join(f"{field}={_spell(value)}" for field, value in settings.items())
 
-    return f"{name}:" + ",".join(f"{field}={spell(value)}" for field, value in settings.items())
+
+def _spell(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 def get_metrics(specs: str | Iterable[str], *, encoders: Encoders | None = None, **run: Any) -> list[Metric]:
