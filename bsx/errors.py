@@ -26,5 +26,9 @@ class ModelUnavailableError(BsxError):
     """A known model whose weights are neither on this machine nor reachable."""
 
 
+class DataUnavailableError(BsxError):
+    """A known data set whose files are neither on this machine nor reachable."""
+
+
 class MissingExtraError(BsxError):
     """A feature whose optional dependency is not installed; the message names the extra."""

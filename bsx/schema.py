@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from bsx.datasets import DatasetEntry
 from bsx.entries import Baseline, Family, LanguageEntry, MetricEntry, ModelEntry
 from bsx.errors import UnknownNameError
 
@@ -16,6 +17,7 @@ KINDS: dict[str, Any] = {
     "baseline": Baseline,
     "metric": MetricEntry,
     "family": dict[str, Family],
+    "dataset": list[DatasetEntry],
 }
 
 

@@ -16,9 +16,12 @@ from bsx.errors import BsxError
 COMMANDS = {
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
+    "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
+    "compare": ("bsx.cli.compare", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
+    "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
 _INTERRUPTED = 130  # what Typer turns a KeyboardInterrupt inside a command into

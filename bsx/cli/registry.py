@@ -29,20 +29,27 @@ def validate(
     from pathlib import Path
 
     from bsx.catalog import load_registry
+    from bsx.datasets import load_dataset_catalog
     from bsx.errors import RegistryError
 
-    catalog = load_registry(Path(folder) if folder is not None else None)
+    named = Path(folder) if folder is not None else None
+    catalog = load_registry(named)
     problems = catalog.check()
+    datasets = 0
+    try:
+        datasets = len(load_dataset_catalog(named).entries)
+    except RegistryError as error:
+        problems.append(error)
     if problems:
         raise RegistryError(f"{len(problems)} problems: " + " | ".join(map(str, problems)))
     kinds = [kind for kind, _ in catalog.origins]
     counts = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in ("model", "language", "metric", "baseline"))
-    print(f"{counts}: all valid")
+    print(f"{counts}, {datasets} datasets: all valid")
 
 
 @registry.command()
 def schema(
-    kind: Annotated[str, typer.Argument(help="model, language, metric, baseline or family.")],
+    kind: Annotated[str, typer.Argument(help="model, language, metric, baseline, family or dataset.")],
 ) -> None:
     """Print the JSON Schema of a kind of registry file, for editors."""
     from bsx.schema import schema_text

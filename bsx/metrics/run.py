@@ -169,6 +169,11 @@ class Totals:
             part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
             self._statistics = part if self._statistics is None else self._statistics + part
 
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the score of a system is computed from statistics of its rows instead of being their mean."""
+        return self._statistics is not None
+
     def mean(self, system: int) -> float:
         """Return the mean of a system's scores."""
         return float(self._sums[system] / self._n)

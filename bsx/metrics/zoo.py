@@ -165,10 +165,11 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str,
 
 
 def _label(name: str, settings: Mapping[str, Any]) -> str:
-    def spell(value: Any) -> str:
-        return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    return f"{name}:" + ",".join(f"{field}={_spell(value)}" for field, value in settings.items())
 
-    return f"{name}:" + ",".join(f"{field}={spell(value)}" for field, value in settings.items())
+
+def _spell(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 def get_metrics(specs: str | Iterable[str], *, encoders: Encoders | None = None, **run: Any) -> list[Metric]:

@@ -1,0 +1,113 @@
+"""Flickr8k: experts judged how well a caption describes an image, from 1 to 4 (Hodosh, Young and Hockenmaier 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.datasets.judged import Builder, JudgedTable, reference_columns
+from bsx.analysis.datasets.rows import Problems, Table, delimited, number, spell, text
+
+from bsx.errors import InputError
+from bsx.readers import NamedFile
+
+JUDGES = 3
+
+
+def load_flickr8k(
+    path: Path | str,
+    *,
+    drop_own: bool = False,
+    per_judge: bool = False,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load the expert judgments; ``human`` is the mean of the three judges, judge1 to judge3 are what each said.
+
+    Args:
+        path: a table with the columns imageid, candidate, ref1 to ref5, judge1 to judge3; or the original folder with
+            ``ExpertAnnotations.txt`` and ``Flickr8k.token.txt``. ``segment`` is the image.
+        drop_own: leave out candidates that equal one of their own references.
+        per_judge: one row for each judgment instead of each caption: ``human`` is what the judge said, ``judge`` which.
+        name: name of the data set; the path's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    builder = Builder(name or Path(path).stem, problems)
+    own = 0
+    rows = _original(Path(path), problems) if Path(path).is_dir() else _table(path, problems)
+    for row in rows:
+        if row["candidate"] in row["references"]:
+            own += 1
+            if drop_own:
+                continue
+        grades: list[float] = row.pop("judges")
+        if per_judge:
+            for judge, grade in enumerate(grades, start=1):
+                builder.add(**row, judge=judge, human=grade)
+        else:
+            judges = {f"judge{i}": grade for i, grade in enumerate(grades, start=1)}
+            builder.add(**row, human=sum(grades) / JUDGES, **judges)
+    done = "left out" if drop_own else "kept; drop_own=True leaves them out"
+    if own:
+        builder.notes.append(f"{own} candidates equal one of their own references: {done}")
+    return builder.finish(str(path))
+
+
+def _table(path: Path | str, problems: Problems) -> Iterator[dict[str, Any]]:
+    table = Table(path, problems)
+    several = reference_columns(table.columns)
+    judges = [f"judge{i}" for i in range(1, JUDGES + 1)]
+    table.require("imageid", "candidate", "ref1", *judges)
+    for where, row in table.rows():
+        with problems:
+            yield {
+                "segment": spell(row["imageid"], f"{where}, column 'imageid'"),
+                "candidate": text(row["candidate"], f"{where}, column 'candidate'"),
+                "references": [text(row[name], f"{where}, column {name!r}") for name in several],
+                "judges": [_grade(row[name], f"{where}, column {name!r}") for name in judges],
+            }
+
+
+def _original(folder: Path, problems: Problems) -> Iterator[dict[str, Any]]:
+    places = {}
+    for file in ("ExpertAnnotations.txt", "Flickr8k.token.txt"):
+        found = sorted(path for path in folder.rglob(file) if "__MACOSX" not in path.parts)
+        if len(found) != 1:
+            raise InputError(f"{folder}: needs exactly one file {file}, has {len(found)}")
+        places[file] = found[0]
+    captions: dict[str, str] = {}
+    images: dict[str, list[str]] = {}
+    for where, fields in delimited(NamedFile(places["Flickr8k.token.txt"]), "\t", problems):
+        with problems:
+            if len(fields) != 2 or "#" not in fields[0]:
+                raise InputError(f"{where} is not IMAGE#NUMBER, a tab and a caption")
+            captions[fields[0]] = fields[1]
+            images.setdefault(fields[0].rpartition("#")[0], []).append(fields[1])
+    for where, fields in delimited(NamedFile(places["ExpertAnnotations.txt"]), "\t", problems):
+        with problems:
+            if len(fields) != 2 + JUDGES:
+                raise InputError(f"{where} has {len(fields)} fields, {2 + JUDGES} are due")
+            image, caption, *grades = fields
+            if image not in images or caption not in captions:
+                missing = image if image not in images else caption
+                raise InputError(f"{where}: there is no caption of {missing} in {places['Flickr8k.token.txt']}")
+            yield {
+                "segment": image,
+                "candidate": captions[caption],
+                "references": images[image],
+                "judges": [_grade(grade, where) for grade in grades],
+                "caption": caption,
+            }
+
+
+def _grade(value: object, where: str) -> float:
+    grade = number(value, where)
+    if grade not in (1, 2, 3, 4):
+        raise InputError(f"{where} has the judgment {value!r}, not one of 1 to 4")
+    return grade

@@ -1,0 +1,267 @@
+"""The tidy table that every loader returns: one row a judgment, documented columns, nothing dropped in silence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from bsx.analysis.datasets.rows import Problems
+from numpy.typing import NDArray
+
+from bsx.errors import InputError, UnknownNameError
+from bsx.near import did_you_mean
+from bsx.optional import need
+from bsx.table import ScoreTable
+
+Column: TypeAlias = "list[str] | NDArray[np.float64] | NDArray[np.int64]"
+
+COLUMNS = {
+    "dataset": "name of the data set",
+    "lp": "language pair, source-target",
+    "testset": "name of the test set inside the data set",
+    "system": "system that wrote the candidate; A+B if A and B wrote the same",
+    "segment": "identifier of the segment, unique within language pair and test set",
+    "document": "document the segment belongs to",
+    "domain": "domain of the document",
+    "source": "source text",
+    "candidate": "text that is judged",
+    "reference": "reference, the first if there are several",
+    "better": "system whose output people preferred",
+    "worse": "system whose output people did not prefer",
+    "difference": "difference of the two human scores",
+    "human": "human score, higher is better; z-scores where the data have them",
+    "human_raw": "human score on its original scale",
+    "label": "1 for a paraphrase or duplicate, else 0",
+    "judge": "which judge, from 1",
+    "judgments": "number of judgments behind the human score",
+    "human_system": "1 if the candidate is itself a human translation",
+}
+"""Column -> meaning. Further references are reference2, reference3, …; other columns keep the name of their file."""
+
+_REFERENCE = re.compile(r"(?:ref|reference)[_ -]?(\d*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedTable:
+    """Texts or systems with human judgments, one row each.
+
+    Attributes:
+        name: name of the data set.
+        columns: column name -> n values: numbers as an array (missing ones are NaN), everything else as texts.
+        metrics: names of the columns that hold scores of metrics.
+        notes: what a reader must know: missing numbers, rows left out on request, texts that are not there.
+        problems: malformed rows that were skipped on request, each with file, line and reason.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    metrics: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values())))
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is such a column."""
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> Column:
+        """Return a column.
+
+        Raises:
+            UnknownNameError: if there is no such column; lists those present.
+        """
+        if name not in self.columns:
+            raise UnknownNameError(
+                f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}."
+                f"{did_you_mean(name, self.columns)}"
+            )
+        return self.columns[name]
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a column of numbers, shape (n,), as floats.
+
+        Raises:
+            InputError: if the column holds texts.
+            UnknownNameError: if there is no such column; lists those present.
+        """
+        column = self[name]
+        if isinstance(column, list):
+            raise InputError(f"{self.name}: the column {name!r} holds texts, not numbers")
+        return column.astype(np.float64)
+
+    def texts(self, name: str) -> list[str]:
+        """Return a column of texts.
+
+        Raises:
+            InputError: if the column holds numbers.
+            UnknownNameError: if there is no such column; lists those present.
+        """
+        column = self[name]
+        if not isinstance(column, list):
+            raise InputError(f"{self.name}: the column {name!r} holds numbers, not texts")
+        return column
+
+    @property
+    def references(self) -> list[list[str]]:
+        """The references of each row; an empty cell in one of several reference columns is no reference.
+
+        Raises:
+            UnknownNameError: if the table has no references.
+        """
+        names = [name for name in self.columns if re.fullmatch(r"reference\d*", name)] or ["reference"]
+        columns = [self.texts(name) for name in names]
+        if len(columns) == 1:
+            return [[text] for text in columns[0]]
+        return [[text for text in row if text] for row in zip(*columns, strict=True)]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each row as a dictionary of plain Python values."""
+        columns = [column if isinstance(column, list) else column.tolist() for column in self.columns.values()]
+        for values in zip(*columns, strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def where(self, **values: object) -> JudgedTable:
+        """Return the rows whose columns have these values, e.g. ``table.where(lp="de-en")``.
+
+        Raises:
+            UnknownNameError: if there is no such column; lists those present.
+            InputError: if no row is left.
+        """
+        keep = np.ones(len(self), dtype=bool)
+        for name, value in values.items():
+            keep &= np.fromiter((item == value for item in self[name]), dtype=bool, count=len(self))
+        if not keep.any():
+            wanted = ", ".join(f"{name}={value!r}" for name, value in values.items())
+            raise InputError(f"{self.name}: no row has {wanted}")
+        chosen = np.flatnonzero(keep)
+        columns: dict[str, Column] = {
+            name: [column[i] for i in chosen] if isinstance(column, list) else column[chosen]
+            for name, column in self.columns.items()
+        }
+        return JudgedTable(self.name, columns, self.metrics, self.notes, self.problems)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame.
+
+        Raises:
+            MissingExtraError: if pandas is not installed.
+        """
+        return need("pandas", "A DataFrame").DataFrame(dict(self.columns))
+
+    def save(self, path: Path | str) -> None:
+        """Write the table as .tsv, .csv, .jsonl or .parquet; a missing number is an empty cell (null in JSON).
+
+        In a .tsv, tabs inside a text become spaces. Parquet keeps numbers as 32-bit floats.
+
+        Raises:
+            InputError: for another file type or an unwritable place.
+        """
+        file = Path(path)
+        missing: object = {".jsonl": None, ".parquet": math.nan}.get(file.suffix, "")
+        with ScoreTable(file) as table:
+            for row in self.rows():
+                table.write({name: missing if value != value else value for name, value in row.items()})
+
+
+class Builder:
+    """Collects rows, checks that there are any, and turns them into a `JudgedTable`.
+
+    Args:
+        name: name of the data set.
+        problems: the malformed rows.
+        metrics: columns that hold scores of metrics.
+    """
+
+    def __init__(self, name: str, problems: Problems, metrics: Sequence[str] = ()) -> None:
+        self.name = name
+        self.notes: list[str] = []
+        self._problems = problems
+        self._metrics = tuple(metrics)
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, **values: Any) -> None:
+        """Append a row; ``references`` may hold a list of texts. All rows must have the same columns."""
+        self._rows.append(values)
+
+    def finish(self, what: str) -> JudgedTable:
+        """Return the table.
+
+        Args:
+            what: file or folder the rows came from, for the message.
+
+        Raises:
+            InputError: if there are no rows.
+        """
+        if not self._rows:
+            found = self._problems.found
+            reason = f"; all {len(found)} are malformed, the first: {found[0]}" if found else ""
+            raise InputError(f"{what}: holds no rows that can be used{reason}")
+        columns = self._spread()
+        order = list(COLUMNS)
+        at = order.index("reference")
+        places = {name: (i, 0) for i, name in enumerate(order)}
+        places |= {name: (at, i) for i, name in enumerate(columns) if re.fullmatch(r"reference\d+", name)}
+        end = len(order)
+        names = sorted(columns, key=lambda name: places.get(name, (end + (name in self._metrics), 0)))
+        content: dict[str, Column] = {}
+        for name in names:
+            content[name] = _column(columns[name])
+            column = content[name]
+            empty = 0 if isinstance(column, list) else int(np.isnan(column).sum())
+            if empty:
+                self.notes.append(f"{empty} of {len(self._rows)} rows have no {name!r}")
+        if self._problems.found:
+            self.notes.append(f"{len(self._problems.found)} malformed rows were skipped; .problems lists them")
+        return JudgedTable(self.name, content, self._metrics, tuple(self.notes), tuple(self._problems.found))
+
+    def _spread(self) -> dict[str, list[Any]]:
+        """Return columns, with the references of all rows spread over as many columns as any row needs."""
+        count = len(self._rows)
+        columns: dict[str, list[Any]] = {"dataset": [self.name] * count}
+        for name in self._rows[0]:
+            values = [row[name] for row in self._rows]
+            if name != "references":
+                columns[name] = values
+                continue
+            most = max(map(len, values))
+            for i in range(most):
+                spread = [several[i] if i < len(several) else "" for several in values]
+                columns["reference" if i == 0 else f"reference{i + 1}"] = spread
+            fewer = sum(sum(map(bool, several)) < most for several in values) if most > 1 else 0
+            if fewer:
+                self.notes.append(f"{fewer} of {count} rows have fewer than {most} references")
+        return columns
+
+
+def _column(values: list[Any]) -> Column:
+    if isinstance(values[0], float):
+        return np.array(values, dtype=np.float64)
+    return np.array(values, dtype=np.int64) if isinstance(values[0], int) else values
+
+
+def reference_columns(columns: Sequence[str]) -> list[str]:
+    """Return the columns that hold references, in the order of their numbers.
+
+    >>> reference_columns(["ref2", "source", "ref1", "referee"])
+    ['ref1', 'ref2']
+    """
+    found = [(int(match[1] or 1), name) for name in columns if (match := _REFERENCE.fullmatch(name))]
+    return [name for _, name in sorted(found)]
+
+
+def pair_in_name(path: Path | str) -> str:
+    """Return the language pair in a file's name, or an empty text.
+
+    >>> pair_in_name("wmt/newstest2017-cs-en.systems.tsv")
+    'cs-en'
+    """
+    found = re.findall(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])", Path(path).name)
+    return str(found[0]) if found else ""

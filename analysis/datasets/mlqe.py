@@ -1,0 +1,70 @@
+"""MLQE-PE: direct assessment of translations without a reference."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
+from bsx.analysis.datasets.rows import Problems, Table, number, spell, text
+
+from bsx.errors import InputError
+
+
+def load_mlqe(
+    path: Path | str, *, lp: str | None = None, name: str | None = None, skip_malformed: bool = False
+) -> JudgedTable:
+    """Load MLQE or MLQE-PE: ``test20.ende.df.short.tsv`` and its like, or the folder that holds just one.
+
+    The columns are index, original, translation, scores, mean, z_scores, z_mean, model_scores. ``human`` is z_mean,
+    ``human_raw`` the mean on the scale 0 to 100, ``judgments`` the length of ``scores``; there is no reference.
+
+    Args:
+        path: the table, or a folder with one file ``*.df.short.tsv`` at any depth.
+        lp: the language pair; taken from the file's name (or its folder's) unless given.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    file = Path(path)
+    if file.is_dir():
+        found = sorted(file.rglob("*.df.short.tsv"))
+        if len(found) != 1:
+            raise InputError(f"{path}: needs exactly one file *.df.short.tsv, has {len(found)}; name one")
+        file = found[0]
+    problems = Problems(skip=skip_malformed)
+    table = Table(file, problems)
+    table.require("index", "original", "translation", "mean", "z_mean")
+    builder = Builder(name or file.name.removesuffix(".df.short.tsv"), problems)
+    joined = re.search(r"\.([a-z]{2})([a-z]{2})\.", file.name)
+    pair = lp or (f"{joined[1]}-{joined[2]}" if joined else pair_in_name(file) or pair_in_name(file.parent))
+    for where, row in table.rows():
+        with problems:
+            values: dict[str, Any] = {
+                "segment": spell(row["index"], f"{where}, column 'index'"),
+                "source": text(row["original"], f"{where}, column 'original'"),
+                "candidate": text(row["translation"], f"{where}, column 'translation'"),
+                "human": number(row["z_mean"], f"{where}, column 'z_mean'"),
+                "human_raw": number(row["mean"], f"{where}, column 'mean'"),
+            }
+            if "scores" in table.columns:
+                values["judgments"] = _length(row["scores"], f"{where}, column 'scores'")
+            if "model_scores" in table.columns:
+                values["model_scores"] = number(row["model_scores"], f"{where}, column 'model_scores'")
+            builder.add(lp=pair, **values)
+    return builder.finish(table.name)
+
+
+def _length(value: object, where: str) -> int:
+    try:
+        scores = json.loads(value) if isinstance(value, str) else value
+    except json.JSONDecodeError:
+        scores = None
+    if not isinstance(scores, list):
+        raise InputError(f"{where} is {str(value)[:40]!r}, not a list of numbers")
+    return len(scores)

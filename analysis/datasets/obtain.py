@@ -1,0 +1,158 @@
+"""Getting data sets into the data folder, and checking later that they are still what they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bsx.analysis.datasets.fetch import Report, check, copy, digest, download, unpack
+from bsx.analysis.datasets.store import data_folder, find_layout, how_to_get
+
+from bsx.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
+from bsx.errors import DataUnavailableError, InputError
+from bsx.table import atomic_text
+
+LOCK = "bsx-data.lock.json"
+
+
+class _Wanted(NamedTuple):
+    """A file to have: where, what the registry says about it if it is published, and where to copy it from if local."""
+
+    path: str
+    file: DatasetFile | None
+    source: Path | None
+
+
+def get_dataset(
+    name: str, *, data_dir: Path | str | None = None, source: Path | str | None = None, report: Report | None = None
+) -> Path:
+    """Fetch a data set's files, check and unpack them, and write down their checksums in a lock file.
+
+    A file that is here already and is what the registry or the lock file says is not fetched again.
+
+    Args:
+        name: its name.
+        data_dir: see `data_folder`.
+        source: a local folder to copy from instead of the network. It must have either the published files or the local
+            tables of the registry's entry, at their paths below it or directly in it.
+        report: called with (file, bytes so far, bytes in all or 0).
+
+    Returns:
+        The data set's folder.
+
+    Raises:
+        UnknownNameError: listing near names.
+        DataUnavailableError: if a file can neither be fetched nor found.
+        InputError: if a file is not what it should be.
+    """
+    entry = load_dataset_catalog().entry(name)
+    folder = data_folder(data_dir) / name
+    if source is not None:
+        wanted = _in_folder(entry, Path(source).expanduser())
+    elif entry.files:
+        wanted = [_Wanted(file.path, file, None) for file in entry.files]
+    else:
+        raise DataUnavailableError(f"{name}: {how_to_get(entry)}")
+    lock = _read_lock(folder)
+    for path, file, origin in wanted:
+        target = folder / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{target.parent}: cannot be made ({error.strerror})") from error
+        known = (file.sha256, file.size) if file is not None else (None, None)
+        if origin is not None:
+            copy(origin, target, *known)
+        elif file is not None and not _is_right(target, file.sha256 or lock["files"].get(path, {}).get("sha256")):
+            download(file.url, target, *known, report)
+        lock["files"][path] = _facts(target)
+        if file is not None and file.is_archive:
+            inside = f"{file.folder}/"
+            lock["unpacked"] = {key: facts for key, facts in lock["unpacked"].items() if not key.startswith(inside)}
+            for member in unpack(target, folder / file.folder, file.inner):
+                lock["unpacked"][member.relative_to(folder).as_posix()] = _facts(member)
+        # After each file, so that what is complete is not fetched again when a later one fails.
+        with atomic_text(folder / LOCK) as stream:
+            stream.write(json.dumps(lock, indent=1) + "\n")
+    return folder
+
+
+def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str, str]:
+    """Check the files of a data set against the registry and against what they were when they were fetched.
+
+    Args:
+        name: its name.
+        data_dir: see `data_folder`.
+
+    Returns:
+        File -> ``ok`` (as the registry says), ``unchanged`` (since it was fetched; the registry has no checksum), or
+        ``no checksum is known``. Files from unpacked archives are in there too.
+
+    Raises:
+        UnknownNameError: listing near names.
+        DataUnavailableError: if the data set is not here, or one of its files is missing.
+        InputError: if a file has changed.
+    """
+    entry = load_dataset_catalog().entry(name)
+    root = data_folder(data_dir)
+    folder = root / name
+    lock = _read_lock(folder)
+    seen = {**lock["files"], **lock["unpacked"]}
+    published = {file.path: file for file in entry.files}
+    here = [path for path in published if (folder / path).exists()]
+    results: dict[str, str] = {}
+    for path in dict.fromkeys([*here, *seen]):
+        target = folder / path
+        if not target.is_file():
+            raise DataUnavailableError(f"{target}: is missing; {how_to_get(entry)}")
+        sha256, size = (published[path].sha256, published[path].size) if path in published else (None, None)
+        facts = seen.get(path, {})
+        check(target, sha256 or facts.get("sha256"), size or facts.get("size"), str(target))
+        results[path] = "ok" if sha256 is not None else "unchanged" if facts else "no checksum is known"
+    if not results:
+        found = find_layout(entry, data_dir)
+        if found is None:
+            raise DataUnavailableError(f"{name} is not in {root}: {how_to_get(entry)}")
+        results = dict.fromkeys(found[0].paths, "no checksum is known")
+    return results
+
+
+def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
+    if not source.is_dir():
+        raise InputError(f"--from: there is no folder {source}")
+
+    def find(path: str) -> Path | None:
+        return next((found for found in (source / path, source / Path(path).name) if found.is_file()), None)
+
+    published = [_Wanted(file.path, file, find(file.path)) for file in entry.files]
+    tables = [_Wanted(path, None, find(path)) for path in entry.local.paths] if entry.local is not None else []
+    for wanted in (published, tables):
+        if wanted and all(one.source is not None for one in wanted):
+            return wanted
+    missing = [next(one.path for one in wanted if one.source is None) for wanted in (published, tables) if wanted]
+    raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(missing)}, which is not there")
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    return {"sha256": digest(path), "size": path.stat().st_size}
+
+
+def _is_right(target: Path, sha256: str | None) -> bool:
+    return sha256 is not None and target.is_file() and digest(target) == sha256
+
+
+def _read_lock(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    file = folder / LOCK
+    if not file.is_file():
+        return {"files": {}, "unpacked": {}}
+    try:
+        lock = json.loads(file.read_text(encoding="utf-8"))
+        return {
+            kind: {
+                path: {"sha256": str(facts["sha256"]), "size": int(facts["size"])} for path, facts in lock[kind].items()
+            }
+            for kind in ("files", "unpacked")
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{file}: is not a lock file of bsx; remove it and get the data set again") from error

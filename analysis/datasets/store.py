@@ -1,0 +1,104 @@
+"""The folder that data sets live in, and loading them from there by name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.datasets.flickr8k import load_flickr8k
+from bsx.analysis.datasets.judged import JudgedTable
+from bsx.analysis.datasets.mlqe import load_mlqe
+from bsx.analysis.datasets.mtme import load_mt_metrics_eval
+from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
+from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
+from bsx.analysis.datasets.tabular import load_multi_reference, load_table
+from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
+
+from bsx.datasets import DatasetEntry, Layout, load_dataset_catalog
+from bsx.errors import DataUnavailableError
+
+LOADERS: dict[str, Callable[..., JudgedTable]] = {
+    "table": load_table,
+    "multi_reference": load_multi_reference,
+    "wmt_da": load_wmt_da,
+    "wmt_da_system": load_wmt_da_system,
+    "darr": load_darr,
+    "system_outputs": load_system_outputs,
+    "metric_scores": load_metric_scores,
+    "mt_metrics_eval": load_mt_metrics_eval,
+    "stsb": load_stsb,
+    "paws": load_paws,
+    "qqp": load_qqp,
+    "mlqe": load_mlqe,
+    "flickr8k": load_flickr8k,
+}
+"""The loaders by the names that registry entries use."""
+
+
+def data_folder(named: Path | str | None = None) -> Path:
+    """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data."""
+    if named is not None:
+        return Path(named).expanduser()
+    if os.environ.get("BSX_DATA"):
+        return Path(os.environ["BSX_DATA"]).expanduser()
+    if sys.platform == "win32":
+        home = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local"))
+    elif sys.platform == "darwin":
+        home = Path("~/Library/Application Support")
+    else:
+        home = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    return home.expanduser() / "bsx" / "data"
+
+
+def find_layout(entry: DatasetEntry, data_dir: Path | str | None = None) -> tuple[Layout, Path] | None:
+    """Return how a data set can be read here and the folder its paths start at, or None if it is not here.
+
+    A local table (``local``) may lie below the data set's own folder or directly below the data folder.
+    """
+    root = data_folder(data_dir)
+    for layout, folder in ((entry.local, root / entry.name), (entry.local, root), (entry.layout, root / entry.name)):
+        if layout is not None and all(_resolve(folder, path) is not None for path in layout.paths):
+            return layout, folder
+    return None
+
+
+def _resolve(folder: Path, path: str) -> Path | None:
+    """Return the one file or folder that a path or pattern of the registry means, or None."""
+    if "*" not in path:
+        return folder / path if (folder / path).exists() else None
+    found = list(folder.glob(path))
+    return found[0] if len(found) == 1 else None
+
+
+def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Any) -> JudgedTable:
+    """Load a data set of the registry from the data folder.
+
+    Args:
+        name: its name; ``bsx data list`` lists them.
+        data_dir: the folder of all data sets; ``BSX_DATA``, or the platform's place for user data, unless given.
+        **options: passed on to the loader, over those of the registry, e.g. ``lp`` or ``skip_malformed``.
+
+    Raises:
+        UnknownNameError: listing near names.
+        DataUnavailableError: if it is not in the data folder; says how to get it.
+        InputError: naming file, line and reason of a malformed row.
+    """
+    entry = load_dataset_catalog().entry(name)
+    found = find_layout(entry, data_dir)
+    if found is None:
+        raise DataUnavailableError(f"{name} is not in {data_folder(data_dir)}: {how_to_get(entry)}")
+    layout, folder = found
+    arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
+    given = {"name": name, **layout.options, **options}
+    return LOADERS[layout.loader](_resolve(folder, layout.path), **arguments, **given)
+
+
+def how_to_get(entry: DatasetEntry) -> str:
+    """Return what a user can do to have a data set, for an error message."""
+    if entry.files:
+        return f"bsx data get {entry.name} fetches it"
+    paths = ", ".join(entry.local.paths) if entry.local is not None else ""
+    return f"nobody publishes it in this form; put {paths} there, or name their folder with --from ({entry.homepage})"

@@ -1,0 +1,139 @@
+"""All outputs of all systems with the judgments of some, and tables of metric scores beside human ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
+from bsx.analysis.datasets.rows import Problems, Table, number, spell, text
+
+from bsx.errors import InputError
+
+
+def load_system_outputs(
+    systems: Path | str,
+    references: Path | str,
+    judgments: Path | str | None = None,
+    *,
+    lp: str | None = None,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load every system's output for every segment; those that were judged have a human score, the others NaN.
+
+    Args:
+        systems: table with the columns system, sid, candidate.
+        references: table with the columns sid, reference and perhaps source.
+        judgments: table with the columns system, sid, z and perhaps raw and n (the number of judgments).
+        lp: the language pair; taken from the name of the first file unless given.
+        name: name of the data set; the first file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row; an output without a reference, a second output or
+            judgment of the same system and segment, and a judgment without an output are malformed.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    pair = pair_in_name(systems) if lp is None else lp
+    builder = Builder(name or Path(systems).name.partition(".")[0], problems)
+    segments = _read_references(references, problems)
+    table = Table(systems, problems)
+    table.require("system", "sid", "candidate")
+    outputs: dict[tuple[str, str], str] = {}
+    for where, row in table.rows():
+        with problems:
+            key = _key(row, where)
+            if key in outputs:
+                raise InputError(f"{where}: a second output of {key[0]} for segment {key[1]}")
+            if key[1] not in segments:
+                raise InputError(f"{where}: segment {key[1]} has no reference in {references}")
+            outputs[key] = text(row["candidate"], f"{where}, column 'candidate'")
+    scores = {} if judgments is None else _read_judgments(judgments, outputs, problems)
+    none: dict[str, Any] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
+    for (system, sid), candidate in outputs.items():
+        values = {} if judgments is None else scores.get((system, sid), none)
+        builder.add(lp=pair, system=system, segment=sid, candidate=candidate, **segments[sid], **values)
+    return builder.finish(str(systems))
+
+
+def load_metric_scores(
+    path: Path | str,
+    *,
+    metrics: Sequence[str] | None = None,
+    lp: str | None = None,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load a table with one row a judged output: system, sid, human_raw, human_z and one column a metric.
+
+    Args:
+        path: the table; a blank cell is a missing score.
+        metrics: columns of metrics; all but the named ones unless given.
+        lp: the language pair; taken from the file's name unless given.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    table = Table(path, problems)
+    known = ("system", "sid", "human_raw", "human_z")
+    table.require("system", "sid", "human_z", *(metrics or ()))
+    columns = [column for column in table.columns if column not in known] if metrics is None else list(metrics)
+    builder = Builder(name or Path(path).name.partition(".")[0], problems, columns)
+    pair = pair_in_name(path) if lp is None else lp
+    for where, row in table.rows():
+        with problems:
+            system, sid = _key(row, where)
+            values: dict[str, Any] = {"human": number(row["human_z"], f"{where}, column 'human_z'")}
+            if "human_raw" in table.columns:
+                values["human_raw"] = number(row["human_raw"], f"{where}, column 'human_raw'")
+            values |= {column: number(row[column], f"{where}, column {column!r}") for column in columns}
+            builder.add(lp=pair, system=system, segment=sid, **values)
+    return builder.finish(table.name)
+
+
+def _key(row: dict[str, Any], where: str) -> tuple[str, str]:
+    return spell(row["system"], f"{where}, column 'system'"), spell(row["sid"], f"{where}, column 'sid'")
+
+
+def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Any]]:
+    table = Table(path, problems)
+    table.require("sid", "reference")
+    segments: dict[str, dict[str, Any]] = {}
+    for where, row in table.rows():
+        with problems:
+            sid = spell(row["sid"], f"{where}, column 'sid'")
+            if sid in segments:
+                raise InputError(f"{where}: a second reference for segment {sid}")
+            values: dict[str, Any] = {"references": [text(row["reference"], f"{where}, column 'reference'")]}
+            if "source" in table.columns:
+                values["source"] = text(row["source"], f"{where}, column 'source'")
+            segments[sid] = values
+    return segments
+
+
+def _read_judgments(
+    path: Path | str, outputs: dict[tuple[str, str], str], problems: Problems
+) -> dict[tuple[str, str], dict[str, Any]]:
+    table = Table(path, problems)
+    table.require("system", "sid", "z")
+    columns = {
+        new: old for new, old in (("human", "z"), ("human_raw", "raw"), ("judgments", "n")) if old in table.columns
+    }
+    scores: dict[tuple[str, str], dict[str, Any]] = {}
+    for where, row in table.rows():
+        with problems:
+            key = _key(row, where)
+            if key not in outputs:
+                raise InputError(f"{where}: there is no output of {key[0]} for segment {key[1]}")
+            if key in scores:
+                raise InputError(f"{where}: a second judgment of {key[0]} for segment {key[1]}")
+            scores[key] = {new: number(row[old], f"{where}, column {old!r}") for new, old in columns.items()}
+    return scores

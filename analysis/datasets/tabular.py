@@ -1,0 +1,173 @@
+"""Plain tables with named columns, and sets with several references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.datasets.judged import COLUMNS, Builder, JudgedTable, reference_columns
+from bsx.analysis.datasets.rows import Problems, Table, check_line_counts, label, line_list, number, text
+
+from bsx.errors import InputError, UnknownNameError
+
+_READ = {
+    **dict.fromkeys(("human", "human_raw", "difference"), number),
+    **dict.fromkeys(("label", "human_system"), label),
+    **dict.fromkeys(("source", "candidate"), text),
+}
+
+
+def load_table(
+    path: Path | str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    references: Sequence[str] | None = None,
+    metrics: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    quoted: bool | None = None,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load a TSV, CSV, JSON-lines or Parquet table with named columns.
+
+    Columns with the names of `COLUMNS` mean what is documented there; all others are kept as they are.
+
+    Args:
+        path: the table. TSV is unquoted: a quotation mark is a plain character.
+        columns: tidy name -> the file's name, where they differ, e.g. ``{"candidate": "hyp", "human": "score"}``.
+        references: the file's reference columns; by default reference, reference2, …, ref, ref1, ref2, … A JSON or
+            Parquet cell may hold a list of texts.
+        metrics: columns with scores of metrics.
+        numbers: further columns with numbers; columns that are not named anywhere are texts.
+        quoted: whether fields may be quoted as in CSV; by default in CSV files only.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    table = Table(path, problems, quoted=quoted)
+    renamed = dict(columns or {})
+    unknown = [tidy for tidy in renamed if tidy not in COLUMNS or tidy in ("dataset", "reference")]
+    if unknown:
+        kept = [tidy for tidy in COLUMNS if tidy not in ("dataset", "reference")]
+        raise UnknownNameError(f"columns: {unknown[0]!r} is not one of {', '.join(kept)}")
+    several = list(references) if references is not None else reference_columns(table.columns)
+    table.require(*renamed.values(), *several, *metrics, *numbers)
+    # "dataset" is a column of tables that were written by JudgedTable.save; this table has its own name.
+    tidy = {own: own for own in table.columns if own not in several and own != "dataset"}
+    for new, old in renamed.items():
+        if new in tidy and new != old:
+            raise InputError(f"{table.name}: {old!r} cannot be read as {new!r}: the file has a column of that name too")
+        tidy[old] = new
+    builder = Builder(name or Path(path).stem, problems, metrics)
+    numeric = {*metrics, *numbers, "judgments", "judge"}
+    for where, row in table.rows():
+        with problems:
+            values: dict[str, Any] = {}
+            for own, new in tidy.items():
+                at = f"{where}, column {own!r}"
+                if own in numeric or new in numeric:
+                    values[new] = number(row[own], at)
+                elif new in _READ:
+                    values[new] = _READ[new](row[own], at)
+                else:
+                    values[new] = "" if row[own] is None else str(row[own])
+            if several:
+                values["references"] = _references(row, several, where)
+            builder.add(**values)
+    return builder.finish(table.name)
+
+
+def load_multi_reference(
+    path: Path | str,
+    *,
+    human: str | None = None,
+    lp: str | None = None,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load candidates with several references each.
+
+    Two layouts: a table with the columns candidate, ref1, ref2, … and a human score, and perhaps source; or a folder
+    with one text a line in ``src.*``, ``mt.*``, ``ref-1.*``, ``ref-2.*``, … and the scores in ``*.scores``, as the
+    two-reference part of MLQE has it.
+
+    Args:
+        path: the table or the folder.
+        human: the table's column of human scores; human, human_z or score unless given.
+        lp: the language pair; of a folder, taken from the ends of the file names unless given.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row, or files with different numbers of lines.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    if Path(path).is_dir():
+        return _reference_folder(Path(path), lp, name, problems)
+    table = Table(path, problems)
+    several = reference_columns(table.columns)
+    if not several:
+        raise UnknownNameError(f"{table.name}: has no column of references (ref1, ref2, …)")
+    score = human or table.first("human", "human_z", "score") or "human"
+    table.require("candidate", score)
+    builder = Builder(name or Path(path).stem, problems)
+    for where, row in table.rows():
+        with problems:
+            values: dict[str, Any] = {} if lp is None else {"lp": lp}
+            if "source" in table.columns:
+                values["source"] = text(row["source"], f"{where}, column 'source'")
+            builder.add(
+                **values,
+                segment=table.row_number(where),
+                candidate=text(row["candidate"], f"{where}, column 'candidate'"),
+                references=_references(row, several, where),
+                human=number(row[score], f"{where}, column {score!r}"),
+            )
+    return builder.finish(table.name)
+
+
+def _references(row: Mapping[str, Any], several: Sequence[str], where: str) -> list[str]:
+    references: list[str] = []
+    for column in several:
+        value = row[column]
+        at = f"{where}, column {column!r}"
+        if value is None and len(several) > 1:
+            value = ""
+        references += [text(item, at) for item in value] if isinstance(value, list) else [text(value, at)]
+    if len(references) != 1 and not any(references):
+        raise InputError(f"{where} has no reference")
+    return references
+
+
+def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: Problems) -> JudgedTable:
+    def one(pattern: str) -> Path:
+        found = sorted(folder.glob(pattern))
+        if len(found) != 1:
+            raise InputError(f"{folder}: needs exactly one file {pattern}, has {len(found)}")
+        return found[0]
+
+    source, candidate, scores = one("src.*"), one("mt.*"), one("*.scores")
+    references = sorted(folder.glob("ref-*.*"))
+    if not references:
+        raise InputError(f"{folder}: has no files ref-1.*, ref-2.*, …")
+    files = {path: line_list(path) for path in (source, candidate, scores, *references)}
+    check_line_counts(files)
+    pair = lp or f"{source.suffix[1:]}-{candidate.suffix[1:]}"
+    builder = Builder(name or folder.name, problems)
+    for i, score in enumerate(files[scores]):
+        with problems:
+            builder.add(
+                lp=pair,
+                segment=str(i + 1),
+                source=files[source][i],
+                candidate=files[candidate][i],
+                references=[files[path][i] for path in references],
+                human=number(score, f"{scores}: line {i + 1}"),
+            )
+    return builder.finish(str(folder))

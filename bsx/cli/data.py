@@ -1,0 +1,115 @@
+"""``bsx data``: data sets with human judgments, where they come from, and whether they are here and unchanged."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bsx.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from bsx.datasets import DatasetEntry
+
+data = typer.Typer(rich_markup_mode=None)
+Name = Annotated[str, typer.Argument(help="Name of the data set.")]
+Folder = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder of all data sets; BSX_DATA or your data folder unless given.")
+]
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+
+
+@data.callback(invoke_without_command=True)
+def show_help(context: typer.Context) -> None:
+    """List, show, fetch and verify data sets with human judgments."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@data.command("list")
+def list_data(data_dir: Folder = None, format: Format = "text") -> None:
+    """List the data sets of the registry and say which are here."""
+    from bsx.datasets import load_dataset_catalog
+
+    rows = [_row(entry, data_dir) for entry in load_dataset_catalog().entries.values()]
+    if format == "json":
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+    columns = {"name": 24, "here": 5, "download": 9, "licence": 24, "title": 0}
+    print(" ".join(name.ljust(width) for name, width in columns.items()).rstrip())
+    for row in rows:
+        cells = {**row, "here": "yes" if row["here"] else "no", "download": "yes" if row["files"] else "no"}
+        print(" ".join(str(cells[name]).ljust(width) for name, width in columns.items()).rstrip())
+
+
+@data.command()
+def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
+    """Show everything the registry says about one data set, and where it is."""
+    from bsx.datasets import load_dataset_catalog
+
+    row = _row(load_dataset_catalog().entry(name), data_dir)
+    if format == "json":
+        print(json.dumps(row, ensure_ascii=False))
+        return
+    for key, value in row.items():
+        if key == "files":
+            continue
+        shown = ", ".join(value) if isinstance(value, list) else {None: "-", True: "yes", False: "no"}.get(value, value)
+        print(f"{key:<16}{shown or '-'}")
+    for file in row["files"]:
+        size = f"{file['size']:,} bytes" if file["size"] is not None else "size unknown"
+        print(f"{'file':<16}{file['url']} ({size}; sha256 {file['sha256'] or 'unknown'})")
+
+
+@data.command()
+def get(
+    name: Name,
+    data_dir: Folder = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Copy from this folder instead of using the network.")
+    ] = None,
+) -> None:
+    """Fetch a data set, resuming where an earlier try ended; check and unpack it."""
+    from bsx.analysis.datasets.obtain import get_dataset
+
+    with progress_bar() as report:
+        folder = get_dataset(name, data_dir=data_dir, source=source, report=report)
+    print(f"{name}: in {folder}")
+
+
+@data.command()
+def verify(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
+    """Check a data set's files against the registry, and against what they were when they were fetched."""
+    from bsx.analysis.datasets.obtain import verify_dataset
+
+    results = verify_dataset(name, data_dir=data_dir)
+    if format == "json":
+        print(json.dumps(results, ensure_ascii=False))
+        return
+    for status, count in Counter(results.values()).items():
+        named = [path for path, found in results.items() if found == status]
+        print(f"{name}: {count} files, {named[0]} and others: {status}" if count > 3 else
+              f"{name}: {', '.join(named)}: {status}")  # fmt: skip
+
+
+def _row(entry: DatasetEntry, data_dir: Path | None) -> dict[str, Any]:
+    from bsx.analysis.datasets.store import find_layout
+
+    found = find_layout(entry, data_dir)
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "here": found is not None,
+        "folder": os.fspath(found[1]) if found is not None else None,
+        "licence": entry.licence,
+        "language_pairs": entry.language_pairs,
+        "loader": found[0].loader if found is not None else (entry.layout or entry.local).loader,  # type: ignore[union-attr]
+        "homepage": entry.homepage,
+        "citation": entry.citation,
+        "notes": entry.notes,
+        "files": [file.model_dump() for file in entry.files],
+    }
