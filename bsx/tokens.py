@@ -135,6 +135,39 @@ class Tokenizer:
         )
         return list(encoded["input_ids"])
 
+    def word_of(self, sentences: Sequence[Sequence[str]]) -> list[NDArray[np.int64]]:
+        """Return which word each token of a text belongs to, for texts that are words joined by spaces.
+
+        Args:
+            sentences: the words of each text.
+
+        Returns:
+            For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
+            sentence, or -1 for special tokens. A word that the length limit cut off has no token.
+
+        Raises:
+            InputError: if the tokenizer cannot say where its tokens stand in the text.
+        """
+        if not self._inner.is_fast:
+            raise InputError(
+                f"the tokenizer {type(self._inner).__name__} does not say which word a token comes from: "
+                "words need a model with a fast tokenizer"
+            )
+        found = []
+        for words in sentences:
+            text = " ".join(words)
+            lead = " " if self.leading_space and text else ""
+            encoded = self._inner(lead + text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            # A space belongs to the word after it; a token to the word of its last character.
+            owner = np.repeat(np.arange(len(words)), [len(word) + 1 for word in words])[1 - len(lead) :]
+            ends = np.array([end for _, end in encoded["offset_mapping"]], dtype=np.int64)
+            content = owner[np.maximum(ends - 1, 0)] if len(owner) else ends
+            if self.long == "truncate" and self._max_content is not None and len(content) > self._max_content:
+                left = self._inner.truncation_side == "left"
+                content = content[-self._max_content :] if left else content[: self._max_content]
+            found.append(np.concatenate([[-1] * len(self.prefix), content, [-1] * len(self.suffix)]).astype(np.int64))
+        return found
+
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
         return [self._frame(content) for content in self.contents(texts)]

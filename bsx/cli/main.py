@@ -18,6 +18,7 @@ COMMANDS = {
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
+    "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
 }
 
