@@ -50,7 +50,7 @@ class ProbeRun:
         train, held, test = (np.flatnonzero(split == code) for code in range(len(PARTS)))
         for name, rows in zip(PARTS, (train, held, test), strict=True):
             if not len(rows):
-                raise InputError(f"the {name} part is empty: {len(labels)} items are too few, or all in one group")
+                raise InputError(f"the {name} part is empty: there must be items, in several groups, for each part")
         if len(np.unique(labels[train])) < 2:
             raise InputError("all items of the training part have the same label: there is nothing to learn")
         self.rows = (train, held, test)
