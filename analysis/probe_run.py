@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from bsx.analysis.control import control_labels
+from bsx.analysis.control import Draw, control_labels
 from bsx.analysis.probes import Probe, Scale, fit
 from bsx.analysis.split import PARTS, Codes
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ class ProbeRun:
         labels: label of each item (n,).
         types: number of each item's type (n,) for a control task.
         rng: random numbers.
+        draw: how control labels are drawn.
 
     Attributes:
         rows: items of the training, validation and test part.
@@ -45,7 +46,13 @@ class ProbeRun:
     """
 
     def __init__(
-        self, probe: Probe, split: Codes, labels: Labels, types: Labels | None, rng: np.random.Generator
+        self,
+        probe: Probe,
+        split: Codes,
+        labels: Labels,
+        types: Labels | None,
+        rng: np.random.Generator,
+        draw: Draw = "balanced",
     ) -> None:
         train, held, test = (np.flatnonzero(split == code) for code in range(len(PARTS)))
         for name, rows in zip(PARTS, (train, held, test), strict=True):
@@ -63,7 +70,7 @@ class ProbeRun:
         # Smaller training sets are the starts of one random order: each is part of every larger one.
         self._order = rng.permutation(train)
         self._seed = int(rng.integers(2**31))
-        self._control = None if types is None else control_labels(types, labels, rng)
+        self._control = None if types is None else control_labels(types, labels, rng, draw=draw)
         self.baseline = self._majority(labels)
         self.control_baseline = self.seen = float("nan")
         if types is not None and self._control is not None:

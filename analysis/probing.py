@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
-from bsx.analysis.control import number_types
+from bsx.analysis.control import Draw, number_types
 from bsx.analysis.item_bootstrap import ItemAccuracies
 from bsx.analysis.probe_run import ProbeRun
 from bsx.analysis.probes import Probe
@@ -131,6 +131,7 @@ def probe_layers(
     groups: Sequence[Hashable] | None = None,
     parts: Sequence[str] | None = None,
     types: Sequence[Hashable] | None = None,
+    control: Draw = "balanced",
     probe: Probe = "logistic",
     train_sizes: Sequence[int] = (),
     shares: Sequence[float] = SHARES,
@@ -161,6 +162,7 @@ def probe_layers(
         parts: ``train``, ``validation`` or ``test`` for each item (n,), if the data comes with a split; without a
             validation part a quarter of the training part becomes it. Else each seed draws a split.
         types: type of each item (n,) for the control task; none is run unless given.
+        control: how control labels are drawn; see `bsx.analysis.control.control_labels`.
         probe: ``logistic`` or ``mlp``.
         train_sizes: further sizes of the training part to measure.
         shares: of training, validation and test part in a split that is drawn.
@@ -186,7 +188,7 @@ def probe_layers(
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
         split = random_parts(group, rng, shares) if given is None else carve_validation(given, group, rng)
-        run = ProbeRun(probe, split, y, kinds, rng)
+        run = ProbeRun(probe, split, y, kinds, rng, control)
         if place == 0:
             room = len(run.rows[0])
             sizes = sorted({size for size in train_sizes if size < room})

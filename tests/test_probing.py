@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from bsx.analysis import probe_run, probes
-from bsx.analysis.control import control_labels, number_types
+from bsx.analysis.control import Draw, control_labels, number_types
 from bsx.analysis.item_bootstrap import ItemAccuracies
 from bsx.analysis.layers import LayerAgreement
 from bsx.analysis.probe_run import macro_f1
@@ -69,19 +69,38 @@ def test_a_vector_that_is_the_word_does_the_control_task() -> None:
     assert result.control.high[0] < 0
 
 
-def test_control_labels_are_random_but_consistent() -> None:
+@pytest.mark.parametrize("draw", ["balanced", "independent"])
+def test_control_labels_are_random_but_consistent(draw: Draw) -> None:
     rng = np.random.default_rng(0)
     types = number_types([f"t{i}" for i in rng.integers(0, 3000, 20_000)])
     labels = (rng.random(20_000) < 0.3).astype(np.int64) + 2 * (rng.random(20_000) < 0.1).astype(np.int64)
-    drawn = control_labels(types, labels, np.random.default_rng(5))
+    drawn = control_labels(types, labels, np.random.default_rng(5), draw=draw)
     assert all(len(set(drawn[types == kind].tolist())) == 1 for kind in range(100))
     shares = np.bincount(drawn, minlength=4) / len(drawn)
     np.testing.assert_allclose(shares, np.bincount(labels, minlength=4) / len(labels), atol=0.03)
-    assert (drawn == control_labels(types, labels, np.random.default_rng(5))).all()
-    assert (drawn != control_labels(types, labels, np.random.default_rng(6))).any()
+    assert (drawn == control_labels(types, labels, np.random.default_rng(5), draw=draw)).all()
+    assert (drawn != control_labels(types, labels, np.random.default_rng(6), draw=draw)).any()
     assert abs(np.corrcoef(drawn, labels)[0, 1]) < 0.03
     with pytest.raises(InputError, match="3 types, 2 labels"):
         control_labels(np.array([0, 1, 1]), np.array([0, 1]), rng)
+
+
+def test_balanced_control_labels_have_the_shares_of_the_task() -> None:
+    """Even where types are as uneven as first words are; and each type is as likely to get any label."""
+    rng = np.random.default_rng(1)
+    words = rng.zipf(1.6, 3000) % 500
+    types, labels = number_types(words.tolist()), rng.integers(0, 5, 3000)
+    exact = np.bincount(labels) / 3000
+    draws: tuple[Draw, Draw] = ("balanced", "independent")
+    most, firsts = {}, []
+    for draw in draws:
+        runs = [control_labels(types, labels, np.random.default_rng(seed), draw=draw) for seed in range(50)]
+        most[draw] = np.mean([np.bincount(run).max() for run in runs]) / 3000
+        firsts += [run[0] for run in runs]
+    largest = np.bincount(types).max() / 3000
+    assert most["balanced"] <= max(exact.max(), largest) + 0.005
+    assert most["independent"] > most["balanced"] + 0.05
+    assert set(firsts) == set(range(5))
 
 
 @pytest.mark.parametrize("probe", ["logistic", "mlp"])
