@@ -184,6 +184,8 @@ def probe_layers(
     kinds = None if types is None else number_types(types)
     given = None if parts is None else given_parts(parts)
     runs, notes = [], [] if given is None else _overlap(given, group)
+    if kinds is not None and not kinds.any():
+        notes.append("control task: every item has the same type, so there is only one label to remember")
     sizes: list[int] = []
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)

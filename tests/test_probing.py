@@ -237,6 +237,14 @@ def test_parts_keep_groups_whole_and_their_shares() -> None:
     assert (carve_validation(carved, groups, rng) == carved).all()
 
 
+def test_a_control_task_of_one_type_is_noted() -> None:
+    features, labels, _ = planted(100)
+    result = probe_layers(features, labels.tolist(), types=["the"] * 100, seeds=[1], resamples=20)
+    assert result.notes == ("control task: every item has the same type, so there is only one label to remember",)
+    assert result.control is not None
+    assert result.control.accuracy.tolist() == [1, 1, 1, 1]
+
+
 def test_curves_rise_with_what_there_is_to_learn_from() -> None:
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, 900)

@@ -47,8 +47,10 @@ def probe(
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
     from bsx.catalog import load_registry
-    from bsx.cli.probe_job import Judgments, Plan, numbers, read_tasks
-    from bsx.cli.probe_output import as_csv, as_json, as_latex, as_text, write_table
+    from bsx.cli.probe_input import Judgments, numbers, read_tasks
+    from bsx.cli.probe_job import Plan
+    from bsx.cli.probe_output import as_csv, as_json, write_table
+    from bsx.cli.probe_text import as_latex, as_text
     from bsx.errors import InputError
 
     for path, suffixes in ((plot, (".png", ".svg")), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):
