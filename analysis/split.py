@@ -28,7 +28,7 @@ def random_parts(groups: NDArray[np.int64], rng: np.random.Generator, shares: Se
         Index into `PARTS` of each item (n,).
 
     >>> random_parts(np.array([0, 0, 1, 2, 3, 4]), np.random.default_rng(0)).tolist()
-    [1, 1, 0, 0, 0, 2]
+    [1, 1, 2, 0, 0, 0]
     """
     sizes = np.bincount(groups)
     order = rng.permutation(len(sizes))

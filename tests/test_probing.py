@@ -50,7 +50,7 @@ def test_planted_information_is_found_where_it_is(probe: Kind) -> None:
     assert np.abs(result.accuracy[empty] - 0.5).max() < 0.1
     assert (result.low <= result.accuracy).all()
     assert (result.accuracy <= result.high).all()
-    assert result.by_seed.shape == (4, 2)
+    assert result.by_seed.shape == (4, 3)
     assert sum(result.parts) == 600
     # Noise holds no word: the control task cannot be done any better than by its most frequent label.
     assert (result.control.accuracy < result.control.baseline + 0.08).all()
