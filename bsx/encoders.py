@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,11 +36,13 @@ class LocatedModel:
         choice: what was chosen.
         checkpoint: its files.
         architecture: its configuration.
+        trust_remote_code: whether it may bring its own tokenizer code.
     """
 
     choice: Choice
     checkpoint: Checkpoint
     architecture: Architecture
+    trust_remote_code: bool = False
 
     @property
     def identity(self) -> str:
@@ -47,11 +50,14 @@ class LocatedModel:
         kind, _, digest = self.checkpoint.identity.partition(":")
         return f"{self.choice.name}@{kind}-{digest[:12]}"
 
-    def tokenizer(self, *, trust_remote_code: bool = False, limit: int | None = None, **rules: Any) -> Tokenizer:
-        """Return the model's tokenizer.
+    @cached_property
+    def _inner_tokenizer(self) -> Any:
+        return load_tokenizer(self.checkpoint.folder, trust_remote_code=self.trust_remote_code)
+
+    def tokenizer(self, *, limit: int | None = None, **rules: Any) -> Tokenizer:
+        """Return the model's tokenizer with its rules.
 
         Args:
-            trust_remote_code: allow the checkpoint to bring its own tokenizer code.
             limit: a further limit on the tokens of a text.
             rules: as for `bsx.tokens.Tokenizer`; ``leading_space`` is what the registry says unless given.
         """
@@ -60,7 +66,7 @@ class LocatedModel:
         if rules.get("leading_space") is None:
             rules["leading_space"] = entry.leading_space if entry is not None else False
         return Tokenizer(
-            load_tokenizer(self.checkpoint.folder, trust_remote_code=trust_remote_code),
+            self._inner_tokenizer,
             position_limit=min((at for at in limits if at is not None), default=None),
             **rules,
         )
@@ -81,7 +87,7 @@ def locate_model(choice: Choice, catalog: Catalog, *, trust_remote_code: bool = 
             f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {checkpoint.folder} "
             f"has {architecture.depth}: correct the entry"
         )
-    return LocatedModel(choice, checkpoint, architecture)
+    return LocatedModel(choice, checkpoint, architecture, trust_remote_code)
 
 
 class Encoders:

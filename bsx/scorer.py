@@ -104,7 +104,7 @@ class Scorer:
             self.batcher = Batcher(embedder, config.batch_tokens)
         self.embedder = self.batcher.embedder
         self.tokenizer = located.tokenizer(
-            trust_remote_code=trust, leading_space=config.leading_space, specials=config.specials, long=config.long
+            leading_space=config.leading_space, specials=config.specials, long=config.long
         )
         self._baselines = self._find_baselines(catalog)
         self._fixed_idf = self._given_idf(idf)

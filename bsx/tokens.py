@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -135,33 +135,35 @@ class Tokenizer:
         )
         return list(encoded["input_ids"])
 
+    def words(self, text: str) -> NDArray[np.int64]:
+        """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).
+
+        A tokenizer that reports where its pieces lie is asked; another one is given the words one by one, which is
+        exact where pieces do not depend on what stands before the word.
+        """
+        prepared = f" {text.strip()}" if self.leading_space else text.strip()
+        if not self._inner.is_fast:
+            return np.repeat(np.arange(len(prepared.split())), [len(ids) for ids in self.contents(prepared.split())])
+        space = np.array([character.isspace() for character in prepared], dtype=bool)
+        starts = ~space & np.concatenate([[True], space[:-1]])
+        word_at = np.cumsum(starts) - ~space  # a space belongs to the word after it
+        spans = self._inner(prepared, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return np.array([word_at[max(start, end - 1)] for start, end in spans["offset_mapping"]], dtype=np.int64)
+
     def word_of(self, sentences: Sequence[Sequence[str]]) -> list[NDArray[np.int64]]:
-        """Return which word each token of a text belongs to, for texts that are words joined by spaces.
+        """Return which word each token belongs to, for texts that are given words joined by spaces; see `words`.
 
         Args:
-            sentences: the words of each text.
+            sentences: the words of each text; a word may hold white space itself.
 
         Returns:
             For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
             sentence, or -1 for special tokens. A word that the length limit cut off has no token.
-
-        Raises:
-            InputError: if the tokenizer cannot say where its tokens stand in the text.
         """
-        if not self._inner.is_fast:
-            raise InputError(
-                f"the tokenizer {type(self._inner).__name__} does not say which word a token comes from: "
-                "words need a model with a fast tokenizer"
-            )
         found = []
         for words in sentences:
-            text = " ".join(words)
-            lead = " " if self.leading_space and text else ""
-            encoded = self._inner(lead + text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-            # A space belongs to the word after it; a token to the word of its last character.
-            owner = np.repeat(np.arange(len(words)), [len(word) + 1 for word in words])[1 - len(lead) :]
-            ends = np.array([end for _, end in encoded["offset_mapping"]], dtype=np.int64)
-            content = owner[np.maximum(ends - 1, 0)] if len(owner) else ends
+            whole = np.repeat(np.arange(len(words)), [len(word.split()) for word in words])
+            content = whole[self.words(" ".join(words))]
             if self.long == "truncate" and self._max_content is not None and len(content) > self._max_content:
                 left = self._inner.truncation_side == "left"
                 content = content[-self._max_content :] if left else content[: self._max_content]
@@ -205,10 +207,9 @@ class Tokenizer:
         kept = [token for span in spans for token in span.ids[slice(*span.keep)]]
         return TokenizedText(tuple(spans), np.asarray(kept, dtype=np.int64), 0)
 
-    def vocabulary(self) -> list[str]:
-        """Return the piece of every id, as the tokenizer spells it."""
-        ids = list(range(self.vocabulary_size))
-        return ["" if piece is None else str(piece) for piece in self._inner.convert_ids_to_tokens(ids)]
+    def raw_pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return pieces as the tokenizer spells them, markers of word starts included."""
+        return ["" if piece is None else str(piece) for piece in self._inner.convert_ids_to_tokens(list(ids))]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return readable tokens for display: byte-level pieces are decoded, markers of word starts removed."""

@@ -100,6 +100,14 @@ def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Run) -> None:
         item += len(words)
 
 
+def test_a_word_may_hold_a_space(tiny_model: Run) -> None:
+    _, tokenizer, view = opened(tiny_model("bert"))
+    whole = word_features([["the cat", "sat"]], tokenizer, view, budget=BUDGET)
+    apart = word_features([["the", "cat", "sat"]], tokenizer, view, budget=BUDGET)
+    np.testing.assert_allclose(whole.vectors[:, 0], apart.vectors[:, :2].mean(axis=1), atol=1e-6)
+    np.testing.assert_array_equal(whole.vectors[:, 1], apart.vectors[:, 2])
+
+
 def test_words_beyond_the_limit_have_no_vector(tiny_model: Run) -> None:
     _, tokenizer, view = opened(tiny_model("bert"))
     sentences = [["cat"] * 70, ["dog", "\u200b", "rain"]]

@@ -9,7 +9,7 @@ import pytest
 from conftest import REPOSITORY
 
 
-@pytest.mark.parametrize("script", ["carry_models.py", "carry_baselines.py", "make_languages.py"])
+@pytest.mark.parametrize("script", ["carry_models.py", "carry_baselines.py", "make_languages.py", "metric_checks.py"])
 def test_generated_registry_files_are_fresh(script: str) -> None:
     done = subprocess.run(
         [sys.executable, REPOSITORY / "tools" / script, "--check"], capture_output=True, text=True, check=False

@@ -79,7 +79,7 @@ class Plan:
         depth = located.architecture.depth
         chosen = tuple(range(depth + 1)) if self.layers is None else self.layers
         view = encoders.encoder(located, final_norm=final_norm).view(chosen)
-        tokenizer = located.tokenizer(trust_remote_code=encoders.config.trust_remote_code)
+        tokenizer = located.tokenizer()
         used, results, notes = [], [], []
         with progress_bar() as report:
             for task in tasks:

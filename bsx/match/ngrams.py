@@ -20,7 +20,7 @@ class Units:
     """Vectors with a mass each, text after text: what transport and greedy matching compare.
 
     Attributes:
-        vectors: unit vectors (units, dim); a unit without mass may be a zero vector.
+        vectors: unit vectors (units, dim).
         masses: non-negative masses (units,).
         offsets: first unit of each text (texts,).
         lengths: units of each text (texts,).
@@ -60,15 +60,21 @@ def ngram_units(
     within = np.arange(int(windows.sum())) - np.repeat(offsets, windows)
     start = np.repeat(first, windows) + within
     size = np.minimum(n, np.repeat(count, windows))
+    steps = [np.flatnonzero(step < size) for step in range(min(n, int(size.max(initial=0))))]
     masses = np.zeros(len(start), dtype=np.float32)
+    for step, chosen in enumerate(steps):
+        masses[chosen] += weights[start[chosen] + step]
     total = torch.zeros((len(start), vectors.shape[-1]), dtype=torch.float32, device=vectors.device)
-    for step in range(min(n, int(size.max(initial=0)))):
-        chosen = np.flatnonzero(step < size)
+    for step, chosen in enumerate(steps):
         rows = start[chosen] + step
-        masses[chosen] += weights[rows]
-        weighed = vectors[torch.from_numpy(rows)] * torch.from_numpy(weights[rows]).to(vectors.device)[:, None]
+        # A window without mass moves nothing, but greedy matching may match it: its tokens count the same.
+        share = torch.from_numpy(np.where(masses[chosen] > 0, weights[rows], np.float32(1))).to(vectors.device)
+        weighed = vectors[torch.from_numpy(rows).to(vectors.device)] * share[:, None]
         total.index_add_(0, torch.from_numpy(chosen).to(vectors.device), weighed)
     return Units(normalise(total), masses, offsets, windows)
+
+
+_SAMPLE = 4000
 
 
 class TokenFilter:
@@ -87,29 +93,36 @@ class TokenFilter:
     def __init__(
         self, tokenizer: Tokenizer, *, punctuation: bool, subwords: bool, words: frozenset[str] = frozenset()
     ) -> None:
-        pieces = tokenizer.vocabulary()
+        self._tokenizer = tokenizer
         self._special = tokenizer.is_special
-        self._scheme = _scheme(pieces)
+        size = tokenizer.vocabulary_size
+        # A few thousand pieces show how words are marked; the rest are looked at when they occur.
+        self._scheme = _scheme(tokenizer.raw_pieces(range(0, size, max(1, size // _SAMPLE))))
         if subwords and self._scheme is None:
             raise InputError(
                 "this model's tokenizer does not mark where words begin, so pieces inside words cannot be left out: "
                 "turn that off"
             )
-        bare = [_bare(piece, self._scheme) for piece in pieces]
-        self._drop = np.zeros(tokenizer.vocabulary_size, dtype=bool)
-        self._mark = np.zeros(tokenizer.vocabulary_size, dtype=bool)
-        for i, piece in enumerate(bare):
-            is_mark = len(piece) == 1 and piece in string.punctuation
-            self._drop[i] = (punctuation and is_mark) or (bool(words) and piece.lower() in words)
-        if self._scheme is not None:
-            marker, at_end = self._scheme
-            for i, piece in enumerate(pieces):
+        self._punctuation, self._subwords, self._words = punctuation, subwords, words
+        self._seen = np.zeros(size, dtype=bool)
+        self._drop = np.zeros(size, dtype=bool)
+        self._mark = np.zeros(size, dtype=bool)
+
+    def _look_at(self, ids: NDArray[np.int64]) -> None:
+        new = np.unique(ids[~self._seen[ids]])
+        for i, piece in zip(new.tolist(), self._tokenizer.raw_pieces(new.tolist()), strict=True):
+            bare = _bare(piece, self._scheme)
+            is_mark = len(bare) == 1 and bare in string.punctuation
+            self._drop[i] = (self._punctuation and is_mark) or bare.lower() in self._words
+            if self._scheme is not None:
+                marker, at_end = self._scheme
                 self._mark[i] = piece.endswith(marker) if at_end else piece.startswith(marker)
-        self._subwords = subwords
+        self._seen[new] = True
 
     def keep(self, states: States) -> NDArray[np.bool_]:
         """Return which tokens stay (tokens,); special tokens always do."""
         ids = states.ids
+        self._look_at(ids)
         drop = self._drop[ids]
         if self._subwords and self._scheme is not None:
             drop |= self._continues(states)

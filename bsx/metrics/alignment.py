@@ -94,7 +94,7 @@ def fit(
     located = encoders.locate(None, default="bert-base-multilingual-cased")
     layer = located.architecture.depth if settings.layer is None else settings.layer
     view = encoders.encoder(located).view([layer])
-    tokenizer = located.tokenizer(trust_remote_code=encoders.config.trust_remote_code)
+    tokenizer = located.tokenizer()
     chosen = [
         i
         for i, pair in enumerate(texts)
@@ -146,9 +146,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: object) -> list[NDArray
     for i, text in enumerate(distinct):
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
         vectors = states.vectors[0, rows][torch.from_numpy(~tokenizer.is_special[states.ids[rows]])]
-        counts = [len(piece) for piece in tokenizer.contents(text.split())]
-        word_of = np.repeat(np.arange(len(counts)), counts)[: len(vectors)]
-        vectors = vectors[: len(word_of)]
+        word_of = tokenizer.words(text)[: len(vectors)]
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)

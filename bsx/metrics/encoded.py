@@ -31,7 +31,7 @@ class EncoderMetric(PairMetric):
             self._check_language(default)
         self.located = self.encoders.locate(self.config.model, default=default)
         self.depth = self.located.architecture.depth
-        self.tokenizer = self.located.tokenizer(trust_remote_code=self.encoders.config.trust_remote_code, limit=limit)
+        self.tokenizer = self.located.tokenizer(limit=limit)
 
     def _check_language(self, model: str) -> None:
         from bsx.resolve import find_language

@@ -42,7 +42,6 @@ def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
         "languages": entry.languages,
         "model": entry.model,
         "runs": runs_here(entry, catalog),
-        "cost": entry.cost,
         "citation": entry.citation,
     }
 
@@ -51,7 +50,7 @@ def _broken(name: str, problem: str) -> dict[str, Any]:
     point = plugins()[name]
     return {
         "name": name, "title": f"of {point.value}", "needs": [], "higher_is_better": True, "extra": None,
-        "languages": "any", "model": None, "runs": f"no: {problem}", "cost": None, "citation": "",
+        "languages": "any", "model": None, "runs": f"no: {problem}", "citation": "",
     }  # fmt: skip
 
 
@@ -61,8 +60,12 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
         absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not _installed(module)]
         if absent:
             return f"needs bsx[{entry.extra}]"
+    kind = find_metric(entry.name, catalog)[0]
+    package = getattr(kind, "package", None)
+    if package is not None:
+        return f"needs python= with {package.name}"
     if entry.model is None:
-        return "with --model or --lang" if "model" in find_metric(entry.name, catalog)[0].Config.model_fields else "yes"
+        return "with --model or --lang" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if find(source) is not None:

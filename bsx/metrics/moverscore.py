@@ -181,7 +181,7 @@ class MoverScore(EncoderMetric):
         if not self.config.idf and self.config.matching == "greedy":
             weights = np.where(self.tokenizer.is_special[ids[rows]], 0, weights).astype(np.float32)
         n = 1 if self.config.ignore_ngram else self.config.ngram
-        return ngram_units(vectors[torch.from_numpy(rows)], weights, (first, count), n)
+        return ngram_units(vectors[torch.from_numpy(rows).to(vectors.device)], weights, (first, count), n)
 
     def _greedy(self, units: Units, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
         values = np.full(len(left), np.nan)
