@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis import correlation
 from bsx.analysis.correlation import bootstrap_correlations, pairwise_accuracy
 from bsx.analysis.darr import compare_darr, darr_from_pairs, preferences
@@ -23,7 +24,6 @@ from bsx.analysis.rows import ROWS
 from bsx.analysis.selection import expected_model_selection
 from bsx.analysis.significance import perm_both, williams
 from bsx.analysis.validate import Array
-
 from bsx.errors import InputError
 
 STATISTICS = ("pearson", "spearman", "kendall")

@@ -10,6 +10,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.clusters import adjust
 from bsx.analysis.compare_settings import CompareSettings
 from bsx.analysis.meta_report import escape_latex, text_table
@@ -17,8 +19,6 @@ from bsx.analysis.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.results import Comparison
 from bsx.analysis.systems import Aggregate, bootstrap_systems, randomise_systems
 from bsx.analysis.validate import Array
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 
 

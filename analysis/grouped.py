@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.resample import Seed, bootstrap_counts, bootstrap_indices, bootstrap_p, percentile_interval
 from bsx.analysis.results import Comparison
 from bsx.analysis.rows import ROWS, Array
 from bsx.analysis.validate import NanPolicy, choice, grids, settings
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 
 By = Literal["none", "item", "sys", "means"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.correlation import pearson
 from bsx.analysis.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
 from bsx.analysis.results import Comparison, Estimate
 from bsx.analysis.validate import Array, NanPolicy, grids, settings
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 
 

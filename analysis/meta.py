@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis.agreement import Agreement, MetricAgreement, Rows, agreement
 from bsx.analysis.clusters import Clusters, compare_all
 from bsx.analysis.grid import grid
 from bsx.analysis.meta_settings import MetaSettings
 from bsx.analysis.results import Comparison
 from bsx.analysis.validate import Array
-
 from bsx.config import build_config
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import did_you_mean

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bsx.analysis.layers import LayerAgreement
 
+from bsx.analysis.layers import LayerAgreement
 from bsx.errors import InputError
 from bsx.optional import need
 

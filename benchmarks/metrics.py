@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from bsx.analysis.layers import pearson
 
+from bsx.analysis.layers import pearson
 from bsx.encoders import Encoders
 from bsx.match import transport
 from bsx.metrics.run import score_corpus

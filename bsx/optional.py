@@ -19,6 +19,7 @@ EXTRAS = {
     "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "scipy": "analysis",
+    "sklearn": "analysis",
     "statsmodels": "analysis",
 }
 

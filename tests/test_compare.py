@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import bsx
 from bsx.analysis.compare import compare_systems
 from bsx.analysis.compare_settings import CompareSettings
 from bsx.analysis.systems import bootstrap_systems, randomise_systems
-
-import bsx
 from bsx.errors import InputError
 from bsx.metrics.paired import paired_scores
 from bsx.metrics.zoo import get_metrics

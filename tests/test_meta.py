@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import wmt20
+from scipy import stats
+
 from bsx.analysis.correlation import kendall
 from bsx.analysis.darr import compare_darr, preferences
 from bsx.analysis.grid import grid
@@ -22,8 +24,6 @@ from bsx.analysis.meta import MetaResult, meta_evaluate
 from bsx.analysis.pairwise import soft_pairwise_accuracy
 from bsx.analysis.selection import expected_model_selection
 from bsx.analysis.significance import paired_bootstrap, perm_both
-from scipy import stats
-
 from bsx.errors import InputError, UnknownNameError
 
 Run = Callable[..., Any]

@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
 from bsx.analysis.clusters import adjust, compare_all, significance_clusters
 from bsx.analysis.grouped import grouped
 from bsx.analysis.resample import bootstrap_indices
 from bsx.analysis.results import Comparison
 from bsx.analysis.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.systems import bootstrap_systems, randomise_systems
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 # Williams
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": ("bsx.cli.compare", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
+    "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
