@@ -125,7 +125,7 @@ def config_of(
 def _read(kind: type[MetricConfig], name: str, text: str) -> Any:
     """Return the value that a text spells for a field; a field that does not exist is left to the check of all."""
     field = kind.model_fields.get(name)
-    if field is None:
+    if field is None or field.annotation is None:
         return text
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
