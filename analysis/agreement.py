@@ -14,7 +14,7 @@ import numpy as np
 from bsx.analysis import correlation
 from bsx.analysis.correlation import bootstrap_correlations, pairwise_accuracy
 from bsx.analysis.darr import compare_darr, darr_from_pairs, preferences
-from bsx.analysis.grouped import By, grouped, resampled_groups, system_means
+from bsx.analysis.grouped import POOLING, By, grouped, resampled_groups, system_means
 from bsx.analysis.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.meta_settings import MetaSettings, Test
 from bsx.analysis.pairwise import soft_pairwise_accuracy
@@ -158,7 +158,9 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
 
 def _williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
     if len(human) < 4:
-        raise InputError(f"{len(human)} rows are too few for the Williams test, which needs 4; test=none leaves it out")
+        raise InputError(
+            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; the setting test none leaves it out"
+        )
     return williams(a, b, human, confidence=settings.confidence)
 
 
@@ -223,7 +225,7 @@ def _tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: T
         return {name: resampled_groups(z, human, by, settings.statistic, **draw) for name, z in x.items()}
 
     values = {metric.metric: metric.value for metric in found}
-    method = f"difference of {settings.statistic} (by {by}), paired bootstrap over segments"
+    method = f"difference of {settings.statistic} ({POOLING[by]}), paired bootstrap over segments"
     return _Paired(resample, values, int((~np.isnan(human)).sum()), method, settings)
 
 

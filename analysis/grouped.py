@@ -19,6 +19,9 @@ Statistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy"]
 BY = ("none", "item", "sys", "means")
 
 
+POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
+
+
 @dataclass(frozen=True)
 class GroupedEstimate:
     """A correlation averaged over groups.
@@ -156,7 +159,7 @@ def compare_grouped(
     low, high = percentile_interval(differences, confidence)
     p, p_two_sided = bootstrap_p(differences)
     difference = first.estimate - second.estimate
-    method = f"difference of {statistic} (by {by}), paired bootstrap over segments"
+    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over segments"
     return Comparison(
         first.estimate, second.estimate, difference, low, high, difference, p, p_two_sided, first.n, method, confidence
     )

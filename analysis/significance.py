@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.correlation import bootstrap_correlations, fisher_interval
-from bsx.analysis.grouped import BY, By, group_mean, group_values
+from bsx.analysis.grouped import BY, POOLING, By, group_mean, group_values
 from bsx.analysis.resample import Seed, bootstrap_p, percentile_interval, permutation_p, swaps
 from bsx.analysis.results import Comparison
 from bsx.analysis.rows import ROWS, Array, pearson_rows
@@ -243,7 +243,7 @@ def perm_both(
         p=permutation_p(draws, observed, plus_one=plus_one),
         p_two_sided=permutation_p(np.abs(draws), abs(observed), plus_one=plus_one),
         n=int(present.sum()),
-        method=f"difference of {statistic} (by {by}), PERM-BOTH",
+        method=f"difference of {statistic} ({POOLING[by]}), PERM-BOTH",
     )
 
 

@@ -63,7 +63,8 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
     columns = invented()
     file = write(tmp_path / "scores.tsv", columns)
     done = cli("meta", file, *METRICS, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err.count("\n")) == (0, 1)
+    assert "has a column 'system', but rows are taken as independent" in done.err
     result = json.loads(done.out)
     assert [group["group"] for group in result["groups"]] == ["yy-en", "xx-en"]
     lp, human = np.array(columns["lp"]), np.array(columns["human"])
@@ -634,6 +635,22 @@ def test_mistakes_in_python() -> None:
     with pytest.raises(InputError, match="infinite value in row 2"):
         meta_evaluate(columns, metrics=["good"], human="human")
     three = {name: values[:3] for name, values in invented(13).items()}
-    with pytest.raises(InputError, match="3 rows are too few for the Williams test"):
+    with pytest.raises(InputError, match="3 rows or systems are too few for the Williams test"):
         meta_evaluate(three, metrics=NAMES, human="human")
     assert meta_evaluate(three, metrics=NAMES, human="human", test="none").groups[0].tests == ()
+
+
+def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: Path) -> None:
+    rows = [f"a b c {i}\ta b {'c' if i % 2 else 'd'} {i}\t{i % 2}" for i in range(12)]
+    (tmp_path / "t.tsv").write_text("candidate\treference\thuman\n" + "\n".join(rows) + "\n")
+    wide = tmp_path / "wide.tsv"
+    assert cli("score", "--metric", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
+    done = cli(
+        "meta", wide, "--metric", "chrf", "--metric", "ter", "--human", "human", "--test", "none", "--format", "json"
+    )
+    assert done.status == 0, done.err
+    assert "lower is better for ter" in done.err
+    found = {entry["metric"]: entry["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
+    assert found["ter"] > 0.9
+    assert found["chrf"] > 0.9
+    assert "Write the option once for each column" in cli("meta", wide, "--metric", "chrf,ter", "--human", "human").err

@@ -36,6 +36,12 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 def offline(entry: MetricEntry, has_model: bool) -> str:
     """Say what runs without a model hub; every extra is taken to be installed."""
+    kind = find_metric(entry.name, shipped())[0]
+    package = getattr(kind, "package", None)
+    if package is not None:
+        return f"once its model is on the machine, in an environment with {package.name}"
+    if entry.name == "meteor":
+        return "with `synonyms=false`, or once NLTK has WordNet"
     if entry.needs_hub:
         return "once its model is on the machine"
     if not has_model or entry.model == EMBEDDED:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from bsx.errors import InputError, UnknownNameError
@@ -62,24 +64,46 @@ def read_columns(file: str, wanted: Wanted) -> Columns:
     from bsx.cli.sources import opened_table
 
     if len(wanted.human) != 1:
-        raise InputError("name one column of human scores: --human COL")
+        raise InputError(
+            "name one column of human scores, --human COL, that belongs to the scores of its row; "
+            "several go with --score and as many --candidate columns"
+        )
     numeric = [*wanted.metrics, *wanted.human]
     values: dict[str, list[Any]] = {name: [] for name in [*numeric, *wanted.labels()]}
     where = "standard input" if file == "-" else file
+    notes = []
     with opened_table(file) as table:
         for name in values:
             require(name, table.columns, where)
+        if wanted.system is None and "system" in table.columns:
+            notes.append(
+                f"{where} has a column 'system', but rows are taken as independent: --system and --segment name columns"
+            )
         for number, segment in enumerate(table, start=1):
             read_row(segment.row or {}, f"{where}: row {number}", numeric, wanted.labels(), values)
-    return Columns(values, wanted)
+    turned = [name for name in _lower_is_better(Path(file)) if name in wanted.metrics and name not in wanted.lower]
+    notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
+    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes)
+
+
+def _lower_is_better(file: Path) -> list[str]:
+    """Return the columns of which lower is better, by the sidecar that `bsx score` and `--scores-out` write."""
+    sidecar = file.with_name(file.name + ".signatures.json")
+    if not sidecar.is_file():
+        return []
+    try:
+        entries = json.loads(sidecar.read_text(encoding="utf-8"))["metrics"]
+        return [str(entry["metric"]) for entry in entries if entry["higher_is_better"] is False]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{sidecar}: is not a sidecar that bsx wrote ({error}): remove or mend it") from error
 
 
 def require(name: str, columns: Sequence[str], file: str) -> None:
     """Raise UnknownNameError unless a table has the column; list near names."""
     if name not in columns:
-        raise UnknownNameError(
-            f"{file}: has no column {name!r}; it has {', '.join(columns)}.{did_you_mean(name, columns)}"
-        )
+        several = all(part in columns for part in name.split(",")) and "," in name
+        hint = " Write the option once for each column." if several else did_you_mean(name, columns)
+        raise UnknownNameError(f"{file}: has no column {name!r}; it has {', '.join(columns)}.{hint}")
 
 
 def read_row(

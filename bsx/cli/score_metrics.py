@@ -60,6 +60,7 @@ def score_metrics(
         )
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=output is not None))
+        _check_needs(specs, settings, corpus)
         metrics = load_metrics(specs, settings, corpus)
         table = None
         if output is not None:
@@ -92,6 +93,15 @@ def wanted_sides(specs: Sequence[str], settings: dict[str, Any]) -> frozenset[st
     return frozenset(need for spec in specs for need in find_metric(read_spec(spec)[0], catalog)[1].needs) - {
         "candidate"
     }
+
+
+def _check_needs(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus) -> None:
+    """Say what the data lacks before any model or package is looked for."""
+    from bsx.metrics.run import lacking
+
+    for spec in specs:
+        for kind in sorted(wanted_sides([spec], settings) - corpus.has):
+            raise InputError(lacking(spec, kind))
 
 
 def load_metrics(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus) -> list[Metric]:

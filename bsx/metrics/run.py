@@ -70,10 +70,15 @@ def check_needs(metrics: Sequence[Metric], has: frozenset[str]) -> None:
             raise InputError(f"the metric {spec} is asked for twice")
     for metric in metrics:
         for kind in sorted(metric.needs - {"candidate"} - has):
-            raise InputError(
-                f"{metric.spec} compares candidates with {kind}s, but the data has none: "
-                f"give --{kind}s FILE, --{kind} COL of --data (or {kind}s= in Python), or leave this metric out"
-            )
+            raise InputError(lacking(metric.spec, kind))
+
+
+def lacking(spec: str, kind: str) -> str:
+    """Return the message for a metric that compares candidates with what the data does not have."""
+    return (
+        f"{spec} compares candidates with {kind}s, but the data has none: give --{kind}s FILE, --{kind} COL of --data "
+        f"(or {kind}s= in Python), or leave this metric out"
+    )
 
 
 def prepare(metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None) -> Prepared:
