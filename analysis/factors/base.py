@@ -100,7 +100,7 @@ class Resources:
         parser: ``stanza`` or ``spacy``, unless there are files of parses.
         parser_dir: folder of a local parser model.
         download: let the parser's package fetch its model.
-        vectors: file of word vectors, ``.vec`` or ``.bin``, or a folder written by `save_vectors`.
+        vectors: file of word vectors, ``.vec`` or ``.bin``.
         train_vectors: train word vectors on the sentences instead.
         lexicon: file of a morphological lexicon; built from the parses' features unless given.
         cache: folder that keeps parses and trained vectors; a later run goes on from there.
@@ -140,11 +140,13 @@ class FactorScores:
         values: (n,); NaN where the factor is not defined.
         details: settings, digests and counts that say how they were computed; JSON values only.
         notes: what the user should know, one sentence each.
+        excluded: why the factor should be left out of an analysis of these pairs; None if it need not be.
     """
 
     values: Values
     details: dict[str, Any]
     notes: tuple[str, ...] = ()
+    excluded: str | None = None
 
 
 class Factor(ABC):

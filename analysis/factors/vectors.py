@@ -1,0 +1,139 @@
+"""Word vectors: reading, training, normalising and writing them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.optional import need
+from bsx.readers import NamedFile
+from bsx.table import atomic_text
+
+Vectors = dict[str, NDArray[np.float32]]
+
+
+def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
+    """Read word vectors, keys in lower case; of several spellings the last one wins, as in Faruqui et al.'s tool.
+
+    Args:
+        file: ``.vec`` (text: a word and its numbers a line, with or without a first line of sizes) or ``.bin``
+            (fastText's model; needs the extra ``morphology``).
+        keep: lower-cased words to keep; all unless given.
+
+    Returns:
+        Word -> vector (d,).
+
+    Raises:
+        InputError: naming the line whose numbers are not numbers or not as many as those before.
+        MissingExtraError: for ``.bin`` without the package fasttext.
+    """
+    pairs = _read_bin(file) if file.suffix == ".bin" else _read_text(file)
+    vectors: Vectors = {}
+    for word, vector in pairs:
+        lowered = word.lower()
+        if keep is None or lowered in keep:
+            vectors[lowered] = vector() if callable(vector) else vector
+    if not vectors:
+        held = "no words" if keep is None else "none of the words wanted"
+        raise InputError(f"{file}: holds {held}")
+    return vectors
+
+
+def _read_text(file: Path) -> Iterator[tuple[str, Any]]:
+    expected: int | None = None
+    for number, line in enumerate(NamedFile(file).lines(), start=1):
+        fields = line.rstrip(" ").split(" ")
+        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+            expected = int(fields[1])
+            continue
+        if expected is None:
+            expected = len(fields) - 1
+        if len(fields) < 2 or len(fields) - 1 != expected:
+            raise InputError(f"{file}: line {number} has {len(fields) - 1} numbers, not {expected} like the rest")
+        try:
+            yield fields[0], np.array(fields[1:], dtype=np.float32)
+        except ValueError:
+            raise InputError(f"{file}: line {number}: not all of its values are numbers") from None
+
+
+def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
+    NamedFile(file)
+    fasttext = need("fasttext", "Reading fastText's .bin files")
+    try:
+        model = fasttext.load_model(str(file))
+    except ValueError as error:
+        raise InputError(f"{file}: is not a fastText model ({error})") from error
+    for word in model.get_words():
+        yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
+
+
+def write_vectors(file: Path, vectors: Mapping[str, NDArray[Any]]) -> None:
+    """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again."""
+    dimensions = len(next(iter(vectors.values()))) if vectors else 0
+    with atomic_text(file) as stream:
+        stream.write(f"{len(vectors)} {dimensions}\n")
+        for word, vector in vectors.items():
+            stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
+
+
+def train_vectors(
+    texts: Sequence[Sequence[str]],
+    *,
+    threads: int = 1,
+    epoch: int = 10,
+    lr: float = 0.2,
+    **settings: Any,
+) -> Vectors:
+    """Train fastText skip-gram vectors on tokenised texts.
+
+    The defaults are those of Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, otherwise fastText's own (100
+    dimensions, words that occur five times, subwords of 3 to 6 characters).
+
+    Args:
+        texts: tokens of each text, as they shall be spelled.
+        threads: threads of fastText; with one, the same texts give the same vectors again (its seed is fixed).
+        epoch: times through the texts.
+        lr: learning rate.
+        settings: further arguments of ``fasttext.train_unsupervised``.
+
+    Returns:
+        Word -> vector (d,), the most frequent word first, keys in lower case (the last spelling wins).
+
+    Raises:
+        MissingExtraError: if the package fasttext is not installed.
+        InputError: if no word occurs often enough.
+    """
+    fasttext = need("fasttext", "Training word vectors")
+    with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
+        corpus = Path(folder) / "corpus.txt"
+        with corpus.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(" ".join(tokens) + "\n" for tokens in texts)
+        chosen = {
+            "model": "skipgram",
+            "verbose": 0,
+            "epoch": epoch,
+            "lr": lr,
+            "thread": threads,
+            **settings,
+        }
+        try:
+            model = fasttext.train_unsupervised(str(corpus), **chosen)
+        except ValueError as error:
+            raise InputError(f"word vectors cannot be trained on these {len(texts)} texts: {error}") from error
+    words = [word for word in model.get_words() if word != "</s>"]
+    return {word.lower(): np.asarray(model.get_word_vector(word), dtype=np.float32) for word in words}
+
+
+def normalise(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
+    """Divide each vector by sqrt(|v|^2 + 1e-6), as Faruqui et al.'s tool does before retrofitting."""
+    scaled = {}
+    for word, vector in vectors.items():
+        wide = np.asarray(vector, dtype=np.float64)
+        scaled[word] = wide / np.sqrt(wide @ wide + 1e-6)
+    return scaled
