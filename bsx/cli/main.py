@@ -19,6 +19,9 @@ COMMANDS = {
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
+    "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
+    "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
+    "reproduce": ("bsx.cli.reproduce", "Reproduce the published tables of a paper from its published scores."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
