@@ -74,7 +74,7 @@ def disentangle(
     >>> table = {"m": [1, 2, 4, 3, 5, 6], "sem": [1, 2, 3, 4, 5, 6], "lex": [0, 1, 1, 0, 0, 1]}
     >>> fit = disentangle(table, ["m"], ["sem", "lex"])["m"]
     >>> round(fit.r2, 3), round(sum(fit.r2_share.values()), 3)
-    (0.924, 0.924)
+    (0.93, 0.93)
 
     Source: Kaster et al. 2021 for the protocol; Marquardt 1970 for VIF; Lindeman et al. 1980 for the shares; Freedman
     1981 for the bootstrap of pairs, which standardises every resample anew.

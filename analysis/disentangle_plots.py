@@ -36,8 +36,8 @@ def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "")
             low, high = fit.ci_bootstrap.get(name, fit.ci[name])
             axes.plot([low, high], [place, place], color=colour, lw=1.5)
             face = colour if fit.significant[name] else "white"
-            label = name if i == 0 else None
-            axes.plot(fit.coef[name], place, "o", ms=5, color=colour, mfc=face, label=label)
+            axes.plot(fit.coef[name], place, "o", ms=5, color=colour, mfc=face)
+        axes.plot([], [], "o", ms=5, color=colour, label=name)
     axes.axvline(0, color="#666666", lw=0.8)
     axes.set_yticks(range(len(result.results)), [_plain(f"{fit.metric} (R² {fit.r2:.2f})") for fit in result.results])
     axes.set_ylim(len(result.results) - 0.5, -0.5)

@@ -155,9 +155,9 @@ def align(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as text, the first column to the left and the others to the right; a star hangs over the edge.
 
     >>> print(align([["metric", "sem"], ["m", "0.10*"], ["longer", "0.20"]]))
-    metric   sem
-    m       0.10*
-    longer  0.20
+    metric  sem
+    m      0.10*
+    longer 0.20
     """
     bare = [[cell.removesuffix("*") for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in bare) for i in range(len(rows[0]))]
@@ -226,7 +226,7 @@ def as_text(result: DisentangleResult, decimals: int, *, truncate: bool = False)
 
 
 def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 or not math.isfinite(value) else f"{value:.0e}"
+    return f"{value:.3f}" if value >= 0.0005 or not math.isfinite(value) else f"{value:.0e}"
 
 
 def tests_text(tests: Mapping[str, Sequence[NestedTest]]) -> str:

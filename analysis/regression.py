@@ -124,7 +124,7 @@ def fit_ols(
         names, codes = np.unique(np.asarray(clusters), return_inverse=True)
         if len(names) < 2:
             raise InputError(
-                f"cluster-robust standard errors need at least 2 clusters, there is only {str(names[0])!r}"
+                f"cluster-robust standard errors need at least 2 clusters, {str(names[0])!r} is the only one"
             )
         options = {"cov_type": "cluster", "cov_kwds": {"groups": codes}, "use_t": True}
         reference_df, reference = float(len(names) - 1), f"t with {len(names) - 1} degrees of freedom"
