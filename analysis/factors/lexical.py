@@ -86,10 +86,12 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
 
 def default_tokenizer(lang: str) -> str:
     """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says."""
+    if lang == "en":
+        return "treebank"
     from bsx.catalog import load_registry
     from bsx.resolve import find_language
 
-    return "treebank" if lang == "en" else find_language(lang, load_registry()).sacrebleu
+    return find_language(lang, load_registry()).sacrebleu
 
 
 def read_dictionary(file: Path) -> dict[str, str]:

@@ -102,7 +102,7 @@ class _System:
         }
         self.moving = [word for word, others in neighbours.items() if others]
         width = shapes.pop()[0] if shapes else 0
-        self.start: Matrix = np.array([self._vectors[word] for word in self.moving]).reshape(-1, width)
+        self.start: Matrix = np.array([self._vectors[word] for word in self.moving]).reshape(len(self.moving), width)
         if not np.isfinite(self.start).all():
             raise InputError("vectors: hold values that are not finite")
         place = {word: row for row, word in enumerate(self.moving)}

@@ -7,6 +7,7 @@ import string
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -89,7 +90,7 @@ def syn_scores(pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: A
     chunks = [distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE)]
     values: list[float] = []
     if jobs > 1 and len(chunks) > 1:
-        with ProcessPoolExecutor(jobs) as pool:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
             for some in pool.map(_syn_chunk, chunks):
                 values += some
                 if report is not None:

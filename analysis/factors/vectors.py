@@ -107,7 +107,7 @@ def train_vectors(
 
     Raises:
         MissingExtraError: if the package fasttext is not installed.
-        InputError: if no word occurs often enough.
+        InputError: if no word occurs often enough, or training diverges, as it can on very little text.
     """
     fasttext = need("fasttext", "Training word vectors")
     with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
@@ -124,7 +124,7 @@ def train_vectors(
         }
         try:
             model = fasttext.train_unsupervised(str(corpus), **chosen)
-        except ValueError as error:
+        except (ValueError, RuntimeError) as error:  # no word left; the learning rate is too high
             raise InputError(f"word vectors cannot be trained on these {len(texts)} texts: {error}") from error
     words = [word for word in model.get_words() if word != "</s>"]
     return {word.lower(): np.asarray(model.get_word_vector(word), dtype=np.float32) for word in words}

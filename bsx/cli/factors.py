@@ -77,13 +77,13 @@ def factors(
             train_vectors=train_vectors, lexicon=lexicon, cache=cache, jobs=jobs, seed=seed, progress=report,
         )  # fmt: skip
         results = {names[factor.spec]: factor.compute(pairs, resources) for factor in made}
-    for note in [note for scores in results.values() for note in scores.notes]:
-        print(f"bsx: note: {note}", file=sys.stderr)
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
     missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
     if nan == "error" and missing.any():
         factor, row = (int(index) for index in np.argwhere(missing)[0])
         raise InputError(f"{list(kept)[factor]}: row {row + 1} has no value; --nan keep writes nan, omit leaves it out")
+    for note in [note for scores in results.values() for note in scores.notes]:
+        print(f"bsx: note: {note}", file=sys.stderr)
     wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
     summary = {
         "pairs": len(rows), "written": int(wanted.sum()), "lang": lang, "preset": preset, "nan": nan,
