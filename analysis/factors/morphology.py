@@ -130,7 +130,7 @@ class Morphology(Factor):
             moved = retrofit(moved, lexicon, config.iterations)
         elif config.retrofitting == "fixed-point":
             moved = retrofit_fixed_point(moved, lexicon)
-        values = mor_scores(*texts, moved)
+        values = mor_scores(texts[0], texts[1], moved)
         tokens = [token.lower() for side in texts for text in side for token in text]
         known = sum(token in moved for token in tokens) / max(1, len(tokens))
         missing = int(np.isnan(values).sum())
@@ -178,13 +178,14 @@ class Morphology(Factor):
             zip(texts, (pairs.lang1, pairs.lang2), parsed, strict=True), start=1
         ):
             parses: Sequence[Parse | None]
+            tagger: Any
             if given is not None:
-                parses, origin = given, "the CoNLL-U file"
+                parses, tagger = given, "the CoNLL-U file"
             else:
-                parses, origin = self._tag(side, lang, f"sentence{number}", resources)
-            taggers.append(origin)
+                parses, tagger = self._tag(side, lang, f"sentence{number}", resources)
+            taggers.append(tagger)
             tagged.append([token for parse in parses if parse for token in zip(parse.words, parse.feats, strict=True)])
-        origin = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
+        origin: dict[str, Any] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
         if not pairs.crosslingual:
             tokens = [*tagged[0], *tagged[1]]
             found = build_lexicon(tokens, seed=resources.seed, draws=config.draws)

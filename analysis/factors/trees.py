@@ -115,7 +115,9 @@ class Walk:
             an empty row; for each node, the column before it on its own path, and that column's height.
         """
         count = len(self.first)
-        nodes, before, lift = [], [], []
+        nodes: list[int] = []
+        before: list[int] = []
+        lift: list[int] = []
         own = [0] * count
         for number, root in enumerate(self.keyroots):
             empty, leaf = len(nodes), self.first[root]

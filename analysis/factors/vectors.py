@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,25 +112,33 @@ def train_vectors(
         MissingExtraError: if the package fasttext is not installed.
         InputError: if no word occurs often enough, or training diverges, as it can on very little text.
     """
-    fasttext = need("fasttext", "Training word vectors")
+    need("fasttext", "Training word vectors")
+    chosen = {"model": "skipgram", "verbose": 0, "epoch": epoch, "lr": lr, "thread": threads, **settings}
     with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
         corpus = Path(folder) / "corpus.txt"
         with corpus.open("w", encoding="utf-8", newline="\n") as stream:
             stream.writelines(" ".join(tokens) + "\n" for tokens in texts)
-        chosen = {
-            "model": "skipgram",
-            "verbose": 0,
-            "epoch": epoch,
-            "lr": lr,
-            "thread": threads,
-            **settings,
-        }
-        try:
-            model = fasttext.train_unsupervised(str(corpus), **chosen)
-        except (ValueError, RuntimeError) as error:  # no word left; the learning rate is too high
-            raise InputError(f"word vectors cannot be trained on these {len(texts)} texts: {error}") from error
-    words = [word for word in model.get_words() if word != "</s>"]
-    return {word.lower(): np.asarray(model.get_word_vector(word), dtype=np.float32) for word in words}
+        # In a process of its own: fastText 0.9.3 at times computes NaN in one that has done other things before.
+        command = [sys.executable, "-c", _TRAIN, str(corpus), json.dumps(chosen)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            reason = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+            raise InputError(f"word vectors cannot be trained on these {len(texts)} texts: {reason}")
+        words = (Path(folder) / "words.json").read_text(encoding="utf-8")
+        matrix = np.load(Path(folder) / "vectors.npy", allow_pickle=False)
+    return {word.lower(): row for word, row in zip(json.loads(words), matrix, strict=True)}
+
+
+_TRAIN = """
+import json, pathlib, sys
+import fasttext, numpy
+corpus = pathlib.Path(sys.argv[1])
+model = fasttext.train_unsupervised(str(corpus), **json.loads(sys.argv[2]))
+words = [word for word in model.get_words() if word != "</s>"]
+vectors = numpy.array([model.get_word_vector(word) for word in words], dtype=numpy.float32)
+corpus.with_name("words.json").write_text(json.dumps(words))
+numpy.save(corpus.with_name("vectors.npy"), vectors)
+"""
 
 
 def normalise(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
