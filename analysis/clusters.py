@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from bsx.analysis.results import Comparison
-from bsx.analysis.validate import Array, choice
 from numpy.typing import ArrayLike
 
+from bsx.analysis.results import Comparison
+from bsx.analysis.validate import Array, choice
 from bsx.errors import InputError
 from bsx.optional import need
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis.columns import numeric_columns, standardise
 from bsx.analysis.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
 from bsx.analysis.results import Comparison
 from bsx.analysis.validate import Array, NanPolicy, settings
-
 from bsx.errors import InputError
 
 

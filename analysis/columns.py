@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis.datasets.rows import MISSING, Problems, Table, number
 from bsx.analysis.validate import Array, NanPolicy, choice
-
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import did_you_mean
 

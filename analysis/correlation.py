@@ -10,12 +10,12 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.resample import Seed, bootstrap_counts, bootstrap_indices, percentile_interval
 from bsx.analysis.results import Estimate
 from bsx.analysis.rows import ROWS, Array, pairwise_accuracy_rows, weighted_pearson
 from bsx.analysis.validate import NanPolicy, choice, settings, vectors
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 from bsx.optional import need
 

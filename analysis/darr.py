@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from bsx.analysis.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
 from bsx.analysis.results import Comparison
 from bsx.analysis.validate import NanPolicy, choice, grids, settings, vectors
-from numpy.typing import ArrayLike, NDArray
-
 from bsx.errors import InputError
 
 Array = NDArray[np.float64]

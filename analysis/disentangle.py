@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis.clusters import Correction, adjust
 from bsx.analysis.coefficient_bootstrap import Draws, bootstrap_regressions
 from bsx.analysis.columns import numeric_columns, standardise
@@ -27,7 +28,6 @@ from bsx.analysis.regression import (
 )
 from bsx.analysis.resample import Seed, percentile_interval
 from bsx.analysis.validate import Array, NanPolicy, choice, settings
-
 from bsx.errors import InputError
 
 VIF_LIMIT = 10.0  # Marquardt 1970

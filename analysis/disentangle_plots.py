@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bsx.analysis.disentangle_result import DisentangleResult
 
+from bsx.analysis.disentangle_result import DisentangleResult
 from bsx.errors import InputError
 from bsx.optional import need
 

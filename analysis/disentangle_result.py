@@ -11,7 +11,6 @@ from bsx.analysis.importance import Dominance
 from bsx.analysis.pooled import PooledTest
 from bsx.analysis.regression import StandardErrors
 from bsx.analysis.validate import Array
-
 from bsx.errors import UnknownNameError
 from bsx.near import did_you_mean
 

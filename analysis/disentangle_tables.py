@@ -15,7 +15,6 @@ from bsx.analysis.disentangle_result import DisentangleResult, MetricFit
 from bsx.analysis.model_checks import NestedTest
 from bsx.analysis.pooled import PooledTest
 from bsx.analysis.results import Comparison
-
 from bsx.errors import InputError
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.resample import Seed, bootstrap_counts, bootstrap_indices, bootstrap_p, percentile_interval
 from bsx.analysis.results import Comparison
 from bsx.analysis.rows import ROWS, Array
 from bsx.analysis.validate import NanPolicy, choice, grids, settings
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 
 By = Literal["none", "item", "sys", "means"]
@@ -91,7 +91,7 @@ def grouped(
     undefined = int(np.isnan(values).sum())
     if undefined == len(values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
-    draws = _draws(x, y, by, statistic, constant, resamples, seed)
+    draws = resampled_groups(x, y, by, statistic, constant, resamples, seed)
     low, high = percentile_interval(draws, confidence)
     means = {"none": "pooled", "item": "mean over segments", "sys": "mean over systems", "means": "of system means"}
     return GroupedEstimate(
@@ -151,8 +151,8 @@ def compare_grouped(
         for z in (x, y)
     )
     settings(resamples=resamples, confidence=confidence)
-    differences = _draws(x, h, by, statistic, constant, resamples, draws)
-    differences = differences - _draws(y, h, by, statistic, constant, resamples, draws)
+    differences = resampled_groups(x, h, by, statistic, constant, resamples, draws)
+    differences = differences - resampled_groups(y, h, by, statistic, constant, resamples, draws)
     low, high = percentile_interval(differences, confidence)
     p, p_two_sided = bootstrap_p(differences)
     difference = first.estimate - second.estimate
@@ -192,8 +192,22 @@ def group_mean(values: Array, constant: str = "skip") -> Array:
     return mean
 
 
-def _draws(x: Array, y: Array, by: By, statistic: str, constant: str, resamples: int, seed: Seed) -> Array:
-    """Return the averaged correlation in each bootstrap resample of segments (resamples,)."""
+def resampled_groups(
+    x: Array, y: Array, by: By, statistic: str, constant: str = "skip", resamples: int = 1000, seed: Seed = 1
+) -> Array:
+    """Return the averaged correlation in each bootstrap resample of segments (resamples,).
+
+    Several metrics resampled with one seed are paired: draw i of each rests on the same segments.
+
+    Args:
+        x: checked scores (systems, segments), NaN where ``y`` is.
+        y: human scores (systems, segments).
+        by: as in `grouped`.
+        statistic: as in `grouped`.
+        constant: as in `grouped`.
+        resamples: how many.
+        seed: of the draws.
+    """
     segments = x.shape[1]
     if by == "item":  # a segment's value does not change when segments are resampled
         values = group_values(x, y, by, statistic)

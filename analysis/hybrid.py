@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from bsx.analysis.correlation import pearson
-from bsx.analysis.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
-from bsx.analysis.results import Estimate
-from bsx.analysis.validate import Array, NanPolicy, grids, settings
 from numpy.typing import ArrayLike
 
+from bsx.analysis.correlation import pearson
+from bsx.analysis.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.results import Comparison, Estimate
+from bsx.analysis.validate import Array, NanPolicy, grids, settings
 from bsx.errors import InputError
 
 
@@ -138,22 +138,74 @@ def hybrid_correlation_limit(
     scores, several = _stack(metric, human, nan)
     if several:
         raise InputError("metric: expected a matrix (systems, segments) of one metric")
-    h, m = scores - np.nanmean(scores, axis=1, keepdims=True)
-    parts = np.stack([np.nanmean(z, axis=0) for z in (h * m, h * h, m * m)], axis=1)  # (segments, 3)
-    total = parts.sum(axis=0)
-    size = np.nansum(scores**2, axis=(1, 2))
-    if (total[1:] <= 1e-26 * size).any():
-        raise InputError("the systems have the same scores on every segment: hybrids of them do not differ")
-    draws = []
-    for counts in bootstrap_counts(resamples, len(parts), seed):
-        covariance, variance_h, variance_m = (counts @ parts).T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            draws.append(covariance / np.sqrt(variance_h * variance_m))
-    all_draws = np.concatenate(draws)
-    low, high = percentile_interval(all_draws, confidence)
-    r = float(total[0] / np.sqrt(total[1] * total[2]))
+    values, draws = _limits(scores, resamples, seed)
+    low, high = percentile_interval(draws[0], confidence)
     method = "limit of pearson over hybrid systems, bootstrap over segments"
-    return Estimate(r, low, high, bootstrap_p(all_draws)[1], len(parts), method, confidence)
+    return Estimate(values[0], low, high, bootstrap_p(draws[0])[1], scores.shape[2], method, confidence)
+
+
+def compare_hybrid_limits(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Compare two metrics' limits of the hybrid correlation over the same bootstrap resamples of segments.
+
+    A test on the hybrids themselves, such as Williams', finds any difference if only enough hybrids are drawn; this one
+    asks whether other segments would show it too.
+
+    Source: Koehn 2004 for pairing.
+
+    Args:
+        a: scores of the first metric (systems, segments).
+        b: scores of the second.
+        human: human scores (systems, segments).
+        confidence: level of the difference's interval.
+        resamples: bootstrap resamples of segments.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
+
+    Raises:
+        InputError: as `hybrid_correlation_limit`.
+    """
+    settings(resamples=resamples, confidence=confidence)
+    scores, _ = _stack(np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)]), human, nan)
+    values, draws = _limits(scores, resamples, seed)
+    differences = draws[0] - draws[1]
+    low, high = percentile_interval(differences, confidence)
+    p, p_two_sided = bootstrap_p(differences)
+    difference = values[0] - values[1]
+    method = "difference of limits over hybrid systems, paired bootstrap over segments"
+    n = scores.shape[2]
+    return Comparison(values[0], values[1], difference, low, high, difference, p, p_two_sided, n, method, confidence)
+
+
+def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Array]:
+    """Return each metric's limit, and its values (metrics, resamples) over resampled segments.
+
+    Args:
+        scores: human and metric scores (1 + metrics, systems, segments).
+        resamples: how many.
+        seed: of the draws.
+    """
+    h, *metrics = scores - np.nanmean(scores, axis=1, keepdims=True)
+    size = np.nansum(scores**2, axis=(1, 2))
+    parts = np.stack([np.nanmean(z, axis=0) for z in (h * h, *(part for m in metrics for part in (h * m, m * m)))])
+    total = parts.sum(axis=1)
+    if (total[[0, *range(2, len(total), 2)]] <= 1e-26 * size).any():
+        raise InputError("the systems have the same scores on every segment: hybrids of them do not differ")
+    sums = [total, *(counts @ parts.T for counts in bootstrap_counts(resamples, parts.shape[1], seed))]
+    limits = []
+    for part in sums:
+        variance_h, covariance, variance_m = part[..., :1], part[..., 1::2], part[..., 2::2]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            limits.append(covariance / np.sqrt(variance_h * variance_m))
+    return [float(value) for value in limits[0]], np.concatenate(limits[1:]).T
 
 
 def _stack(metric: ArrayLike, human: ArrayLike, nan: NanPolicy) -> tuple[Array, bool]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from bsx.analysis.validate import Array
 
+from bsx.analysis.validate import Array
 from bsx.errors import InputError
 
 MOST_FACTORS = 15  # 2^15 models; the shares of more factors are out of reach this way

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis.columns import numeric_columns, standardise
 from bsx.analysis.regression import STANDARD_ERRORS, Ols, StandardErrors, fit_ols, refuse_collinear, require_rows, wald
 from bsx.analysis.validate import Array, NanPolicy, choice
-
 from bsx.errors import InputError
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from bsx.analysis.resample import Seed, block_sizes, bootstrap_counts, percentile_interval, permutation_p
 from bsx.analysis.results import Comparison, Estimate
 from bsx.analysis.validate import NanPolicy, choice, grids, settings
-from numpy.typing import ArrayLike, NDArray
-
 from bsx.errors import InputError
 from bsx.optional import need
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from bsx.analysis.regression import StandardErrors, fit_ols, wald
 from bsx.analysis.validate import Array
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from bsx.analysis.validate import Array
 
+from bsx.analysis.validate import Array
 from bsx.errors import InputError
 from bsx.optional import need
 

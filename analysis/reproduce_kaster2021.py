@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import yaml
+
 from bsx.analysis.columns import read_columns, standardise
 from bsx.analysis.datasets.rows import Problems, Table, number, text
 from bsx.analysis.disentangle import disentangle
 from bsx.analysis.disentangle_tables import explained, figure
 from bsx.analysis.validate import Array
-
 from bsx.errors import InputError
 
 TOLERANCE = 0.01

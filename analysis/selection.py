@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from bsx.analysis.resample import CELLS, Seed, block_sizes
-from bsx.analysis.validate import Array, NanPolicy, vectors
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.resample import CELLS, Seed, block_sizes
+from bsx.analysis.validate import Array, NanPolicy, vectors
 from bsx.errors import InputError
 from bsx.optional import need
 

@@ -6,14 +6,14 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.correlation import bootstrap_correlations, fisher_interval
 from bsx.analysis.grouped import BY, By, group_mean, group_values
 from bsx.analysis.resample import Seed, bootstrap_p, percentile_interval, permutation_p, swaps
 from bsx.analysis.results import Comparison
 from bsx.analysis.rows import ROWS, Array, pearson_rows
 from bsx.analysis.validate import NanPolicy, choice, grids, settings, vectors
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 from bsx.optional import need
 

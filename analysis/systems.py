@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from bsx.analysis.resample import Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
 from bsx.analysis.results import Comparison
 from bsx.analysis.validate import Array, NanPolicy, settings, vectors
-from numpy.typing import ArrayLike
-
 from bsx.errors import InputError
 
 Aggregate = Callable[[Array], Array]  # means of sufficient statistics (…, k) -> scores (…,)

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+
 from bsx.analysis.factors.registry import compute_factors
 
 PUBLISHED = {"syn": "syn", "lex": "bleu", "mor": "morph"}

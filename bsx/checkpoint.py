@@ -90,12 +90,13 @@ def identify(source: Source, folder: Path) -> str:
 _MODULES = ("[0-9]*_*/config.json", "[0-9]*_*/*.safetensors", "[0-9]*_*/pytorch_model.bin")
 
 
-def fetch(source: Source, *, modules: bool = False) -> Path:
+def fetch(source: Source) -> Path:
     """Download a hub model's configuration, tokenizer and weights (safetensors if it has them).
+
+    Of a sentence-transformers model, its pooling and dense layers too.
 
     Args:
         source: where it is.
-        modules: also fetch the pooling and dense layers of a sentence-transformers model.
 
     Returns:
         The snapshot's folder in the local cache.
@@ -111,12 +112,13 @@ def fetch(source: Source, *, modules: bool = False) -> Path:
     try:
         for wanted in (plain, [*plain, "pytorch_model*.bin"]):
             # Patterns match across folders, so that what is in folders must be refused, not left unasked for.
-            allowed, refused = ([*wanted, *_MODULES], ["onnx/*", "openvino/*"]) if modules else (wanted, ["*/*"])
-            folder = snapshot_download(
-                source.hub, revision=source.revision, allow_patterns=allowed, ignore_patterns=refused
+            folder = Path(
+                snapshot_download(source.hub, revision=source.revision, allow_patterns=wanted, ignore_patterns=["*/*"])
             )
-            if weight_files(Path(folder)):
-                return Path(folder)
+            if weight_files(folder):
+                if (folder / "modules.json").is_file():
+                    snapshot_download(source.hub, revision=source.revision, allow_patterns=list(_MODULES))
+                return folder
     except HfHubHTTPError as error:
         status = error.response.status_code if error.response is not None else "an error"
         raise ModelUnavailableError(f"the model hub answered {status} for {source.hub}@{source.revision}") from error

@@ -96,19 +96,18 @@ class ScorerConfig(RunConfig):
 Config = TypeVar("Config", bound=BaseModel)
 
 
-def build_config(settings: Mapping[str, Any], kind: type[Config], *, spelled: bool = False) -> Config:
+def build_config(settings: Mapping[str, Any], kind: type[Config]) -> Config:
     """Validate settings.
 
     Args:
         settings: field -> value.
         kind: the class of settings.
-        spelled: the values are texts from a command line, to be read as what the fields are.
 
     Raises:
         InputError: one line that names every setting that is wrong.
     """
     try:
-        return kind.model_validate_strings(settings) if spelled else kind.model_validate(settings)
+        return kind.model_validate(settings)
     except ValidationError as error:
         raise InputError("; ".join(_explain(problem, kind) for problem in error.errors())) from error
 

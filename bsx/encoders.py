@@ -96,18 +96,24 @@ class Encoders:
     Args:
         model: the model of every metric that is not given one of its own.
         lang: the language of the texts, for metrics that choose their model by language.
-        registry: the registry to use; the shipped one with the user's overlays unless given.
-        settings: fields of `bsx.config.RunConfig` (device, dtype, memory, …).
+        registry: the registry to use, or a folder laid over it; the shipped one with the user's overlays unless given.
+        settings: other fields of `bsx.config.RunConfig` (device, dtype, memory, …).
 
     Raises:
         InputError: for settings that are wrong.
     """
 
     def __init__(
-        self, *, model: str | None = None, lang: str | None = None, registry: Catalog | None = None, **settings: Any
+        self,
+        *,
+        model: str | None = None,
+        lang: str | None = None,
+        registry: Catalog | str | Path | None = None,
+        **settings: Any,
     ) -> None:
-        self.config = build_config(settings, RunConfig)
-        self.catalog = registry if registry is not None else load_registry(self.config.registry)
+        folder = None if isinstance(registry, Catalog) else registry
+        self.config = build_config({**settings, "registry": folder}, RunConfig)
+        self.catalog = registry if isinstance(registry, Catalog) else load_registry(self.config.registry)
         self.model = model
         self.lang = lang
         self.device = choose_device(self.config.device)

@@ -169,8 +169,7 @@ class MetricEntry(_Entry):
     ``implementation`` is ``module:Class``; ``defaults`` replace defaults of that class's settings. ``empty`` is what a
     text without content scores (None: the metric says so itself). ``model`` is the encoder of the paper, ``languages``
     those that this encoder (or the metric) is made for. ``extra`` brings the packages it needs; ``needs_hub`` says that
-    no model it can run with comes as a package. ``cost`` is measured: seconds per 1,000 pairs, by the script named in
-    docs/metrics.md. ``check`` holds scores that tests reproduce.
+    its own model comes from a hub only. ``check`` holds scores that tests reproduce.
     """
 
     name: str
@@ -186,12 +185,11 @@ class MetricEntry(_Entry):
     languages: list[str] | Literal["any"] = "any"
     extra: str | None = None
     needs_hub: bool = False
-    cost: float | None = None
     citation: str
     notes: str | None = None
     check: Check
 
-    @field_validator("low", "high", "empty", "cost", mode="before")
+    @field_validator("low", "high", "empty", mode="before")
     @classmethod
     def _float(cls, value: Any) -> Any:
         return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -20,6 +20,7 @@ EXTRAS = {
     "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "scipy": "analysis",
+    "sklearn": "analysis",
     "stanza": "syntax",
     "statsmodels": "analysis",
 }

@@ -135,6 +135,41 @@ class Tokenizer:
         )
         return list(encoded["input_ids"])
 
+    def words(self, text: str) -> NDArray[np.int64]:
+        """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).
+
+        A tokenizer that reports where its pieces lie is asked; another one is given the words one by one, which is
+        exact where pieces do not depend on what stands before the word.
+        """
+        prepared = f" {text.strip()}" if self.leading_space else text.strip()
+        if not self._inner.is_fast:
+            return np.repeat(np.arange(len(prepared.split())), [len(ids) for ids in self.contents(prepared.split())])
+        space = np.array([character.isspace() for character in prepared], dtype=bool)
+        starts = ~space & np.concatenate([[True], space[:-1]])
+        word_at = np.cumsum(starts) - ~space  # a space belongs to the word after it
+        spans = self._inner(prepared, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return np.array([word_at[max(start, end - 1)] for start, end in spans["offset_mapping"]], dtype=np.int64)
+
+    def word_of(self, sentences: Sequence[Sequence[str]]) -> list[NDArray[np.int64]]:
+        """Return which word each token belongs to, for texts that are given words joined by spaces; see `words`.
+
+        Args:
+            sentences: the words of each text; a word may hold white space itself.
+
+        Returns:
+            For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
+            sentence, or -1 for special tokens. A word that the length limit cut off has no token.
+        """
+        found = []
+        for words in sentences:
+            whole = np.repeat(np.arange(len(words)), [len(word.split()) for word in words])
+            content = whole[self.words(" ".join(words))]
+            if self.long == "truncate" and self._max_content is not None and len(content) > self._max_content:
+                left = self._inner.truncation_side == "left"
+                content = content[-self._max_content :] if left else content[: self._max_content]
+            found.append(np.concatenate([[-1] * len(self.prefix), content, [-1] * len(self.suffix)]).astype(np.int64))
+        return found
+
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
         return [self._frame(content) for content in self.contents(texts)]

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
 from bsx.analysis.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.grouped import compare_grouped, grouped, system_means
 from bsx.analysis.resample import bootstrap_indices
 from bsx.analysis.rows import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
 
 NAN = float("nan")
 grades = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=4, max_size=12)

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
-from bsx.analysis.darr import TIES, compare_darr, darr, darr_from_pairs, preferences, tau_of
-from bsx.analysis.resample import bootstrap_indices
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from bsx.analysis.darr import TIES, compare_darr, darr, darr_from_pairs, preferences, tau_of
+from bsx.analysis.resample import bootstrap_indices
 
 NAN = float("nan")
 

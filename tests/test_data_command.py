@@ -13,11 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from test_cli import Cli
+
 from bsx.analysis.datasets import data_folder, get_dataset, load_dataset, verify_dataset
 from bsx.analysis.datasets.fetch import download, unpack
 from bsx.analysis.datasets.obtain import LOCK
-from test_cli import Cli
-
 from bsx.errors import DataUnavailableError, InputError
 
 TABLE = "lp\tcandidate\treference\thuman\n" + "".join(f"cs-en\tc{i}\tr{i}\t{i}\n" for i in range(500))

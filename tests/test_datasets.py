@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from bsx.analysis.datasets import (
     COLUMNS,
     LOADERS,
@@ -28,7 +29,6 @@ from bsx.analysis.datasets import (
     load_wmt_da,
     load_wmt_da_system,
 )
-
 from bsx.datasets import DatasetCatalog, LoaderName, load_dataset_catalog
 from bsx.errors import DataUnavailableError, InputError, RegistryError, UnknownNameError
 

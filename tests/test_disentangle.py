@@ -23,7 +23,6 @@ from bsx.analysis.disentangle_tables import figure
 from bsx.analysis.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.model_checks import linearity_checks, nested_test
 from bsx.analysis.pooled import pooled_test
-
 from bsx.errors import InputError, UnknownNameError
 
 Run = Callable[..., Any]

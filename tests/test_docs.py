@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Blocks of these languages are shown, not run; any other language is a mistake in the page.
 SHOWN = {"text", "console", "yaml", "json"}
@@ -113,7 +113,8 @@ def test_readme_names_the_two_commands() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    missing = [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in configuration]
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    missing = [page for page in pages if not re.search(rf"[ :]{re.escape(page)}$", configuration, flags=re.MULTILINE)]
     assert not missing
 
 

@@ -6,10 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
+
 from bsx.analysis.factors.lexical import bleu1, jaccard, read_dictionary, translate_words, unigram_precision
 from bsx.analysis.factors.registry import compute_factors
 from bsx.analysis.factors.treebank import split_sentences, treebank_tokens
-
 from bsx.errors import InputError
 
 

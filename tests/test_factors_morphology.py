@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from bsx.analysis.factors.lexicon import (
     as_lexicon,
     build_lexicon,
@@ -20,7 +21,6 @@ from bsx.analysis.factors.morphology import mor
 from bsx.analysis.factors.registry import compute_factors
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise, read_vectors, train_vectors, write_vectors
-
 from bsx.errors import InputError
 
 

@@ -11,14 +11,14 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from conftest import Outcome
+
 from bsx.analysis.factors.base import SentencePairs
 from bsx.analysis.factors.crosslingual import cross_lingual_bias
 from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses, read_conllu
 from bsx.analysis.factors.registry import compute_factors, get_factor, get_factors
 from bsx.analysis.factors.syntax import syn
-from conftest import Outcome
-
 from bsx.catalog import load_registry
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 

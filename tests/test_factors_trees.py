@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from bsx.analysis.factors.syntax import blank_punctuation, syn, syn_scores, tree_edit_distance
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bsx.analysis.factors.syntax import blank_punctuation, syn, syn_scores, tree_edit_distance
 from bsx.errors import InputError
 
 

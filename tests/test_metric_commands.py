@@ -208,3 +208,120 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
     assert plain.values.tolist() == pytest.approx(bertscore.f1.tolist(), abs=1e-5)
     bad = cli("metrics", "ablation", "--data", tmp_path / "j.tsv", "-m", "minilm", "--long-idf", "nn-en=x")
     assert "write GROUP=FILE with one of the groups xx-en, yy-en" in bad.err
+
+
+def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        f"xx-en\t{c} {i}\t{r}\t{rng.normal():.3f}"
+        for i, (c, r) in enumerate(zip(CANDIDATES * 3, REFERENCES * 3, strict=True))
+    ]
+    (tmp_path / "j.tsv").write_text("lp\tcandidate\treference\thuman\n" + "\n".join(rows) + "\n")
+    common = ("metrics", "layers", "--data", tmp_path / "j.tsv", "-m", tiny_model("bert"), "--resamples", 50)
+    specs = "bertscore,bertr,moverscore:pmeans=false"
+    done = cli(*common, "--metric", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert len(found) == len(read(tmp_path / "o.tsv")) == 3 * 4
+    assert (tmp_path / "p.png").stat().st_size > 1000
+    one = bsx.get_metric("bertr:layer=1", encoders=bsx.Encoders(model=tiny_model("bert")))
+    candidates = [f"{c} {i}" for i, c in enumerate(CANDIDATES * 3)]
+    human = [float(row.split("\t")[3]) for row in rows]
+    r = np.corrcoef(one.score(candidates, REFERENCES * 3).values, human)[0, 1]
+    by_name = {(row["metric"], row["layer"]): row for row in found}
+    assert by_name["bertr", 1]["mean"] == pytest.approx(r, abs=1e-4)
+    assert sum(row["best"] for row in found) == 3
+    assert "<- best" in cli(*common).out
+    assert "a setting layer, left open" in cli(*common, "--metric", "chrf").err
+    assert "a setting layer, left open" in cli(*common, "--metric", "bertr:layer=1").err
+
+
+JACCARD = """
+name: jaccard
+title: Jaccard overlap
+implementation: {code}
+needs: [candidate, reference]
+citation: Jaccard 1901
+check: {{candidates: ["a b"], references: ["b c"], values: [0.3333]}}
+"""
+
+
+def test_a_metric_whose_code_is_missing_spoils_nothing_else(cli: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="nowhere_at_all:Jaccard"))
+    (folder / "metrics" / "worse.yaml").write_text("name: worse\n")
+    done = cli("metrics", "--registry", folder, "--format", "json")
+    assert done.status == 0, done.err
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert "cannot be imported" in rows["jaccard"]["runs"]
+    assert rows["chrf"]["runs"] == "yes"
+    assert "left out of the registry" in done.err
+    done = cli("score", "--registry", folder, "--metric", "jaccard", "-c", "x", "-r", "y")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "PYTHONPATH" in done.err
+
+
+def test_a_registry_folder_adds_a_metric(
+    cli: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="a_jaccard_metric:Jaccard"))
+    (tmp_path / "a_jaccard_metric.py").write_text(
+        "import numpy as np\n"
+        "from bsx.metrics.base import MetricConfig, PairMetric, PairScores\n"
+        "class Jaccard(PairMetric):\n"
+        "    Config = MetricConfig\n"
+        "    def score_pairs(self, pairs, fitted):\n"
+        "        words = [set(text.split()) for text in pairs.texts]\n"
+        "        both = [(words[i], words[j]) for i, j in zip(pairs.left, pairs.right)]\n"
+        "        return PairScores(np.array([len(a & b) / len(a | b) for a, b in both]))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    done = cli("score", "--registry", folder, "--metric", "jaccard,chrf", "--data", table, "--format", "json")
+    assert done.status == 0, done.err
+    for metric in (
+        bsx.get_metric("jaccard", run={"registry": str(folder)}),
+        bsx.get_metrics("jaccard", registry=folder)[0],
+    ):
+        assert metric.score(["a b"], ["b c"])[0] == pytest.approx(1 / 3)
+
+
+def test_the_layers_of_a_sentence_model_are_fetched_with_it(
+    tiny_model: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+    from fnmatch import fnmatch
+
+    import huggingface_hub
+
+    from bsx.checkpoint import fetch
+    from bsx.entries import Source
+
+    hub, cache = tmp_path / "hub", tmp_path / "cache"
+    shutil.copytree(tiny_model("bert"), hub)
+    (hub / "1_Pooling").mkdir()
+    (hub / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    (hub / "modules.json").write_text(
+        json.dumps([{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}])
+    )
+    (hub / "onnx").mkdir()
+    (hub / "onnx" / "config.json").write_text("{}")
+
+    def download(name: str, *, revision: str, allow_patterns: list[str], ignore_patterns: Any = ()) -> str:
+        for file in hub.rglob("*"):
+            path = file.relative_to(hub).as_posix()
+            asked = any(fnmatch(path, p) for p in allow_patterns) and not any(fnmatch(path, p) for p in ignore_patterns)
+            if file.is_file() and asked:
+                (cache / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, cache / path)
+        return str(cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert fetch(Source(hub="a/b", revision="main")) == cache
+    assert not (cache / "onnx").exists()
+    assert bsx.get_metric(f"sbert:model={cache}").score(["a cat"], ["a dog"]).signature["pooling"] == "cls"
+    shutil.rmtree(cache / "1_Pooling")
+    with pytest.raises(bsx.BsxError, match="lacks 1_Pooling"):
+        bsx.get_metric(f"sbert:model={cache}")

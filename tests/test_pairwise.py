@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
-from bsx.analysis.pairwise import calibrate_ties, compare_ties, pairwise_accuracy_with_ties, soft_pairwise_accuracy
-from bsx.analysis.resample import bootstrap_indices
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from bsx.analysis.pairwise import calibrate_ties, compare_ties, pairwise_accuracy_with_ties, soft_pairwise_accuracy
+from bsx.analysis.resample import bootstrap_indices
 
 NAN = float("nan")
 seeds = st.integers(0, 2**32 - 1)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bsx.analysis.layers import kendall, layer_agreement, pearson
 from conftest import SHARED
 from test_cli import Cli
 
 import bsx
+from bsx.analysis.layers import kendall, layer_agreement, pearson
 from bsx.baseline import BLOCK, BaselineRun
 from bsx.detect import detect_language
 from bsx.errors import InputError

@@ -12,7 +12,6 @@ import pytest
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.reproduce_kaster2021 import Reproduction, as_text, published, reproduce
-
 from bsx.errors import InputError
 
 Run = Callable[..., Any]

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
-from bsx.analysis import selection
-from bsx.analysis.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
-from bsx.analysis.selection import expected_model_selection, sample_model_selection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bsx.analysis import selection
+from bsx.analysis.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
+from bsx.analysis.selection import expected_model_selection, sample_model_selection
 from bsx.errors import InputError
 
 NAN = float("nan")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-import unicodedata
 from collections import defaultdict
 from functools import partial
 from itertools import product
@@ -13,16 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wmt20
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
 from bsx.analysis.clusters import adjust, compare_all, significance_clusters
 from bsx.analysis.grouped import grouped
 from bsx.analysis.resample import bootstrap_indices
 from bsx.analysis.results import Comparison
 from bsx.analysis.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.systems import bootstrap_systems, randomise_systems
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 # Williams
 
@@ -104,23 +103,18 @@ def test_the_worked_example(shared: Path) -> None:
     assert result.p == pytest.approx(stats.t.sf(result.statistic, result.n - 3))
 
 
-def letters(text: str) -> str:
-    text = unicodedata.normalize("NFKD", html.unescape(html.unescape(text))).casefold()
-    return "".join(c for c in text if c.isascii() and c.isalnum())
-
-
 def test_williams_on_wmt17(shared: Path) -> None:
     values = wmt20.reference(shared)
     tolerance, relative = (values["_tolerances"][k] for k in ("deterministic_statistics", "p_values_relative"))
     scored = {
-        (letters(r["sentence1"]), letters(r["sentence2"])): r
+        (wmt20.letters(r["sentence1"]), wmt20.letters(r["sentence2"])): r
         for r in reversed(wmt20.rows(shared / "data/kaster2021/wmt-en.tsv"))
     }
     judged = wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv")
     for name, expected in values["williams_wmt17"].items():
         pair, a, b = name.split("|")
         rows = [r for r in judged if r["lp"] == pair]
-        metrics = [scored[letters(r["candidate"]), letters(r["reference"])] for r in rows]
+        metrics = [scored[wmt20.letters(r["candidate"]), wmt20.letters(r["reference"])] for r in rows]
         columns = ([float(m[metric]) for m in metrics] for metric in (a, b))
         result = williams(*columns, [float(r["human"]) for r in rows])
         assert result.n == expected["n"]

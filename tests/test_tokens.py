@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 from transformers import AutoTokenizer
@@ -84,3 +86,18 @@ def test_limit_is_the_models_where_the_tokenizer_names_none(tiny_model: Callable
 def test_pieces_are_readable(tiny_model: Callable[[str], str]) -> None:
     ours = tokenizer_of(tiny_model("roberta"))
     assert ours.pieces(ours.tokenize(["of an"])[0].ids.tolist()) == ["<s>", "of", "an", "</s>"]
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "xlm", "t5"])
+@pytest.mark.parametrize("space", [False, True])
+def test_pieces_know_their_white_space_word(tiny_model: Callable[[str], str], kind: str, space: bool) -> None:
+    tokenizer = Tokenizer(load_tokenizer(Path(tiny_model(kind))), position_limit=64, leading_space=space)
+    text = "the cat, walked  to café train."
+    ids = tokenizer.contents([text])[0]
+    words = tokenizer.words(text)
+    assert len(words) == len(ids)
+    assert sorted(set(words.tolist())) == list(range(6))
+    assert (np.diff(words) >= 0).all()
+    for number, word in enumerate(text.split()):
+        piece = "".join(tokenizer.pieces([i for i, w in zip(ids, words, strict=True) if w == number]))
+        assert word[0] in piece

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from bsx.analysis import resample
 from bsx.analysis.clusters import adjust, compare_all, significance_clusters
 from bsx.analysis.correlation import kendall, pairwise_accuracy, pearson, spearman
@@ -20,7 +21,6 @@ from bsx.analysis.selection import expected_model_selection, sample_model_select
 from bsx.analysis.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.systems import bootstrap_systems, randomise_systems
 from bsx.analysis.validate import grids, vectors
-
 from bsx.errors import InputError
 
 NAN, INF = float("nan"), float("inf")

@@ -427,13 +427,15 @@ RECIPES: dict[str, Recipe] = {
 
 
 def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
-    """Write a random checkpoint of one architecture into ``folder``.
+    """Write a random checkpoint of one architecture, or one of ``OTHERS``, into ``folder``.
 
     Weights are drawn wider than the usual initialisation, so that the layers differ visibly from one another.
     """
     import torch
     import transformers
 
+    if kind in OTHERS:
+        return OTHERS[kind](folder, seed)
     make_tokenizer, settings, class_name, shape = RECIPES[kind]
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = make_tokenizer(folder, **settings)
@@ -452,4 +454,102 @@ def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
     tokenizer.model_max_length = POSITIONS
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _bleurt_weights(config: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return name -> shape of every weight of a BLEURT checkpoint in PyTorch."""
+    dim, small, inner = config["hidden_size"], config["embedding_size"], config["intermediate_size"]
+    shapes: dict[str, tuple[int, ...]] = {
+        "bleurt.embeddings.word_embeddings.weight": (config["vocab_size"], small),
+        "bleurt.embeddings.position_embeddings.weight": (config["max_position_embeddings"], small),
+        "bleurt.embeddings.token_type_embeddings.weight": (config["type_vocab_size"], small),
+        "bleurt.embeddings.LayerNorm.weight": (small,),
+        "bleurt.embeddings.LayerNorm.bias": (small,),
+    }
+    linear = {"bleurt.pooler.dense": (dim, dim), "classifier": (1, dim)}
+    if small != dim:
+        linear["bleurt.encoder.embedding_projection"] = (dim, small)
+    for layer in range(config["num_hidden_layers"]):
+        at = f"bleurt.encoder.layer.{layer}"
+        linear |= {f"{at}.attention.self.{part}": (dim, dim) for part in ("query", "key", "value")}
+        linear[f"{at}.attention.output.dense"] = (dim, dim)
+        linear[f"{at}.intermediate.dense"] = (inner, dim)
+        linear[f"{at}.output.dense"] = (dim, inner)
+        for norm in (f"{at}.attention.output.LayerNorm", f"{at}.output.LayerNorm"):
+            shapes |= {f"{norm}.weight": (dim,), f"{norm}.bias": (dim,)}
+    for name, shape in linear.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return shapes
+
+
+def build_bleurt(folder: Path, seed: int = 7, *, embedding_size: int = 16) -> Path:
+    """Write a random BLEURT checkpoint, as its conversions to PyTorch lay it out, into ``folder``."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = _bert_tokenizer(folder)
+    shape = {**_bert_shape(tokenizer), "embedding_size": embedding_size, "type_vocab_size": 2}
+    config = {"model_type": "bleurt", "hidden_act": "gelu", "layer_norm_eps": 1e-12, **shape}
+    generator = torch.Generator().manual_seed(seed)
+    weights = {}
+    for name, size in _bleurt_weights(shape).items():
+        mean = 1.0 if name.endswith("LayerNorm.weight") else 0.0
+        # A small head keeps scores about 0, where BLEURT's are.
+        spread = 0.1 if len(size) == 1 or name.startswith("classifier") else 0.35
+        weights[name] = mean + spread * torch.randn(size, generator=generator)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tokenizer.model_max_length = POSITIONS
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def build_gpt2(folder: Path, seed: int = 7) -> Path:
+    """Write a random causal language model with a byte-level tokenizer into ``folder``."""
+    import torch
+    import transformers
+
+    vocabulary, merges = _byte_level(["<|endoftext|>"])
+    tokenizer = transformers.GPT2Tokenizer(vocab=vocabulary, merges=merges)
+    config = transformers.GPT2Config(
+        vocab_size=len(vocabulary), n_positions=POSITIONS, n_embd=DIM, n_layer=2, n_head=4,
+        bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = transformers.GPT2LMHeadModel(config)
+        for _, parameter in sorted(model.named_parameters()):
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.35)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+# What the zoo's metrics read that is no encoder of the registry.
+OTHERS: dict[str, Callable[[Path, int], Path]] = {"bleurt": build_bleurt, "gpt2": build_gpt2}
+
+
+SYNONYMS = [("cat", "kitten"), ("rain", "shower"), ("house", "home")]
+
+
+def build_wordnet(folder: Path) -> Path:
+    """Write a WordNet 3.0 database of a few nouns, with the synonyms above, into ``folder``."""
+    folder.mkdir(parents=True)
+    head = "  1 This file is a stand-in for that of WordNet 3.0 Copyright 2006 \n"
+    data, index = head, head
+    for words in SYNONYMS:
+        offset = f"{len(data):08d}"
+        data += f"{offset} 03 n {len(words):02x} {' '.join(f'{word} 0' for word in words)} 000 | a gloss  \n"
+        index += "".join(f"{word} n 1 0 1 0 {offset}  \n" for word in words)
+    for part in ("noun", "verb", "adj", "adv"):
+        (folder / f"data.{part}").write_text(data if part == "noun" else head, encoding="utf-8")
+        (folder / f"index.{part}").write_text(index if part == "noun" else head, encoding="utf-8")
+        (folder / f"{part}.exc").write_text("", encoding="utf-8")
+    lexnames = ["adj.all", "adj.pert", "adv.all", "noun.Tops"]
+    (folder / "lexnames").write_text("".join(f"{i:02d}\t{n}\t3\n" for i, n in enumerate(lexnames)), encoding="utf-8")
+    for name in ("cntlist.rev", "index.sense"):
+        (folder / name).write_text("", encoding="utf-8")
     return folder

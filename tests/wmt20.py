@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
+import unicodedata
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from bsx.analysis.grid import Grid, grid
 
 
@@ -48,3 +51,9 @@ def as_grid(table: list[dict[str, str]], names: list[str] | None = None) -> Grid
     names = names or [name for name in table[0] if name not in ("system", "sid")]
     columns = {name: [float(row[name] or "nan") for row in table] for name in names}
     return grid([row["system"] for row in table], [row["sid"] for row in table], columns)
+
+
+def letters(text: str) -> str:
+    """Return what two copies of a text share that differ in escapes, accents, case and spacing."""
+    text = unicodedata.normalize("NFKD", html.unescape(html.unescape(text))).casefold()
+    return "".join(c for c in text if c.isascii() and c.isalnum())

@@ -8,7 +8,6 @@ from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, reference_columns
 from bsx.analysis.datasets.rows import Problems, Table, delimited, number, spell, text
-
 from bsx.errors import InputError
 from bsx.readers import NamedFile
 

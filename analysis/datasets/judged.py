@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from bsx.analysis.datasets.rows import Problems
 from numpy.typing import NDArray
 
+from bsx.analysis.datasets.rows import Problems
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import did_you_mean
 from bsx.optional import need

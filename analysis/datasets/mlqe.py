@@ -9,7 +9,6 @@ from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
 from bsx.analysis.datasets.rows import Problems, Table, number, spell, text
-
 from bsx.errors import InputError
 
 

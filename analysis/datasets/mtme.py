@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
 from bsx.analysis.datasets.rows import Problems, check_line_counts, delimited, line_list, number
-
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import did_you_mean
 from bsx.readers import NamedFile

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from bsx.analysis.datasets.fetch import Report, check, copy, digest, download, unpack
 from bsx.analysis.datasets.store import data_folder, find_layout, how_to_get
-
 from bsx.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
 from bsx.errors import DataUnavailableError, InputError
 from bsx.table import atomic_text

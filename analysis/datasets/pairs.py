@@ -10,7 +10,6 @@ from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
 from bsx.analysis.datasets.rows import Problems, Table, delimited, label, number, spell, text
-
 from bsx.errors import InputError
 from bsx.readers import NamedFile
 

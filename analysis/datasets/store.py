@@ -16,7 +16,6 @@ from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
-
 from bsx.datasets import DatasetEntry, Layout, load_dataset_catalog
 from bsx.errors import DataUnavailableError
 

@@ -23,7 +23,6 @@ from bsx.analysis.datasets.rows import (
     spell,
     text,
 )
-
 from bsx.errors import InputError, UnknownNameError
 from bsx.readers import TABLE_FORMATS, NamedFile
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy as np
-from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from numpy.typing import ArrayLike
 from pydantic import Field
 
+from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from bsx.errors import InputError
 
 Score = Callable[[Sequence[str], Sequence[str]], ArrayLike]

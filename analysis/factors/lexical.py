@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
-from bsx.analysis.factors.treebank import treebank_tokens
 from pydantic import Field
 
+from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
+from bsx.analysis.factors.treebank import treebank_tokens
 from bsx.errors import InputError
 from bsx.optional import need
 from bsx.readers import NamedFile

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from bsx.analysis.factors.lexical import default_tokenizer, tokenizer
 from bsx.analysis.factors.lexicon import (
@@ -25,9 +28,6 @@ from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.syntax import file_digest
 from bsx.analysis.factors.vectors import normalise, read_vectors, train_vectors, write_vectors
-from numpy.typing import NDArray
-from pydantic import Field
-
 from bsx.errors import InputError
 from bsx.optional import need
 

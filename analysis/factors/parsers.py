@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bsx.analysis.factors.parses import Parse
-
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.optional import need
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.factors.base import Factor, FactorScores, Resources, SentencePairs
-
 from bsx.catalog import Catalog, load_registry
 from bsx.config import build_config
 from bsx.entries import FactorEntry

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from pydantic import Field
 
+from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.errors import InputError
 
 

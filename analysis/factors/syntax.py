@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
+
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.trees import Tree, distance
-from pydantic import Field
 
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}

@@ -16,8 +16,11 @@ from bsx.errors import BsxError
 COMMANDS = {
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
+    "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
+    "compare": ("bsx.cli.compare", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.match", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
+    "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
     "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),

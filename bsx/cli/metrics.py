@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,9 +11,11 @@ import typer
 
 from bsx.cli.metrics_ablation import ablation
 from bsx.cli.metrics_fit import fit_alignment
+from bsx.cli.metrics_layers import layers
 
 metrics = typer.Typer(rich_markup_mode=None)
 metrics.command()(ablation)
+metrics.command()(layers)
 metrics.command("fit-alignment")(fit_alignment)
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
@@ -33,16 +36,19 @@ def list_metrics(
     from bsx.catalog import load_registry
     from bsx.metrics.inventory import inventory
 
-    rows = [row for row in inventory(load_registry(registry)) if needs is None or needs in row["needs"]]
+    catalog = load_registry(registry)
+    for problem in catalog.problems:
+        print(f"bsx: note: left out of the registry: {problem}", file=sys.stderr)
+    rows = [row for row in inventory(catalog) if needs is None or needs in row["needs"]]
     if format == "json":
         print(json.dumps(rows, ensure_ascii=False))
         return
     width = max(len(row["name"]) for row in rows)
-    print(f"{'name':<{width}}  {'needs':<18}  {'extra':<8}  {'runs here':<28}  title")
+    print(f"{'name':<{width}}  {'needs':<18}  {'extra':<8}  {'runs here':<34}  title")
     for row in rows:
         with_what = "+".join(need for need in row["needs"] if need != "candidate")
         title = row["title"] + ("" if row["higher_is_better"] else " (lower is better)")
-        print(f"{row['name']:<{width}}  {with_what:<18}  {row['extra'] or '':<8}  {row['runs']:<28}  {title}")
+        print(f"{row['name']:<{width}}  {with_what:<18}  {row['extra'] or '':<8}  {row['runs']:<34}  {title}")
 
 
 @metrics.command()

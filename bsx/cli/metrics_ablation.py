@@ -67,7 +67,6 @@ def _correlate(
     from bsx.encoders import Encoders
     from bsx.metrics.ablation import MATCHINGS, grid
     from bsx.metrics.run import score_corpus
-    from bsx.metrics.zoo import get_metrics
     from bsx.text import MemoryCorpus
 
     catalog = load_registry()
@@ -79,7 +78,7 @@ def _correlate(
         for group in groups:
             encoders = Encoders(device=device, registry=catalog)
             rows = list(grid(model, layer, long_idf=files.get(group), mnli=mnli))
-            metrics = get_metrics([row.spec(m) for row in rows for m in MATCHINGS], encoders=encoders)
+            metrics = {(row.name, m): row.metric(m, encoders) for row in rows for m in MATCHINGS}
             chosen = [i for i, name in enumerate(judged.groups) if name == group]
             corpus = MemoryCorpus(
                 {"candidate": [judged.candidates[i] for i in chosen]}, [judged.references[i] for i in chosen]
@@ -87,11 +86,10 @@ def _correlate(
             people = np.array([judged.human[i] for i in chosen])
             name = group if report is not None else ""
             bar = None if report is None else lambda _, done, total, name=name: report(name, done, total)
-            scores = score_corpus(metrics, corpus, progress=bar)
-            for row in rows:
-                for matching in MATCHINGS:
-                    values = scores[row.spec(matching)]["candidate"].values
-                    figures[row.name, matching, group] = float(pearson(values, people))
+            scores = score_corpus(list(metrics.values()), corpus, progress=bar)
+            for (row, matching), metric in metrics.items():
+                values = scores[metric.spec]["candidate"].values
+                figures[row, matching, group] = float(pearson(values, people))
     names = dict.fromkeys((row, matching) for row, matching, _ in figures)
     table = []
     for row_name, matching in names:

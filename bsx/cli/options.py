@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from bsx.config import ScorerConfig
 
@@ -14,18 +15,21 @@ from bsx.config import ScorerConfig
 SHORT = {"model": ["-m", "--model"], "lang": ["-l", "--lang"]}
 
 
-def with_settings(*leave_out: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one option for each field of `ScorerConfig`.
+def with_settings(
+    *leave_out: str, config: type[BaseModel] = ScorerConfig
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one option for each field of a class of settings.
 
     The decorated function takes its own parameters and ``**settings``, which holds the options that were given.
 
     Args:
         leave_out: fields that make no sense for this command.
+        config: the settings; a command may be decorated once for each of several classes.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(function, eval_str=True)
-        fields = {name: field for name, field in ScorerConfig.model_fields.items() if name not in leave_out}
+        fields = {name: field for name, field in config.model_fields.items() if name not in leave_out}
 
         def command(**arguments: Any) -> Any:
             settings = {name: arguments.pop(name) for name in fields}

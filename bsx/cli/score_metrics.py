@@ -75,11 +75,11 @@ def score_metrics(
                 if table is not None:
                     for row in _rows(block, prepared):
                         table.write(row)
-        result = _summary(prepared, totals)
+        result = summarise(prepared, totals)
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))
-    for note in [note for metric in metrics for note in metric.notes] + _flags(result):
+    for note in [note for metric in metrics for note in metric.notes] + flags(result):
         print(f"bsx: note: {note}", file=sys.stderr)
 
 
@@ -138,7 +138,8 @@ def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, Any]]:
             yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
 
 
-def _summary(prepared: Prepared, totals: Sequence[Totals]) -> dict[str, Any]:
+def summarise(prepared: Prepared, totals: Sequence[Totals]) -> dict[str, Any]:
+    """Return every metric's signature and every system's score with its counts."""
     metrics = []
     for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True)):
         scores = [
@@ -173,7 +174,8 @@ def _text(result: dict[str, Any]) -> str:
     return "\n".join([*lines, *(entry["signature"] for entry in result["metrics"])])
 
 
-def _flags(result: dict[str, Any]) -> list[str]:
+def flags(result: dict[str, Any]) -> list[str]:
+    """Return one sentence for each kind of row that the user should know about."""
     texts = {
         "empty": "without content on one side",
         "undefined": "for which it is not defined (no token has weight); they score as empty ones",

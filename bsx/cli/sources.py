@@ -59,17 +59,7 @@ def open_corpus(
     with contextlib.ExitStack() as stack:
 
         def opened(name: str) -> NamedFile:
-            path = Path(name)
-            if name != "-" and (not path.exists() or path.is_file() or path.is_dir()):
-                return NamedFile(path)
-            # Standard input, a named pipe or `<(command)` can be read but once: keep a copy.
-            if name == "-":
-                copy = spool(sys.stdin.buffer)
-            else:
-                with path.open("rb") as stream:
-                    copy = spool(stream)
-            stack.callback(copy.unlink, missing_ok=True)
-            return NamedFile(copy, "standard input" if name == "-" else name)
+            return _opened(name, stack)
 
         if data is not None:
             file = opened(data)
@@ -99,13 +89,35 @@ def open_corpus(
             yield LineFiles(systems, [opened(name) for name in references], source)
 
 
+@contextlib.contextmanager
+def opened_table(name: str) -> Iterator[TableFile]:
+    """Open a table of which no column is a text to score; ``-`` is standard input. Its segments have whole rows."""
+    with contextlib.ExitStack() as stack:
+        file = _opened(name, stack)
+        yield TableFile(file, [], [], None, _sniff(file) if name == "-" else None, keep_rows=True)
+
+
+def _opened(name: str, stack: contextlib.ExitStack) -> NamedFile:
+    """Open a file; what can be read but once (standard input, a named pipe, `<(command)`) is copied until the end."""
+    path = Path(name)
+    if name != "-" and (not path.exists() or path.is_file() or path.is_dir()):
+        return NamedFile(path)
+    if name == "-":
+        copy = spool(sys.stdin.buffer)
+    else:
+        with path.open("rb") as stream:
+            copy = spool(stream)
+    stack.callback(copy.unlink, missing_ok=True)
+    return NamedFile(copy, "standard input" if name == "-" else name)
+
+
 def _check_files(
     candidates: Sequence[str], references: Sequence[str], source: str | None, wants: frozenset[str]
 ) -> None:
     if not candidates or ("reference" in wants and not references):
         raise InputError("nothing to score: give -c FILE and -r FILE, or --data FILE --candidate COL --reference COL")
     if not references and source is None:
-        raise InputError("nothing to score: give -s FILE with the sources")
+        raise InputError("nothing to compare candidates with: give -s FILE with the sources")
 
 
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:

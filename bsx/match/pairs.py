@@ -73,7 +73,7 @@ def match_pairs(
     scores = np.zeros((layers, len(candidates), 3), dtype=np.float32)
     budget = BATCH_NUMBERS.get(window.vectors.device.type, 2_000_000)
     lengths = (window.lengths[candidates], window.lengths[references])
-    for batch in _batches(*lengths, dimensions, budget):
+    for batch in batches(*lengths, dimensions, budget):
         left = _rows(window, candidates[batch])
         right = _rows(window, references[batch])
         for layer in range(layers):
@@ -86,10 +86,20 @@ def match_pairs(
     return scores
 
 
-def _batches(
+def batches(
     left: NDArray[np.int64], right: NDArray[np.int64], dimensions: int, budget: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Group pairs of similar lengths."""
+    """Group pairs of similar lengths, so that a padded batch of their vectors and similarities stays within ``budget``.
+
+    Args:
+        left: vectors of each pair's left text (pairs,).
+        right: vectors of each pair's right text (pairs,).
+        dimensions: size of a vector.
+        budget: numbers a batch may hold.
+
+    Yields:
+        Indices of the pairs of one batch.
+    """
     order = np.lexsort((right, left))
     start = 0
     while start < len(order):

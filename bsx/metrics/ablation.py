@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-MATCHINGS = {"WMD1": "matching=transport,ngram=1", "WMD2": "matching=transport,ngram=2", "F": "matching=greedy,ngram=1"}
+from bsx.encoders import Encoders
+from bsx.metrics.base import Metric
+from bsx.metrics.zoo import get_metric
+
+MATCHINGS: dict[str, dict[str, Any]] = {
+    "WMD1": {"matching": "transport", "ngram": 1},
+    "WMD2": {"matching": "transport", "ngram": 2},
+    "F": {"matching": "greedy", "ngram": 1},
+}
 
 Tags = tuple[str, ...]
 _PLAIN: list[Tags] = [(), ("SEP",), ("SEP", "RM"), ("SEP", "PMEANS"), ("SEP", "PMEANS", "RM")]
@@ -23,16 +32,16 @@ class Row:
     """
 
     tags: Tags
-    settings: str
+    settings: Mapping[str, Any]
 
     @property
     def name(self) -> str:
         """The paper's way of writing the row."""
         return " + ".join(self.tags) or "vanilla"
 
-    def spec(self, matching: str) -> str:
+    def metric(self, matching: str, encoders: Encoders) -> Metric:
         """Return the metric of this row with one of `MATCHINGS`."""
-        return f"moverscore:{MATCHINGS[matching]},{self.settings}"
+        return get_metric("moverscore", encoders=encoders, **MATCHINGS[matching], **self.settings)
 
 
 def grid(model: str, layer: int | None, *, long_idf: Path | None = None, mnli: str | None = None) -> Iterator[Row]:
@@ -48,10 +57,10 @@ def grid(model: str, layer: int | None, *, long_idf: Path | None = None, mnli: s
     weighed by their own idf), RM (without punctuation and pieces inside words), PMEANS (power means over the last five
     layers).
     """
-    idfs: list[tuple[str | None, str]] = [("IDF-S", "idf=true")]
+    idfs: list[tuple[str, dict[str, Any]]] = [("IDF-S", {"idf": True})]
     if long_idf is not None:
-        idfs.append(("IDF-L", f"idf=true,idf_texts={long_idf}"))
-    yield _row(model, layer, None, "idf=false", ())
+        idfs.append(("IDF-L", {"idf": True, "idf_texts": long_idf}))
+    yield _row(model, layer, None, {"idf": False}, ())
     for tag, setting in idfs:
         for more in _PLAIN:
             yield _row(model, layer, tag, setting, more)
@@ -60,18 +69,15 @@ def grid(model: str, layer: int | None, *, long_idf: Path | None = None, mnli: s
                 yield _row(mnli, layer, tag, setting, more)
 
 
-def _row(model: str, layer: int | None, tag: str | None, idf: str, more: Tags) -> Row:
-    def switch(name: str) -> str:
-        return "true" if name in more else "false"
-
-    parts = [
-        idf,
-        f"separate_idf={switch('SEP')}",
-        f"drop_punctuation={switch('RM')}",
-        f"drop_subwords={switch('RM')}",
-        f"pmeans={switch('PMEANS')}",
-        f"model={model}",
-    ]
+def _row(model: str, layer: int | None, tag: str | None, idf: Mapping[str, Any], more: Tags) -> Row:
+    settings = {
+        **idf,
+        "separate_idf": "SEP" in more,
+        "drop_punctuation": "RM" in more,
+        "drop_subwords": "RM" in more,
+        "pmeans": "PMEANS" in more,
+        "model": model,
+    }
     if layer is not None and "PMEANS" not in more:
-        parts.append(f"layer={layer}")
-    return Row((*([tag] if tag is not None else []), *more), ",".join(parts))
+        settings["layer"] = layer
+    return Row((*([tag] if tag is not None else []), *more), settings)

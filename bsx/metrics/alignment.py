@@ -146,9 +146,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: object) -> list[NDArray
     for i, text in enumerate(distinct):
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
         vectors = states.vectors[0, rows][torch.from_numpy(~tokenizer.is_special[states.ids[rows]])]
-        counts = [len(piece) for piece in tokenizer.contents(text.split())]
-        word_of = np.repeat(np.arange(len(counts)), counts)[: len(vectors)]
-        vectors = vectors[: len(word_of)]
+        word_of = tokenizer.words(text)[: len(vectors)]
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)

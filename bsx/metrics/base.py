@@ -97,6 +97,11 @@ class Metric(ABC):
     def setup(self) -> None:  # noqa: B027 - a metric may have nothing to set up
         """Check settings, find the model and packages; called once, before anything is scored."""
 
+    @classmethod
+    def lacks(cls) -> str | None:
+        """Return what is missing on this machine beside packages and models, in a few words."""
+        return None
+
     @property
     def name(self) -> str:
         """Name in the registry."""
@@ -249,7 +254,7 @@ def _spelled(value: object) -> object:
     if isinstance(value, Path):
         return value.name
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:.15g}"
     return "default" if value is None else value
 
 
@@ -277,10 +282,12 @@ class PairScores:
     Attributes:
         values: (pairs,); NaN where the metric is not defined.
         lost: tokens of each distinct text that a model's limit cut off (texts,); None if there is no limit.
+        lost_together: tokens cut off from each pair (pairs,), for a model that reads both texts as one sequence.
     """
 
     values: Values
     lost: NDArray[np.int64] | None = field(default=None)
+    lost_together: NDArray[np.int64] | None = field(default=None)
 
 
 class PairMetric(Metric):
@@ -325,6 +332,8 @@ class PairMetric(Metric):
             values[present] = self._reduce(np.asarray(scored.values, dtype=np.float64), starts)
             if scored.lost is not None:
                 lost[present] = np.add.reduceat(scored.lost[table[:, 2]], starts) + scored.lost[table[starts, 1]]
+            if scored.lost_together is not None:
+                lost[present] += np.add.reduceat(scored.lost_together, starts)
         if self.entry.empty is not None:
             values[empty] = self.entry.empty
         return BlockScores(values, empty, lost)

@@ -118,21 +118,16 @@ class Bleu(Metric):
             if config.variant == "moses":
                 texts = (candidate, *kept)
                 lowered = [text.lower() for text in texts] if config.lowercase else list(texts)
-                values[row] = moses_sentence_bleu(lowered[0], lowered[1:], order)
+                blank = not candidate.strip() or kept == [""]  # the added counts alone would make a score
+                values[row] = 0.0 if blank else moses_sentence_bleu(lowered[0], lowered[1:], order)
                 continue
-            score = self._segment.sentence_score(candidate, kept)
-            values[row] = score.score
-            statistics[row] = [score.sys_len, score.ref_len, *score.counts, *score.totals]
+            # A score's own counts are those after smoothing: the corpus needs them as they were counted.
+            counted = self._segment._extract_corpus_statistics([candidate], [[text] for text in kept])[0]
+            statistics[row] = counted
+            values[row] = self._segment._compute_score_from_stats(list(counted)).score
         lost = np.zeros(len(block), dtype=np.int64)
         return BlockScores(values, row_flags(block), lost, statistics if config.system == "corpus" else None)
 
     def system_score(self, statistics: Values) -> float:
         """Return corpus BLEU."""
-        order = self.config.max_ngram_order
-        whole = [int(value) for value in statistics]
-        score = self._corpus.compute_bleu(
-            correct=whole[2 : 2 + order], total=whole[2 + order :], sys_len=whole[0], ref_len=whole[1],
-            smooth_method=self.config.smooth_method, smooth_value=self.config.smooth_value,
-            effective_order=False, max_ngram_order=order,
-        )  # fmt: skip
-        return float(score.score)
+        return float(self._corpus._compute_score_from_stats([int(value) for value in statistics]).score)

@@ -166,9 +166,7 @@ class Bleurt(PairMetric):
             max_length=self._limit, verbose=False,
         )  # fmt: skip
         lengths = [len(ids) for ids in cut["input_ids"]]
-        lost = np.zeros(len(pairs.texts), dtype=np.int64)
-        for pair, (whole, kept) in enumerate(zip(encoded["input_ids"], lengths, strict=True)):
-            lost[pairs.right[pair]] = max(lost[pairs.right[pair]], len(whole) - kept)
+        lost = [len(whole) - kept for whole, kept in zip(encoded["input_ids"], lengths, strict=True)]
         values = np.zeros(len(texts))
         device = self.encoders.device
         budget = self.encoders.config.batch_tokens or DEFAULT_BATCH_TOKENS.get(device.type, 4096)
@@ -184,4 +182,4 @@ class Bleurt(PairMetric):
                 tensors.append(torch.tensor(rows, device=device))
             with torch.inference_mode():
                 values[batch] = self._model(*tensors).double().cpu().numpy()
-        return PairScores(values, lost)
+        return PairScores(values, lost_together=np.array(lost, dtype=np.int64))

@@ -10,6 +10,7 @@ from bsx.catalog import Catalog
 from bsx.checkpoint import find
 from bsx.entries import MetricEntry, Source
 from bsx.errors import BsxError
+from bsx.metrics.encoded import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins
 from bsx.optional import EXTRAS
 
@@ -17,18 +18,14 @@ from bsx.optional import EXTRAS
 def inventory(catalog: Catalog) -> list[dict[str, Any]]:
     """Return one row a metric: name, title, needs, direction, extra, languages, model, and whether it runs here.
 
-    A metric of another package that cannot be imported is listed with its error; it spoils nothing else.
+    A metric whose code cannot be imported is listed with its error; it spoils nothing else.
     """
     rows = []
     for name in metric_names(catalog):
-        entry = catalog.metrics.get(name)
-        if entry is None:
-            try:
-                entry = find_metric(name, catalog)[1]
-            except (BsxError, ImportError) as error:
-                rows.append(_broken(name, str(error)))
-                continue
-        rows.append(_row(entry, catalog))
+        try:
+            rows.append(_row(find_metric(name, catalog)[1], catalog))
+        except (BsxError, ImportError, AttributeError) as error:
+            rows.append(_broken(name, catalog.metrics.get(name), str(error)))
     return rows
 
 
@@ -42,16 +39,16 @@ def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
         "languages": entry.languages,
         "model": entry.model,
         "runs": runs_here(entry, catalog),
-        "cost": entry.cost,
         "citation": entry.citation,
     }
 
 
-def _broken(name: str, problem: str) -> dict[str, Any]:
-    point = plugins()[name]
+def _broken(name: str, entry: MetricEntry | None, problem: str) -> dict[str, Any]:
+    title = entry.title if entry is not None else f"of {plugins()[name].value}"
+    needs = list(entry.needs) if entry is not None else []
     return {
-        "name": name, "title": f"of {point.value}", "needs": [], "higher_is_better": True, "extra": None,
-        "languages": "any", "model": None, "runs": f"no: {problem}", "cost": None, "citation": "",
+        "name": name, "title": title, "needs": needs, "higher_is_better": True, "extra": None,
+        "languages": "any", "model": None, "runs": f"no: {problem}", "citation": "",
     }  # fmt: skip
 
 
@@ -61,13 +58,20 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
         absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not _installed(module)]
         if absent:
             return f"needs bsx[{entry.extra}]"
+    kind = find_metric(entry.name, catalog)[0]
+    lacking = kind.lacks()
+    if lacking is not None:
+        return f"needs {lacking}"
+    package = getattr(kind, "package", None)
+    if package is not None:
+        return f"needs python= with {package.name}"
     if entry.model is None:
-        return "with --model or --lang" if "model" in find_metric(entry.name, catalog)[0].Config.model_fields else "yes"
+        return "with --model or --lang" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if find(source) is not None:
         return "yes"
-    return "needs its model, or --model" if not entry.name.startswith("bleurt") else "needs its model"
+    return "needs its model, or --model" if issubclass(kind, EncoderMetric) else "needs its model"
 
 
 def _installed(module: str) -> bool:

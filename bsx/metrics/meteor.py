@@ -42,6 +42,15 @@ class Meteor(PairMetric):
 
     Config = MeteorConfig
 
+    @classmethod
+    def lacks(cls) -> str | None:
+        """WordNet, which NLTK downloads; without synonyms the metric runs as it is."""
+        try:
+            need("nltk.corpus", "METEOR").wordnet.synsets("word")
+        except LookupError:
+            return "WordNet, or synonyms=false"
+        return None
+
     def setup(self) -> None:
         """Find NLTK, and WordNet if it is wanted."""
         need("nltk", "METEOR")

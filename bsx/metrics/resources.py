@@ -47,7 +47,7 @@ def locate_resource(name: str, purpose: str) -> Resource:
         if source.hub is None:
             raise InputError(f"{purpose}: {name} holds no config.json with weights beside it")
         try:
-            folder = fetch(source, modules=True)
+            folder = fetch(source)
         except ModelUnavailableError as error:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
     kind, _, digest = identify(source, folder).partition(":")

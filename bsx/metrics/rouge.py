@@ -44,8 +44,9 @@ class Rouge(PairMetric):
         """Build the package's scorer."""
         config: RougeConfig = self.config
         module = need("rouge_score.rouge_scorer", "ROUGE")
-        tokenizer = _Whitespace() if config.tokenizer == "whitespace" else None
-        self._scorer = module.RougeScorer([config.variant], use_stemmer=config.stemmer, tokenizer=tokenizer)
+        ascii_only = need("rouge_score.tokenizers", "ROUGE").DefaultTokenizer(config.stemmer)
+        self._tokenizer = _Whitespace() if config.tokenizer == "whitespace" else ascii_only
+        self._scorer = module.RougeScorer([config.variant], use_stemmer=config.stemmer, tokenizer=self._tokenizer)
 
     def signature_fields(self, fitted: Any) -> dict[str, object]:
         """Return the package's version."""
@@ -54,9 +55,10 @@ class Rouge(PairMetric):
         return {"rouge_score": version("rouge_score")}
 
     def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
-        """Score pairs; see `PairMetric.score_pairs`."""
+        """Score pairs; see `PairMetric.score_pairs`. Undefined where the tokenizer finds no word in a text."""
         figure = {"f1": "fmeasure"}.get(self.config.measure, self.config.measure)
         texts = pairs.texts
         rows = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
         values = [getattr(self._scorer.score(texts[j], texts[i])[self.config.variant], figure) for i, j in rows]
-        return PairScores(np.array(values))
+        words = np.array([bool(self._tokenizer.tokenize(text)) for text in texts])
+        return PairScores(np.where(words[pairs.left] & words[pairs.right], values, np.nan))

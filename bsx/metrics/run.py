@@ -72,7 +72,7 @@ def check_needs(metrics: Sequence[Metric], has: frozenset[str]) -> None:
         for kind in sorted(metric.needs - {"candidate"} - has):
             raise InputError(
                 f"{metric.spec} compares candidates with {kind}s, but the data has none: "
-                f"give --{kind} (or {kind}s= in Python), or leave this metric out"
+                f"give --{kind}s FILE, --{kind} COL of --data (or {kind}s= in Python), or leave this metric out"
             )
 
 
@@ -168,6 +168,11 @@ class Totals:
         if scores.statistics is not None:
             part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
             self._statistics = part if self._statistics is None else self._statistics + part
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the score of a system is computed from statistics of its rows instead of being their mean."""
+        return self._statistics is not None
 
     def mean(self, system: int) -> float:
         """Return the mean of a system's scores."""

@@ -63,7 +63,7 @@ def layer_weights(gram: NDArray[np.float64], window: int, rule: WindowRule = "co
         last = r[:, :, -1]
         head, rest = r[:, :-1, :-1], last[:, :-1]
         lengths = np.linalg.norm(head, axis=1, keepdims=True)
-        mean = _divide(head, lengths).mean(axis=2)
+        mean = _divide(head, lengths).sum(axis=2) / max(1, len(members) - 1)  # a layer alone has no neighbours
         cosine = _divide((mean * rest).sum(axis=1), np.linalg.norm(rest, axis=1))
         alignment[:, k] = _divide(np.ones(tokens), 2 * len(members) * cosine)
         novelty[:, k] = _divide(np.abs(last[:, -1]), np.linalg.norm(last, axis=1))

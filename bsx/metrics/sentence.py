@@ -53,12 +53,14 @@ class Recipe:
         pooling: from tokens to one vector.
         dense: further layers, in order.
         max_tokens: tokens read of a text; None if the model's limit is meant.
+        lowercase: whether texts are read in lower case.
         known: whether the folder says any of this; a plain encoder is mean-pooled.
     """
 
     pooling: list[Pooling] = field(default_factory=lambda: ["mean"])
     dense: list[Dense] = field(default_factory=list)
     max_tokens: int | None = None
+    lowercase: bool = False
     known: bool = False
 
     @classmethod
@@ -72,15 +74,22 @@ class Recipe:
         if not listing.is_file():
             return cls()
         recipe = cls(known=True)
+        prompts = folder / "config_sentence_transformers.json"
+        if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
+            raise InputError(f"{folder}: puts a prompt before every text, which bsx does not do")
         for module in json.loads(listing.read_text(encoding="utf-8")):
             kind = str(module["type"]).rpartition(".")[2]
             at = folder / module["path"]
+            if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
+                raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
             if kind == "Transformer":
                 if module["path"]:
                     raise InputError(f"{folder}: keeps its encoder in {module['path']}: name that folder as the model")
                 limits = folder / "sentence_bert_config.json"
                 if limits.is_file():
-                    recipe.max_tokens = json.loads(limits.read_text(encoding="utf-8")).get("max_seq_length")
+                    said = json.loads(limits.read_text(encoding="utf-8"))
+                    recipe.max_tokens = said.get("max_seq_length")
+                    recipe.lowercase = bool(said.get("do_lower_case"))
             elif kind == "Pooling":
                 recipe.pooling = _poolings(at)
             elif kind == "Dense":
@@ -176,7 +185,7 @@ class SentenceCosine(EncoderMetric):
 
     def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
-        states = self.states(pairs.texts)
+        states = self.states([text.lower() for text in pairs.texts] if self._recipe.lowercase else pairs.texts)
         vectors = torch.cat([pool(states, how) for how in self._pooling], dim=-1)
         for layer in self._recipe.dense:
             device = vectors.device

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from bsx.catalog import Catalog, load_registry
 from bsx.config import build_config
 from bsx.encoders import Encoders
@@ -81,11 +83,14 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
             kind = getattr(importlib.import_module(module), attribute)
         except (ModuleNotFoundError, AttributeError) as error:
             raise RegistryError(
-                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: {error}"
+                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: "
+                f"{error}; install its package, or put its folder on PYTHONPATH"
             ) from error
     elif name in plugins():
         kind = plugins()[name].load()
         entry = getattr(kind, "entry", None)
+        if isinstance(entry, MetricEntry) and entry.name != name:
+            raise RegistryError(f"metric {name!r}: its entry is called {entry.name!r}; both names must be the same")
     else:
         known = metric_names(catalog)
         raise UnknownNameError(f"unknown metric {name!r}.{did_you_mean(name, known)} `bsx metrics` lists all of them.")
@@ -96,19 +101,37 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
     return kind, entry
 
 
-def config_of(kind: type[Metric], entry: MetricEntry, settings: Mapping[str, Any], *, spelled: bool) -> MetricConfig:
+def config_of(
+    kind: type[Metric], entry: MetricEntry, spelled: Mapping[str, str], settings: Mapping[str, Any]
+) -> MetricConfig:
     """Return a metric's settings: the class's defaults, then the entry's, then what the user says.
+
+    Args:
+        kind: the metric's class.
+        entry: its entry.
+        spelled: settings as texts, from a command line.
+        settings: settings as Python values.
 
     Raises:
         InputError: naming the metric and every setting that is wrong.
     """
     try:
-        build_config(dict(entry.defaults), kind.Config)
-        given = build_config(dict(settings), kind.Config, spelled=spelled)
-        named = {name: getattr(given, name) for name in given.model_fields_set}
-        return build_config({**entry.defaults, **named}, kind.Config)
+        read = {name: _read(kind.Config, name, text) for name, text in spelled.items()}
+        return build_config({**entry.defaults, **read, **settings}, kind.Config)
     except InputError as error:
         raise InputError(f"metric {entry.name}: {error}") from error
+
+
+def _read(kind: type[MetricConfig], name: str, text: str) -> Any:
+    """Return the value that a text spells for a field; a field that does not exist is left to the check of all."""
+    field = kind.model_fields.get(name)
+    if field is None:
+        return text
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
+        return adapter.validate_strings(text)
+    except ValidationError as error:
+        raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error
 
 
 def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None,
@@ -136,18 +159,17 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str,
     if both:
         raise InputError(f"metric {name}: {both[0]} is given twice")
     kind, entry = find_metric(name, encoders.catalog)
-    config = config_of(kind, entry, spelled, spelled=True)
-    if settings:
-        config = config_of(kind, entry, {**{f: getattr(config, f) for f in spelled}, **settings}, spelled=False)
+    config = config_of(kind, entry, spelled, settings)
     label = spec if not settings else _label(name, {**spelled, **settings})
     return kind(entry, config, encoders, label)
 
 
 def _label(name: str, settings: Mapping[str, Any]) -> str:
-    def spell(value: Any) -> str:
-        return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    return f"{name}:" + ",".join(f"{field}={_spell(value)}" for field, value in settings.items())
 
-    return f"{name}:" + ",".join(f"{field}={spell(value)}" for field, value in settings.items())
+
+def _spell(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 def get_metrics(specs: str | Iterable[str], *, encoders: Encoders | None = None, **run: Any) -> list[Metric]:

@@ -1,0 +1,424 @@
+"""Does a metric agree with people? The table a paper prints: metrics by groups, intervals, tests, clusters, averages.
+
+Columns in, one named result out. `bsx meta` is this function with files around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.agreement import Agreement, MetricAgreement, Rows, agreement
+from bsx.analysis.clusters import Clusters, compare_all
+from bsx.analysis.grid import grid
+from bsx.analysis.meta_settings import MetaSettings
+from bsx.analysis.results import Comparison
+from bsx.analysis.validate import Array
+from bsx.config import build_config
+from bsx.errors import InputError, UnknownNameError
+from bsx.near import did_you_mean
+
+# What is averaged over groups, level by level; the first figure of each list may be replaced by the statistic chosen.
+AVERAGED = {
+    "seg": ("pearson", "spearman", "kendall"),
+    "sys": ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"),
+    "darr": ("tau",),
+    "hybrid": ("limit", "pearson", "hits_at_1", "mrr", "difference"),
+}
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """One ordered pair of metrics.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        comparison: the test; its ``p`` is one-sided for "a better than b".
+        p_adjusted: p corrected for the number of pairs; None without a correction, and for the direction of the worse
+            metric, which is not among the corrected tests.
+    """
+
+    a: str
+    b: str
+    comparison: Comparison
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """All metrics in one group.
+
+    Attributes:
+        group: its name.
+        n: rows used.
+        left_out: rows left out because a value is missing.
+        metrics: agreement of each metric that has values here.
+        test: the test that was run.
+        tests: every ordered pair of them.
+        clusters: winners and ranks; None if nothing was tested.
+    """
+
+    group: str
+    n: int
+    left_out: int
+    metrics: tuple[MetricAgreement, ...]
+    test: str
+    tests: tuple[PairTest, ...]
+    clusters: Clusters | None
+
+    def find(self, metric: str) -> MetricAgreement | None:
+        """Return a metric's agreement, None if it has no values in this group."""
+        return next((found for found in self.metrics if found.metric == metric), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``bsx meta --format json`` prints for a group."""
+        clusters = None
+        if self.clusters is not None:
+            ranks = dict(zip(self.clusters.names, self.clusters.ranks, strict=True))
+            clusters = {"winners": list(self.clusters.winners), "ranks": ranks, "alpha": self.clusters.alpha}
+        metrics = [
+            {"metric": m.metric, **m.figures, "ci": [m.low, m.high], "method": m.method} for m in self.metrics
+        ]  # fmt: skip
+        tests = [
+            {
+                "a": test.a,
+                "b": test.b,
+                "difference": test.comparison.difference,
+                "ci": [test.comparison.low, test.comparison.high],
+                "statistic": test.comparison.statistic,
+                "p": test.comparison.p,
+                "p_two_sided": test.comparison.p_two_sided,
+                "p_adjusted": test.p_adjusted,
+                "method": test.comparison.method,
+            }
+            for test in self.tests
+        ]
+        found = {"group": self.group, "n": self.n, "left_out": self.left_out, "metrics": metrics, "tests": tests}
+        return {**found, "test": self.test, "clusters": clusters}
+
+
+@dataclass(frozen=True)
+class Average:
+    """One metric's mean over groups.
+
+    Attributes:
+        metric: its name.
+        value: mean of the figure that has intervals; NaN if the metric has no values in some group.
+        low: lower end of the mean's interval.
+        high: upper end.
+        figures: mean of each figure, by name.
+        wins: groups in which nothing significantly outperforms it; None if nothing was tested.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    figures: dict[str, float]
+    wins: int | None
+
+
+@dataclass(frozen=True)
+class MetaResult:
+    """A meta-evaluation.
+
+    Attributes:
+        settings: how it was done.
+        human: the column of human scores.
+        metrics: names, in the order given.
+        groups: one result a group, in order of first appearance.
+        average: one entry a metric.
+        notes: what was left out or turned round, one sentence each.
+    """
+
+    settings: MetaSettings
+    human: str
+    metrics: tuple[str, ...]
+    groups: tuple[GroupResult, ...]
+    average: tuple[Average, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """Name of the figure that has intervals, tests and an average."""
+        return {"darr": "tau", "hybrid": "limit"}.get(self.settings.level, self.settings.statistic)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; what is not defined is None."""
+        average = [
+            {"metric": a.metric, **a.figures, "ci": [a.low, a.high], "wins": a.wins} for a in self.average
+        ]  # fmt: skip
+        content = {
+            "groups": [group.to_dict() for group in self.groups],
+            "average": {"groups": len(self.groups), "metrics": average},
+            "headline": self.headline,
+            "human": self.human,
+            "settings": self.settings.model_dump(),
+            "notes": list(self.notes),
+        }
+        plain: dict[str, Any] = _plain(content)
+        return plain
+
+    def to_text(self) -> str:
+        """Return tables for a terminal; an asterisk marks winners."""
+        from bsx.analysis.meta_report import text
+
+        return text(self)
+
+    def to_csv(self) -> str:
+        """Return one row a group and metric, the averages last."""
+        from bsx.analysis.meta_report import csv_text
+
+        return csv_text(self)
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table (booktabs): metrics by groups, winners bold, intervals below."""
+        from bsx.analysis.meta_report import latex
+
+        return latex(self)
+
+
+def meta_evaluate(
+    columns: Any,
+    *,
+    metrics: Sequence[str],
+    human: str,
+    group: str | None = None,
+    system: str | None = None,
+    segment: str | None = None,
+    lower: Sequence[str] = (),
+    **settings: Any,
+) -> MetaResult:
+    """Measure and compare the agreement of metrics with human scores.
+
+    In a group, a row that misses any value counts for no metric, so that all are measured on the same rows. A metric
+    without a single value in a group is absent from it, and has no average.
+
+    Args:
+        columns: name -> values (n,): a mapping, or a pandas DataFrame.
+        metrics: columns with metric scores.
+        human: column of human scores; higher is better.
+        group: column whose values are analysed apart and averaged, e.g. the language pair; one group ``all`` without.
+        system: column of systems; needed for all levels but ``seg``.
+        segment: column of segments; with ``system`` one row for each system and segment.
+        lower: metrics of which lower is better; their signs are turned.
+        settings: fields of `bsx.analysis.meta_settings.MetaSettings`: level, statistic, test, …
+
+    Raises:
+        UnknownNameError: for an unknown column; lists near names.
+        InputError: naming group and column of what cannot be analysed.
+    """
+    config = build_config(settings, MetaSettings)
+    _check_names(columns, metrics, human, [group, system, segment], lower)
+    if config.level in ("darr", "hybrid") and (system is None or segment is None):
+        raise InputError(f"level={config.level} compares systems on segments: name the columns system and segment")
+    if config.level == "sys" and system is None:
+        raise InputError("level=sys correlates systems: name the column system")
+    if config.grouping != "none" and (system is None or segment is None):
+        raise InputError(f"grouping={config.grouping} needs the columns system and segment")
+    if segment is not None and system is None:
+        raise InputError("segment without system: name the column system too")
+    numbers = {name: _numbers(columns[name], name) for name in [*metrics, human]}
+    n = len(numbers[human])
+    if not n:
+        raise InputError("the table has no rows")
+    notes = [f"{name}: lower is better, so its sign is turned" for name in lower]
+    numbers |= {name: -numbers[name] for name in lower}
+    labels = {name: _labels(columns[name], name, n) for name in (group, system, segment) if name is not None}
+    if config.nan == "error":
+        _refuse_missing(numbers)
+    groups = labels[group] if group is not None else ["all"] * n
+    results = []
+    for label in dict.fromkeys(groups):
+        chosen = np.array([name == label for name in groups])
+        rows = {name: values[chosen] for name, values in numbers.items()}
+        names = [[labels[c][i] for i in np.flatnonzero(chosen)] if c is not None else None for c in (system, segment)]
+        where = "" if group is None else f"group {label}: "
+        try:
+            found, said = _group(str(label), rows, human, names[0], names[1], config)
+        except InputError as error:
+            raise InputError(f"{where}{error}") from error
+        results.append(found)
+        notes += [f"{where}{note}" for note in said]
+    average = [_average(name, results, config) for name in metrics]
+    return MetaResult(config, human, tuple(metrics), tuple(results), tuple(average), tuple(notes))
+
+
+def _group(
+    label: str,
+    rows: dict[str, Array],
+    human: str,
+    system: list[Hashable] | None,
+    segment: list[Hashable] | None,
+    config: MetaSettings,
+) -> tuple[GroupResult, list[str]]:
+    """Return one group's result and notes on what is missing from it."""
+    notes = [f"{name} has no value here" for name, x in rows.items() if np.isnan(x).all() and name != human]
+    rows = {name: x for name, x in rows.items() if name == human or not np.isnan(x).all()}
+    if len(rows) == 1:
+        raise InputError("no metric has a value")
+    missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
+    if missing.any():
+        counts = ", ".join(f"{name} {np.isnan(x).sum()}" for name, x in rows.items() if np.isnan(x).any())
+        notes.append(f"{missing.sum()} of {len(missing)} rows left out for missing values ({counts})")
+    rows = {name: x[~missing] for name, x in rows.items()}
+    kept = int((~missing).sum())
+    people = rows.pop(human)
+    if config.level == "seg" and kept < 3:
+        raise InputError(f"{kept} rows are too few for a correlation, at least 3 are needed")
+    if system is not None:
+        shaped = _matrices({**rows, human: people}, missing, system, segment, config)
+        people = shaped.pop(human)
+        rows = shaped
+    for name, x in {**rows, human: people}.items():
+        present = x[~np.isnan(x)]
+        if np.ptp(present) == 0:
+            raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
+    found = agreement(Rows(rows, people, segments=segment is not None), config)
+    tests, clusters = _tests(found, config)
+    left_out = len(missing) - kept
+    return GroupResult(label, kept, left_out, tuple(found.metrics), found.test, tests, clusters), notes
+
+
+def _matrices(
+    rows: dict[str, Array],
+    missing: np.ndarray[Any, np.dtype[np.bool_]],
+    system: list[Hashable],
+    segment: list[Hashable] | None,
+    config: MetaSettings,
+) -> dict[str, Array]:
+    """Arrange rows by system and segment; without segments, one row a system."""
+    names = [name for name, gone in zip(system, missing, strict=True) if not gone]
+    if segment is None:
+        if config.level == "seg":
+            return rows
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            raise InputError(f"system {twice[0]!r} has more than one row: name the column segment too")
+        segments: list[Hashable] = ["all"] * len(names)
+    else:
+        segments = [name for name, gone in zip(segment, missing, strict=True) if not gone]
+    found = grid(names, segments, rows)
+    least = 3 if config.level == "sys" else 2
+    if len(found.systems) < least and config.level != "seg":
+        raise InputError(
+            f"{len(found.systems)} systems are too few for level={config.level}, at least {least} are needed"
+        )
+    return found.columns
+
+
+def _tests(found: Agreement, config: MetaSettings) -> tuple[tuple[PairTest, ...], Clusters | None]:
+    """Return all tests, corrected as the settings say, and the clusters they give."""
+    names = [metric.metric for metric in found.metrics]
+    if found.test == "none" or len(names) < 2:
+        return (), None
+    # compare_all wants arrays; the comparison of a level knows its own, so names travel as numbers.
+    numbered = {name: np.array(i) for i, name in enumerate(names)}
+    every = compare_all(
+        numbered,
+        np.array(0),
+        lambda a, b, _: found.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
+        correction=config.correction,
+        alpha=config.alpha,
+    )
+    order = every.clusters.names
+    tests = []
+    for (a, b), comparison in every.tests.items():
+        corrected = config.correction != "none" and order.index(a) < order.index(b)
+        p = float(every.p[names.index(a), names.index(b)]) if corrected else None
+        tests.append(PairTest(a, b, comparison, p))
+    return tuple(tests), every.clusters
+
+
+def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -> Average:
+    """Return the plain mean over groups; its interval combines the groups' intervals, which are independent.
+
+    Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
+    """
+    found = [group.find(metric) for group in groups]
+    tested = [group.clusters for group in groups if group.clusters is not None]
+    wins = sum(metric in clusters.winners for clusters in tested) if tested else None
+    present = [agreement for agreement in found if agreement is not None]
+    nothing = math.nan
+    names = AVERAGED[config.level]
+    if len(present) < len(groups):
+        return Average(metric, nothing, nothing, nothing, dict.fromkeys(names, nothing), wins)
+    figures = {}
+    for name in names:
+        values = [agreement.figures[name] for agreement in present]
+        figures[name] = nothing if None in values else float(np.mean(values))
+    value = float(np.mean([agreement.value for agreement in present]))
+    down = math.hypot(*(agreement.value - agreement.low for agreement in present)) / len(present)
+    up = math.hypot(*(agreement.high - agreement.value for agreement in present)) / len(present)
+    return Average(metric, value, value - down, value + up, figures, wins)
+
+
+def _check_names(
+    columns: Any, metrics: Sequence[str], human: str, others: Sequence[str | None], lower: Sequence[str]
+) -> None:
+    if isinstance(metrics, str):
+        raise InputError(f"metrics is a single text: give a list of columns, [{metrics!r}]")
+    if not metrics:
+        raise InputError("name at least one column with scores of a metric")
+    known = [str(name) for name in columns]
+    for name in [*metrics, human, *(name for name in others if name is not None)]:
+        if name not in known:
+            raise UnknownNameError(
+                f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
+            )
+    used = [*metrics, human, *(name for name in others if name is not None)]
+    for name in used:
+        if used.count(name) > 1:
+            raise InputError(f"the column {name!r} is named twice")
+    for name in lower:
+        if name not in metrics:
+            raise UnknownNameError(f"lower names {name!r}, which is none of the metrics {', '.join(metrics)}")
+
+
+def _numbers(values: Any, name: str) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"column {name!r} does not hold numbers ({error})") from error
+    if array.ndim != 1:
+        raise InputError(f"column {name!r} has shape {array.shape}, expected one number a row")
+    if np.isinf(array).any():
+        raise InputError(f"column {name!r} has an infinite value in row {int(np.argmax(np.isinf(array))) + 1}")
+    return array
+
+
+def _labels(values: Any, name: str, n: int) -> list[Hashable]:
+    labels = list(values)
+    if len(labels) != n:
+        raise InputError(f"column {name!r} has {len(labels)} rows, others have {n}")
+    for i, label in enumerate(labels):
+        if label is None or label == "" or label != label:
+            raise InputError(f"column {name!r} is empty in row {i + 1}")
+    return labels
+
+
+def _refuse_missing(numbers: Mapping[str, Array]) -> None:
+    missing = {name: int(np.isnan(x).sum()) for name, x in numbers.items() if np.isnan(x).any()}
+    if missing:
+        name = next(iter(missing))
+        row = int(np.argmax(np.isnan(numbers[name]))) + 1
+        counts = ", ".join(f"{name} {count}" for name, count in missing.items())
+        raise InputError(
+            f"missing values: {counts}; the first is in row {row}, column {name!r}; "
+            "--nan omit (nan='omit' in Python) leaves such rows out"
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

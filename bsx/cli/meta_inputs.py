@@ -1,0 +1,94 @@
+"""The columns that ``bsx meta`` evaluates, and reading them from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bsx.errors import InputError, UnknownNameError
+from bsx.near import did_you_mean
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns that the user named.
+
+    Attributes:
+        metrics: columns of the table with scores.
+        human: columns of human scores; several only beside as many candidates.
+        group: column of groups.
+        system: column of systems.
+        segment: column of segments.
+        lower: metrics of which lower is better.
+    """
+
+    metrics: list[str]
+    human: list[str]
+    group: str | None
+    system: str | None
+    segment: str | None
+    lower: list[str]
+
+    def labels(self) -> list[str]:
+        """Return the columns that are not numbers."""
+        return [name for name in (self.group, self.system, self.segment) if name is not None]
+
+
+@dataclass
+class Columns:
+    """A long table in memory, and what its columns are called.
+
+    Attributes:
+        values: name -> one value a row.
+        wanted: the columns to analyse.
+        notes: what the user should know.
+        sidecar: summary and signatures of scores computed here.
+    """
+
+    values: dict[str, list[Any]]
+    wanted: Wanted
+    notes: list[str] = field(default_factory=list)
+    sidecar: object | None = None
+
+
+def read_columns(file: str, wanted: Wanted) -> Columns:
+    """Read the wanted columns of a table; ``-`` is standard input.
+
+    Raises:
+        UnknownNameError: for a column that is not there.
+        InputError: naming file, row and column of a cell that is not a number.
+    """
+    from bsx.cli.sources import opened_table
+
+    if len(wanted.human) != 1:
+        raise InputError("name one column of human scores: --human COL")
+    numeric = [*wanted.metrics, *wanted.human]
+    values: dict[str, list[Any]] = {name: [] for name in [*numeric, *wanted.labels()]}
+    where = "standard input" if file == "-" else file
+    with opened_table(file) as table:
+        for name in values:
+            require(name, table.columns, where)
+        for number, segment in enumerate(table, start=1):
+            read_row(segment.row or {}, f"{where}: row {number}", numeric, wanted.labels(), values)
+    return Columns(values, wanted)
+
+
+def require(name: str, columns: Sequence[str], file: str) -> None:
+    """Raise UnknownNameError unless a table has the column; list near names."""
+    if name not in columns:
+        raise UnknownNameError(
+            f"{file}: has no column {name!r}; it has {', '.join(columns)}.{did_you_mean(name, columns)}"
+        )
+
+
+def read_row(
+    row: Mapping[str, Any], where: str, numeric: Sequence[str], labels: Sequence[str], values: dict[str, list[Any]]
+) -> None:
+    """Append the cells of a row, numbers read and labels checked, to ``values``."""
+    from bsx.analysis.datasets.rows import number, spell
+
+    for name in numeric:
+        values[name].append(number(row[name], f"{where}, column {name!r}"))
+    for name in labels:
+        values[name].append(spell(row[name], f"{where}, column {name!r}"))

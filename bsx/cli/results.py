@@ -1,0 +1,28 @@
+"""Printing a result in the format asked for, or writing it to a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def write_result(content: str, output: Path | None) -> None:
+    """Print a result, or write it to a file that appears when it is complete."""
+    content = content.rstrip("\n") + "\n"
+    if output is None:
+        sys.stdout.write(content)
+        return
+    from bsx.table import atomic_text
+
+    with atomic_text(output) as stream:
+        stream.write(content)
+
+
+def render(result: Any, format: str) -> str:
+    """Return a result in one of the formats text, csv, json and latex."""
+    if format == "json":
+        return json.dumps(result.to_dict(), ensure_ascii=False)
+    rendered: str = {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
+    return rendered

@@ -1,0 +1,66 @@
+"""Scores of several systems segment by segment, with what a corpus-level metric's score of a resample is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bsx.metrics.base import Metric, Progress, Values
+from bsx.metrics.run import Prepared, Totals, prepare, stream
+from bsx.text import Corpus
+
+
+@dataclass(frozen=True)
+class PairedScores:
+    """One metric's scores of all systems.
+
+    Attributes:
+        metric: the metric.
+        scores: system -> scores of segments (n,), or sufficient statistics (n, k) if ``aggregate`` is given.
+        aggregate: from the mean statistics of any number of resamples (…, k) to scores (…,); None: the mean of scores.
+    """
+
+    metric: Metric
+    scores: dict[str, Values]
+    aggregate: Callable[[Values], Values] | None
+
+
+def paired_scores(
+    metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None
+) -> tuple[Prepared, list[Totals], list[PairedScores]]:
+    """Score all systems of a corpus.
+
+    Returns:
+        What the pass over the corpus taught the metrics, each metric's totals, and each metric's scores by system.
+    """
+    prepared = prepare(metrics, corpus, progress=progress)
+    systems = corpus.systems
+    totals = [Totals(metric, len(systems)) for metric in metrics]
+    parts: list[list[Values]] = [[] for _ in metrics]
+    for block in stream(prepared, progress=progress):
+        for i, (scores, undefined) in enumerate(zip(block.scores, block.undefined, strict=True)):
+            totals[i].add(scores, undefined)
+            parts[i].append(scores.values[:, None] if scores.statistics is None else scores.statistics)
+    paired = []
+    for i, metric in enumerate(metrics):
+        rows = np.concatenate(parts[i])
+        by_system = rows.reshape(-1, len(systems), rows.shape[1])
+        whole = totals[i].has_statistics
+        scores_of = {
+            name: np.ascontiguousarray(by_system[:, k] if whole else by_system[:, k, 0])
+            for k, name in enumerate(systems)
+        }
+        paired.append(PairedScores(metric, scores_of, _aggregate(metric, len(by_system)) if whole else None))
+    return prepared, totals, paired
+
+
+def _aggregate(metric: Metric, segments: int) -> Callable[[Values], Values]:
+    def aggregate(means: Values) -> Values:
+        # Sums of counts are whole numbers again, as the metric wants them; TER's mean lengths keep their fractions.
+        sums = np.round(means * segments, 6)
+        flat = [metric.system_score(row) for row in sums.reshape(-1, sums.shape[-1])]
+        return np.array(flat, dtype=np.float64).reshape(sums.shape[:-1])
+
+    return aggregate

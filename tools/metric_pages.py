@@ -1,0 +1,134 @@
+"""Write the tables of the metric pages, docs/metrics.md and docs/metrics/<name>.md, from the registry and the code.
+
+Run: python tools/metric_pages.py            (rewrites what is between the markers; starts a page that is missing)
+     python tools/metric_pages.py --check    (fails if a page is missing or differs from what would be written)
+
+Markers, each on a line of its own: ``<!-- metrics -->`` … ``<!-- /metrics -->`` for the list of all metrics,
+``<!-- facts -->`` and ``<!-- settings -->`` on the page of one metric. All else on a page is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+from bsx.catalog import Catalog, shipped
+from bsx.entries import MetricEntry
+from bsx.metrics.inventory import describe
+from bsx.metrics.zoo import find_metric
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+EMBEDDED = "minilm"
+TYPES = {"boolean": "`true`, `false`", "integer": "whole number", "number": "number", "path": "file", "string": "text"}
+NEW_PAGE = (
+    "# {title}\n\n{notes}<!-- facts -->\n<!-- /facts -->\n\n## Settings\n\n<!-- settings -->\n<!-- /settings -->\n"
+)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines)
+
+
+def offline(entry: MetricEntry, has_model: bool) -> str:
+    """Say what runs without a model hub; every extra is taken to be installed."""
+    if entry.needs_hub:
+        return "once its model is on the machine"
+    if not has_model or entry.model == EMBEDDED:
+        return "yes"
+    return f"with `--model {EMBEDDED}`"
+
+
+def model(entry: MetricEntry, has_model: bool) -> str:
+    if entry.model is not None:
+        return f"`{entry.model}`"
+    return "by language" if has_model else "none"
+
+
+def has_model(entry: MetricEntry, catalog: Catalog) -> bool:
+    return "model" in find_metric(entry.name, catalog)[0].Config.model_fields
+
+
+def overview(catalog: Catalog) -> str:
+    rows = []
+    for name, entry in sorted(catalog.metrics.items()):
+        needs = " and ".join(need for need in entry.needs if need != "candidate")
+        extra = f"`{entry.extra}`" if entry.extra else ""
+        with_model = has_model(entry, catalog)
+        title = entry.title + ("" if entry.higher_is_better else " (lower is better)")
+        page = f"[`{name}`](metrics/{name}.md)"
+        rows.append([page, title, needs, model(entry, with_model), extra, offline(entry, with_model)])
+    return table(["metric", "what it is", "compares with", "own model", "extra", "runs offline"], rows)
+
+
+def facts(entry: MetricEntry, catalog: Catalog) -> str:
+    details = describe(entry.name, catalog)
+    with_model = has_model(entry, catalog)
+    several = next((s["default"] for s in details["settings"] if s["name"] == "multi_ref"), None)
+    rows = [
+        ["name", f"`{entry.name}`"],
+        ["needs", ", ".join(entry.needs)],
+        ["own model", model(entry, with_model)],
+        ["made for", "any language" if entry.languages == "any" else ", ".join(entry.languages)],
+        ["extra", f"`{entry.extra}`" if entry.extra else "none"],
+        ["runs offline", offline(entry, with_model)],
+        ["better", "higher" if entry.higher_is_better else "lower"],
+        ["range", details["range"]],
+        ["score of an empty text", "the metric's own" if entry.empty is None else f"{entry.empty:g}"],
+    ]
+    if several is not None:
+        rows.append(["several references", f"`{several}`"])
+    rows.append(["cite", entry.citation])
+    return table(["", ""], rows)
+
+
+def settings(name: str, catalog: Catalog) -> str:
+    rows = []
+    for setting in describe(name, catalog)["settings"]:
+        choices = setting["type"].split("|")
+        values = TYPES.get(setting["type"], ", ".join(f"`{choice}`" for choice in choices))
+        default = f"`{setting['default']}`" if setting["default"] else "not set"
+        rows.append([f"`{setting['name']}`", values, default, setting["help"].replace("|", "\\|")])
+    return table(["setting", "values", "default", "meaning"], rows)
+
+
+def filled(text: str, parts: dict[str, str], page: Path) -> str:
+    for mark, content in parts.items():
+        pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
+        if len(pattern.findall(text)) != 1:
+            raise SystemExit(f"{page}: must have <!-- {mark} --> and <!-- /{mark} --> exactly once")
+        text = pattern.sub(lambda found, content=content: f"{found[1]}\n{content}\n\n{found[2]}", text)  # type: ignore[misc]
+    return text
+
+
+def new_page(entry: MetricEntry) -> str:
+    notes = "\n".join(textwrap.wrap(entry.notes or "", 120, break_long_words=False, break_on_hyphens=False))
+    return NEW_PAGE.format(title=entry.title, notes=f"{notes}\n\n" if notes else "")
+
+
+def main() -> None:
+    catalog = shipped()
+    pages: dict[Path, dict[str, str]] = {DOCS / "metrics.md": {"metrics": overview(catalog)}}
+    entries: dict[Path, MetricEntry] = {}
+    for name, entry in catalog.metrics.items():
+        page = DOCS / "metrics" / f"{name}.md"
+        entries[page] = entry
+        pages[page] = {"facts": facts(entry, catalog), "settings": settings(name, catalog)}
+    stale = []
+    for page, parts in pages.items():
+        before = page.read_text(encoding="utf-8") if page.is_file() else ""
+        after = filled(before or new_page(entries[page]), parts, page)
+        if after == before:
+            continue
+        stale.append(page.relative_to(DOCS.parent).as_posix())
+        if sys.argv[1:] != ["--check"]:
+            page.write_text(after, encoding="utf-8")
+    if stale and sys.argv[1:] == ["--check"]:
+        raise SystemExit(f"not what {Path(__file__).name} writes: {', '.join(stale)}; run it without --check")
+    print(f"{len(pages)} pages")
+
+
+if __name__ == "__main__":
+    main()
