@@ -26,7 +26,9 @@ def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "")
         path: .png or .svg.
         title: of the picture.
     """
-    figure = _figure(path, width=6.4, height=1.4 + 0.34 * len(result.results) * max(1.0, len(result.factors) / 3))
+    labels = [f"{fit.metric} (R² {fit.r2:.2f})" for fit in result.results]
+    height = 1.4 + 0.34 * len(labels) * max(1.0, len(result.factors) / 3)
+    figure = _figure(path, width=_width(labels), height=height)
     axes = figure.add_subplot()
     p = len(result.factors)
     for j, name in enumerate(result.factors):
@@ -39,12 +41,12 @@ def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "")
             axes.plot(fit.coef[name], place, "o", ms=5, color=colour, mfc=face)
         axes.plot([], [], "o", ms=5, color=colour, label=name)
     axes.axvline(0, color="#666666", lw=0.8)
-    axes.set_yticks(range(len(result.results)), [_plain(f"{fit.metric} (R² {fit.r2:.2f})") for fit in result.results])
+    axes.set_yticks(range(len(labels)), [_plain(label) for label in labels])
     axes.set_ylim(len(result.results) - 0.5, -0.5)
     kind = "bootstrap" if result.bootstrap else "analytic"
     axes.set_xlabel(
-        f"sd of the metric for 1 sd of the factor, {100 * result.confidence:g} % {kind} interval\n"
-        "hollow: not significant"
+        "sd of the metric for 1 sd of the factor\n"
+        f"{100 * result.confidence:g} % {kind} interval; hollow: not significant"
     )
     _finish(figure, axes, path, title)
 
@@ -57,7 +59,8 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
         path: .png or .svg.
         title: of the picture.
     """
-    figure = _figure(path, width=6.4, height=1.4 + 0.34 * len(result.results))
+    labels = [fit.metric for fit in result.results]
+    figure = _figure(path, width=_width(labels), height=1.4 + 0.34 * len(labels))
     axes = figure.add_subplot()
     places = np.arange(len(result.results))
     left = np.zeros(len(places))
@@ -72,7 +75,7 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
                     bbox={"boxstyle": "round,pad=0.1", "fc": "#00000066", "ec": "none"},
                 )  # fmt: skip
         left += share
-    axes.set_yticks(places, [_plain(fit.metric) for fit in result.results])
+    axes.set_yticks(places, [_plain(label) for label in labels])
     axes.set_ylim(len(places) - 0.5, -0.5)
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of the metric's variance that each factor explains")
@@ -132,12 +135,18 @@ def _figure(path: Path, *, width: float, height: float) -> Any:
     return figure
 
 
+def _width(labels: list[str]) -> float:
+    """Return the inches that long labels on the left and a picture beside them need."""
+    return max(6.4, 4.4 + 0.08 * max(map(len, labels)))
+
+
 def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
 def _finish(figure: Any, axes: Any, path: Path, title: str) -> None:
-    axes.set_title(_plain(title), fontsize=10)
+    if title:
+        figure.suptitle(_plain(title), fontsize=10)
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, [_plain(label) for label in labels], loc="outside lower center", ncols=min(6, len(labels)))
     _save(figure, path)

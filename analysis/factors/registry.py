@@ -9,7 +9,7 @@ from typing import Any
 
 from bsx.analysis.factors.base import Factor, FactorScores, Resources, SentencePairs
 from bsx.catalog import Catalog, load_registry
-from bsx.config import build_config
+from bsx.config import build_config, read_spelled
 from bsx.entries import FactorEntry
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.zoo import read_spec, split_specs
@@ -41,9 +41,8 @@ def get_factor(
     if chosen not in entry.presets:
         raise UnknownNameError(f"factor {name}: there is no preset {chosen!r}; it has {', '.join(entry.presets)}")
     try:
-        given = build_config(spelled, kind.Config, spelled=True)
-        named = {field: getattr(given, field) for field in given.model_fields_set}
-        config = build_config({**entry.presets[chosen], **named, **settings}, kind.Config)
+        read = {field: read_spelled(kind.Config, field, text) for field, text in spelled.items()}
+        config = build_config({**entry.presets[chosen], **read, **settings}, kind.Config)
     except InputError as error:
         raise InputError(f"factor {name}: {error}") from error
     return kind(entry, config, spec)
