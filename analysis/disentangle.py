@@ -280,7 +280,8 @@ def _notices(
         rows = [str(i + 1) for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
         if rows:
             which = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
-            message = f"{fit.metric}: among the rows fitted, {which} decide much (Cook's distance above {COOK_LIMIT:g})"
+            numbers = f"row {which}" if len(rows) == 1 else f"rows {which}"
+            message = f"{fit.metric}: {numbers} of those fitted decide much (Cook's distance above {COOK_LIMIT:g})"
             found.append(Notice("influential-rows", message))
     return found
 
