@@ -121,8 +121,9 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
     field = kind.model_fields.get(name)
     if field is None:
         return text
+    annotation: Any = field.annotation
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
         raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error
