@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Processes that run the tests; each computes with one thread.
+JOBS ?= auto
 STAMP := $(VENV)/.installed
 export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := true
@@ -25,7 +27,7 @@ demo: $(STAMP) ## Score the shipped examples with the embedded model
 test: $(STAMP) ## Lint, type-check and run the test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -m "not slow and not hub"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not hub" -n $(JOBS) --dist loadfile
 
 test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams
 	$(BIN)/python -m pytest -m "slow and not hub"

@@ -280,8 +280,10 @@ def _notices(
         rows = [str(i + 1) for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
         if rows:
             which = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
-            numbers = f"row {which}" if len(rows) == 1 else f"rows {which}"
-            message = f"{fit.metric}: {numbers} of those fitted decide much (Cook's distance above {COOK_LIMIT:g})"
+            decide = (
+                f"row {which} of those fitted decides" if len(rows) == 1 else f"rows {which} of those fitted decide"
+            )
+            message = f"{fit.metric}: {decide} much (Cook's distance above {COOK_LIMIT:g})"
             found.append(Notice("influential-rows", message))
     return found
 

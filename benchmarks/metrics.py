@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from bsx.analysis.layers import pearson
 from bsx.encoders import Encoders
@@ -81,17 +82,26 @@ def cost(spec: str, rows: list[dict[str, str]], model: str) -> tuple[float, floa
     return 1000 * total / len(rows), spent[0] / total
 
 
+def earlier(table: Path, pairs: list[str]) -> dict[str, dict[str, float]]:
+    """Return the agreements in a table that this script has written."""
+    rows = [
+        line.strip("| ").split(" | ") for line in table.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"
+    ]
+    return {row[0].strip("`"): dict(zip(pairs, map(float, row[1:]), strict=False)) for row in rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--cost-rows", type=int, default=560, help="rows that costs are measured on")
+    parser.add_argument("--reuse", type=Path, help="take r from this earlier table, measure costs only")
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()
     rows = read(arguments.data)
     pairs = list(dict.fromkeys(row["lp"] for row in rows))
     lines = []
-    found = agreement(rows, arguments.model)
+    found = agreement(rows, arguments.model) if arguments.reuse is None else earlier(arguments.reuse, pairs)
     for spec in METRICS:
         seconds, share = cost(spec, rows[: arguments.cost_rows], arguments.model)
         mean = sum(found[spec].values()) / len(pairs)
@@ -107,8 +117,8 @@ def main() -> None:
 Pearson's r with direct assessment, {len(rows)} segments, encoder {arguments.model} for every metric that has one (none
 has its paper's model here). Signs are such that higher is better. `xmoverscore` compares source and candidate with an
 English encoder and no mapping: its row shows that it runs, not what it can do. Cost: CPU seconds per 1,000 pairs, all
-threads, one metric alone on the first {arguments.cost_rows} segments; last column: the share of that time spent in
-optimal transport.
+threads ({torch.get_num_threads()}), one metric alone on the first {arguments.cost_rows} segments; last column: the
+share of that time spent in optimal transport.
 
 | metric | {" | ".join(pairs)} | mean | CPU s / 1,000 | transport |
 |---|{"---|" * (len(pairs) + 3)}

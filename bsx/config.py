@@ -119,11 +119,10 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
         InputError: if the text does not spell a value of the field's type.
     """
     field = kind.model_fields.get(name)
-    if field is None:
+    if field is None or field.annotation is None:
         return text
-    annotation: Any = field.annotation
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
         raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error

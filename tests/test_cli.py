@@ -233,7 +233,7 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "-", "-r", "-"], "only one file can be standard input"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--data", "t.tsv"], "not both"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--id", "x"], "which is missing"),
-    (["--data", "t.tsv"], "--data needs --candidate COL and --reference COL"),
+    (["--data", "t.tsv"], "--data needs --candidate COL; it has the columns mt, ref"),
     (["--data", "t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
     (["--data", "t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
     (["--data", "ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, the header has 2"),

@@ -328,7 +328,7 @@ def test_warnings_are_named() -> None:
     table = make(300)
     table["m"][0], table["sem"][0] = -300, 300
     found = {w.name: w.message for w in disentangle(table, ["m"], FACTORS).warnings}
-    assert "row 1 of those fitted decide" in found["influential-rows"]
+    assert "row 1 of those fitted decides" in found["influential-rows"]
     few = disentangle({**make(60), "doc": list("abcdef") * 10}, ["m"], FACTORS, se="cluster", cluster="doc")
     assert "few-clusters" in {w.name for w in few.warnings}
     flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}

@@ -231,10 +231,10 @@ def test_pinning_writes_the_commit(
 
 
 def test_schemas_are_those_of_the_types(cli: Cli) -> None:
-    for kind in ("model", "language", "baseline", "family", "dataset"):
+    for kind in ("model", "language", "metric", "baseline", "family", "dataset"):
         committed = (REPOSITORY / "registry" / "schema" / f"{kind}.json").read_text(encoding="utf-8")
         assert cli("registry", "schema", kind).out == committed
-    assert "unknown kind 'metric'" in cli("registry", "schema", "metric").err
+    assert "unknown kind 'planet'" in cli("registry", "schema", "planet").err
 
 
 def test_every_entry_of_the_registry_is_right() -> None:

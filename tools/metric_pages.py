@@ -26,6 +26,8 @@ NEW_PAGE = (
     "# {title}\n\n{notes}<!-- facts -->\n<!-- /facts -->\n\n## Settings\n\n<!-- settings -->\n<!-- /settings -->\n"
 )
 
+BENCHMARK = Path(__file__).resolve().parent.parent / "benchmarks" / "agreement" / "metrics-wmt17.md"
+
 
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
@@ -80,8 +82,24 @@ def facts(entry: MetricEntry, catalog: Catalog) -> str:
     ]
     if several is not None:
         rows.append(["several references", f"`{several}`"])
+    rows.append(["cost", cost(entry)])
     rows.append(["cite", entry.citation])
     return table(["", ""], rows)
+
+
+def cost(entry: MetricEntry) -> str:
+    """Return what the benchmark measured for the metric, or for another one run by the same code."""
+    measured: dict[str, str] = {}
+    for line in BENCHMARK.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            measured.setdefault(cells[0].strip("`").partition(":")[0], cells[-2])
+    same = [name for name, other in shipped().metrics.items() if other.implementation == entry.implementation]
+    for name in (entry.name, *same):
+        if name in measured:
+            encoder = " with MiniLM" if float(measured[name]) > 5 else ""
+            return f"{measured[name]} CPU seconds per 1,000 pairs{encoder} (`benchmarks/agreement/metrics-wmt17.md`)"
+    return "not measured: its model is not at hand"
 
 
 def settings(name: str, catalog: Catalog) -> str:

@@ -89,7 +89,7 @@ def _sweep(
         scores = score_corpus(metrics, corpus, progress=report)
     statistic, resamples, seed = settings
     for spec, names in zip(specs, joined, strict=True):
-        values = np.stack([scores[name]["candidate"].values for name in names])
+        values = np.stack([scores[name]["candidate"].values for name in names]).astype(np.float32)
         # One figure, not three: it takes the place of P, R and F1.
         yield (
             spec,
