@@ -9,7 +9,7 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from bsx.entries import Baseline, Family, LanguageEntry, MetricEntry, ModelEntry, validate
+from bsx.entries import Baseline, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry, validate
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.near import did_you_mean
 
@@ -47,8 +47,9 @@ class Catalog:
         self.models: dict[str, ModelEntry] = {}
         self.languages: dict[str, LanguageEntry] = {}
         self.metrics: dict[str, MetricEntry] = {}
+        self.factors: dict[str, FactorEntry] = {}
         self.origins: dict[tuple[str, str], Path] = {}
-        """(kind, name) -> its file; kind is model, language, metric or baseline (``language/model``)."""
+        """(kind, name) -> its file; kind is model, language, metric, factor or baseline (``language/model``)."""
         self.problems: list[RegistryError] = []
         self._broken: dict[str, RegistryError] = {}
         self._names: dict[str, str] = {}
@@ -67,6 +68,8 @@ class Catalog:
             steps.append(("", partial(self._add_languages, folder / "languages.yaml")))
         for file in sorted((folder / "metrics").glob("*.yaml")):
             steps.append((f"metric {file.stem}", partial(self._add_metric, file)))
+        for file in sorted((folder / "factors").glob("*.yaml")):
+            steps.append((f"factor {file.stem}", partial(self._add_factor, file)))
         for file in sorted((folder / "baselines").glob("*/*.yaml")):
             self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
         for name, step in steps:
@@ -109,6 +112,23 @@ class Catalog:
             raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
         self.metrics[entry.name] = entry
         self.origins["metric", entry.name] = file
+
+    def _add_factor(self, file: Path) -> None:
+        entry = validate(FactorEntry, read_yaml(file), file)
+        if entry.name != file.stem:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        self.factors[entry.name] = entry
+        self.origins["factor", entry.name] = file
+
+    def factor(self, name: str) -> FactorEntry | None:
+        """Return the linguistic factor called ``name``, or None.
+
+        Raises:
+            RegistryError: if an overlay has a file for this factor that is broken.
+        """
+        if f"factor {name}" in self._broken:
+            raise self._broken[f"factor {name}"]
+        return self.factors.get(name)
 
     def metric(self, name: str) -> MetricEntry | None:
         """Return the metric called ``name``, or None.

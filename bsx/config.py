@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from bsx.errors import InputError
 
@@ -110,6 +110,22 @@ def build_config(settings: Mapping[str, Any], kind: type[Config]) -> Config:
         return kind.model_validate(settings)
     except ValidationError as error:
         raise InputError("; ".join(_explain(problem, kind) for problem in error.errors())) from error
+
+
+def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
+    """Return the value that a text spells for a field; a field that does not exist is left to the check of all.
+
+    Raises:
+        InputError: if the text does not spell a value of the field's type.
+    """
+    field = kind.model_fields.get(name)
+    if field is None or field.annotation is None:
+        return text
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
+        return adapter.validate_strings(text)
+    except ValidationError as error:
+        raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error
 
 
 def _explain(problem: Any, kind: type[BaseModel]) -> str:

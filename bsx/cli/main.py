@@ -22,6 +22,9 @@ COMMANDS = {
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
+    "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
+    "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
+    "reproduce": ("bsx.cli.reproduce", "Reproduce the published tables of a paper from its published scores."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from bsx.catalog import Catalog, load_registry
-from bsx.config import build_config
+from bsx.config import build_config, read_spelled
 from bsx.encoders import Encoders
 from bsx.entries import MetricEntry
 from bsx.errors import InputError, RegistryError, UnknownNameError
@@ -116,22 +114,10 @@ def config_of(
         InputError: naming the metric and every setting that is wrong.
     """
     try:
-        read = {name: _read(kind.Config, name, text) for name, text in spelled.items()}
+        read = {name: read_spelled(kind.Config, name, text) for name, text in spelled.items()}
         return build_config({**entry.defaults, **read, **settings}, kind.Config)
     except InputError as error:
         raise InputError(f"metric {entry.name}: {error}") from error
-
-
-def _read(kind: type[MetricConfig], name: str, text: str) -> Any:
-    """Return the value that a text spells for a field; a field that does not exist is left to the check of all."""
-    field = kind.model_fields.get(name)
-    if field is None or field.annotation is None:
-        return text
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
-        return adapter.validate_strings(text)
-    except ValidationError as error:
-        raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error
 
 
 def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None,

@@ -1,0 +1,176 @@
+"""What a factor is: settings, what it reads, one score a sentence pair, and an account of how it was computed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from bsx.entries import FactorEntry
+from bsx.errors import InputError
+
+Values = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+
+class FactorConfig(BaseModel):
+    """Base of a factor's settings: frozen, strictly named; written ``factor:field=value`` on the command line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class SentencePairs:
+    """Sentence pairs to describe.
+
+    Attributes:
+        sentence1: n texts, in language ``lang1``.
+        sentence2: n texts, in language ``lang2``.
+        lang1: code of the language of the first sentences.
+        lang2: code of the language of the second ones.
+        columns: further columns by name, n cells each.
+    """
+
+    sentence1: Sequence[str]
+    sentence2: Sequence[str]
+    lang1: str = "en"
+    lang2: str = "en"
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.sentence1) != len(self.sentence2):
+            raise InputError(f"sentence1: {len(self.sentence1)} texts, sentence2: {len(self.sentence2)}")
+        for name, values in self.columns.items():
+            if len(values) != len(self):
+                raise InputError(f"column {name!r}: {len(values)} cells, {len(self)} sentence pairs")
+
+    def __len__(self) -> int:
+        return len(self.sentence1)
+
+    @property
+    def crosslingual(self) -> bool:
+        """Whether the two sides are in different languages."""
+        return self.lang1 != self.lang2
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Return a column.
+
+        Raises:
+            InputError: if there is none of that name; lists those present.
+        """
+        if name not in self.columns:
+            present = ", ".join(map(repr, self.columns)) or "none beside the sentences"
+            raise InputError(f"there is no column {name!r}; the columns are {present}")
+        return self.columns[name]
+
+    def numbers(self, name: str) -> Values:
+        """Return a column of numbers (n,); empty cells and ``nan`` are NaN.
+
+        Raises:
+            InputError: naming the row of a cell that is not a number.
+        """
+        values = np.full(len(self), np.nan)
+        for row, cell in enumerate(self.column(name)):
+            if cell is None or (isinstance(cell, str) and not cell.strip()):
+                continue
+            try:
+                values[row] = float(cell)
+            except (TypeError, ValueError):
+                raise InputError(f"column {name!r}, row {row + 1}: {str(cell)[:40]!r} is not a number") from None
+        return values
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What factors may read beside the sentences, and where they may keep what is costly to compute.
+
+    Attributes:
+        human: column of human judgements (semantic factor).
+        translation: column with the translation of each first sentence into the language of the second.
+        dictionary: file ``word TAB translation``, first language to second, for want of a translation.
+        parallel: column with the metric's score of parallel text (cross-lingual bias).
+        parses1: CoNLL-U file with a parse of each first sentence.
+        parses2: the same for the second sentences.
+        parser: ``stanza`` or ``spacy``, unless there are files of parses.
+        parser_dir: folder of a local parser model.
+        download: let the parser's package fetch its model.
+        vectors: file of word vectors, ``.vec`` or ``.bin``.
+        train_vectors: train word vectors on the sentences instead.
+        lexicon: file of a morphological lexicon; built from the parses' features unless given.
+        cache: folder that keeps parses and trained vectors; a later run goes on from there.
+        jobs: processes at a time.
+        seed: seed of everything that draws at random.
+        progress: called with a phase's name, items done and items in all.
+    """
+
+    human: str | None = None
+    translation: str | None = None
+    dictionary: Path | None = None
+    parallel: str | None = None
+    parses1: Path | None = None
+    parses2: Path | None = None
+    parser: str = "stanza"
+    parser_dir: Path | None = None
+    download: bool = False
+    vectors: Path | None = None
+    train_vectors: bool = False
+    lexicon: Path | None = None
+    cache: Path | None = None
+    jobs: int = 1
+    seed: int = 42
+    progress: Progress | None = None
+
+    def report(self, phase: str, done: int, total: int) -> None:
+        """Tell how far a phase is, if anybody listens."""
+        if self.progress is not None:
+            self.progress(phase, done, total)
+
+
+@dataclass(frozen=True)
+class FactorScores:
+    """A factor's scores.
+
+    Attributes:
+        values: (n,); NaN where the factor is not defined.
+        details: settings, digests and counts that say how they were computed; JSON values only.
+        notes: what the user should know, one sentence each.
+        excluded: why the factor should be left out of an analysis of these pairs; None if it need not be.
+    """
+
+    values: Values
+    details: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    excluded: str | None = None
+
+
+class Factor(ABC):
+    """A factor with its settings, ready to compute.
+
+    Made by `bsx.analysis.factors.registry.get_factor`. A subclass names its ``Config`` and defines `compute`.
+
+    Args:
+        entry: what the registry says about it.
+        config: its settings.
+        spec: how the user spelled it; the name of its column.
+    """
+
+    Config: ClassVar[type[FactorConfig]]
+
+    def __init__(self, entry: FactorEntry, config: FactorConfig, spec: str | None = None) -> None:
+        self.entry = entry
+        self.config: Any = config
+        self.spec = spec or entry.name
+
+    @abstractmethod
+    def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
+        """Score sentence pairs.
+
+        Raises:
+            InputError: if something it needs is missing or does not fit the sentences.
+        """

@@ -1,0 +1,207 @@
+"""LEX: how many words two sentences share."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
+from bsx.analysis.factors.treebank import treebank_tokens
+from bsx.errors import InputError
+from bsx.optional import need
+from bsx.readers import NamedFile
+
+
+def bleu1(reference_tokens: Sequence[str], hypothesis_tokens: Sequence[str]) -> float:
+    """Return BLEU-1: clipped unigram precision of the hypothesis times the brevity penalty, from 0 to 1.
+
+    The penalty is 1 if the hypothesis is longer than the reference, else exp(1 - reference length / hypothesis
+    length). 0 without a common token.
+
+    Source: Papineni et al. 2002, section 2.2 and 2.3 with N = 1. The text of Kaster, Zhao & Eger 2021 (section 3)
+    describes the precision only; their code, and so their published column, has the penalty too.
+
+    >>> round(bleu1("a plane is taking off .".split(), "an air plane is taking off .".split()), 4)
+    0.7143
+    """
+    counts = Counter(reference_tokens)
+    matches = sum(min(count, counts[token]) for token, count in Counter(hypothesis_tokens).items())
+    if matches == 0:
+        return 0.0
+    longer = len(hypothesis_tokens) > len(reference_tokens)
+    penalty = 1.0 if longer else math.exp(1 - len(reference_tokens) / len(hypothesis_tokens))
+    return matches / len(hypothesis_tokens) * penalty
+
+
+def unigram_precision(reference_tokens: Sequence[str], hypothesis_tokens: Sequence[str]) -> float:
+    """Return the clipped unigram precision of the hypothesis, as the paper's text has it: no brevity penalty.
+
+    >>> unigram_precision("a b c d".split(), "a b".split())
+    1.0
+    """
+    shared = sum((Counter(reference_tokens) & Counter(hypothesis_tokens)).values())
+    return shared / len(hypothesis_tokens) if hypothesis_tokens else 0.0
+
+
+def jaccard(tokens_a: Sequence[str], tokens_b: Sequence[str]) -> float:
+    """Return the number of words in both over the number in either; 0 if there are none.
+
+    >>> jaccard("the cat".split(), "the dog".split())
+    0.3333333333333333
+    """
+    a, b = set(tokens_a), set(tokens_b)
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+@cache
+def tokenizer(name: str) -> Callable[[str], list[str]]:
+    """Return a function that cuts a text into words.
+
+    Args:
+        name: ``treebank`` (English; see `bsx.analysis.factors.treebank`), ``whitespace``, or one of sacreBLEU's.
+
+    Raises:
+        InputError: for another name.
+    """
+    if name == "treebank":
+        cut: Callable[[str], list[str]] = treebank_tokens
+        return cut
+    if name == "whitespace":
+        return str.split
+    bleu = need("sacrebleu.metrics.bleu", "sacreBLEU's tokenizers")
+    if name not in bleu.BLEU.TOKENIZERS:
+        known = ", ".join(["treebank", "whitespace", *bleu.BLEU.TOKENIZERS])
+        raise InputError(f"there is no tokenizer {name!r}; use one of {known}")
+    prepare = bleu._get_tokenizer(name)()
+    return lambda text: str(prepare(text)).split()
+
+
+def default_tokenizer(lang: str) -> str:
+    """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says."""
+    if lang == "en":
+        return "treebank"
+    from bsx.catalog import load_registry
+    from bsx.resolve import find_language
+
+    return find_language(lang, load_registry()).sacrebleu
+
+
+def read_dictionary(file: Path) -> dict[str, str]:
+    """Read a bilingual dictionary, ``word TAB translation`` a line; the first translation of a word counts.
+
+    Raises:
+        InputError: naming a line that has no two fields.
+    """
+    words: dict[str, str] = {}
+    for number, line in enumerate(NamedFile(file).lines(), start=1):
+        if not line.strip():
+            continue
+        word, tab, translation = line.partition("\t")
+        if not tab or not word.strip():
+            raise InputError(f"{file}: line {number} is not 'word TAB translation'")
+        words.setdefault(word.strip(), translation.partition("\t")[0].strip())
+    return words
+
+
+def translate_words(tokens: Sequence[str], dictionary: Mapping[str, str]) -> list[str]:
+    """Translate word by word; a word that the dictionary lacks, also in lower case, stays as it is.
+
+    >>> translate_words(["Der", "Hund", "X"], {"der": "the", "Hund": "dog"})
+    ['the', 'dog', 'X']
+    """
+    translated = [dictionary.get(token, dictionary.get(token.lower(), token)) for token in tokens]
+    return [word for words in translated for word in words.split()]
+
+
+class LexicalConfig(FactorConfig):
+    """Settings of LEX; the defaults are what the code of Kaster, Zhao & Eger 2021 ran."""
+
+    variant: Annotated[
+        Literal["bleu1", "precision", "bleu", "chrf", "jaccard"],
+        Field(description="bleu1, its precision alone, sacreBLEU's sentence BLEU or chrF (over 100), or Jaccard."),
+    ] = "bleu1"
+    tokenize: Annotated[
+        str | None, Field(description="treebank, whitespace or one of sacreBLEU's; the language chooses it.")
+    ] = None
+    lowercase: Annotated[bool, Field(description="Ignore case.")] = False
+    reference: Annotated[
+        Literal["sentence1", "sentence2"], Field(description="Which side is the reference; the other is scored.")
+    ] = "sentence1"
+
+
+class Lexical(Factor):
+    """Word overlap. Source: Kaster, Zhao & Eger 2021, section 3; Papineni et al. 2002 for BLEU.
+
+    Across languages, the first sentences are compared in translation: a column of translations, or word by word with a
+    dictionary. Nothing is ever sent to a translation service.
+    """
+
+    Config = LexicalConfig
+
+    def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
+        """Score pairs; see `Factor.compute`."""
+        config: LexicalConfig = self.config
+        lang = pairs.lang2
+        name = config.tokenize or default_tokenizer(lang)
+        first, origin = self._first(pairs, resources)
+        second = list(pairs.sentence2)
+        if config.lowercase:
+            first, second = [text.lower() for text in first], [text.lower() for text in second]
+        if config.reference == "sentence2":
+            first, second = second, first
+        compare = self._comparison(name)
+        values = np.array([compare(a, b) for a, b in zip(first, second, strict=True)], dtype=np.float64)
+        blank = sum(not a.strip() or not b.strip() for a, b in zip(first, second, strict=True))
+        notes = (f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0",) if blank else ()
+        details: dict[str, Any] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}
+        return FactorScores(values, details | _versions(config.variant, name), notes)
+
+    def _first(self, pairs: SentencePairs, resources: Resources) -> tuple[list[str], str]:
+        """Return the first sentences in the language of the second ones, and where they are from."""
+        if resources.translation is not None:
+            texts = [str(cell) if cell is not None else "" for cell in pairs.column(resources.translation)]
+            return texts, f"column {resources.translation}"
+        if resources.dictionary is not None:
+            words = read_dictionary(resources.dictionary)
+            cut = tokenizer("13a" if pairs.lang1 == "en" else default_tokenizer(pairs.lang1))
+            digest = hashlib.sha256(resources.dictionary.read_bytes()).hexdigest()[:12]
+            translated = [" ".join(translate_words(cut(text), words)) for text in pairs.sentence1]
+            return translated, f"dictionary {resources.dictionary.name} sha256 {digest}"
+        if pairs.crosslingual:
+            raise InputError(
+                f"lex: the first sentences are {pairs.lang1}, the second {pairs.lang2}: name a column of translations "
+                f"into {pairs.lang2} (--translation COL) or a word dictionary (--dictionary FILE)"
+            )
+        return list(pairs.sentence1), "as they are"
+
+    def _comparison(self, name: str) -> Callable[[str, str], float]:
+        """Return the function (reference, hypothesis) -> score."""
+        variant = self.config.variant
+        if variant == "chrf":
+            chrf = need("sacrebleu.metrics.chrf", "chrF").CHRF()
+            return lambda a, b: float(chrf.sentence_score(b, [a]).score) / 100
+        cut = tokenizer(name)
+        if variant == "bleu":
+            bleu = need("sacrebleu.metrics.bleu", "BLEU").BLEU(effective_order=True, tokenize="none")
+            return lambda a, b: float(bleu.sentence_score(" ".join(cut(b)), [" ".join(cut(a))]).score) / 100
+        compare = {"bleu1": bleu1, "precision": unigram_precision, "jaccard": jaccard}[variant]
+        return lambda a, b: compare(cut(a), cut(b))
+
+
+def _versions(variant: str, tokenize: str) -> dict[str, str]:
+    from importlib.metadata import version
+
+    used = []
+    if tokenize == "treebank" and variant != "chrf":
+        used.append("nltk")
+    if variant in ("bleu", "chrf") or tokenize not in ("treebank", "whitespace"):
+        used.append("sacrebleu")
+    return {name: version(name) for name in used}

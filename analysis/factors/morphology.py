@@ -1,0 +1,233 @@
+"""MOR: how alike the word forms of two sentences are, by word vectors retrofitted to a morphological lexicon."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
+from bsx.analysis.factors.lexical import default_tokenizer, tokenizer
+from bsx.analysis.factors.lexicon import (
+    Lexicon,
+    Token,
+    as_lexicon,
+    build_lexicon,
+    feature_overlap,
+    read_lexicon,
+    write_lexicon,
+)
+from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
+from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
+from bsx.analysis.factors.syntax import file_digest
+from bsx.analysis.factors.vectors import normalise, read_vectors, train_vectors, write_vectors
+from bsx.errors import InputError
+from bsx.optional import need
+
+__all__ = [
+    "Morphology", "MorphologyConfig", "build_lexicon", "mor", "mor_scores", "normalise", "read_lexicon", "read_vectors",
+    "retrofit", "retrofit_fixed_point", "train_vectors", "write_lexicon", "write_vectors",
+]  # fmt: skip
+
+
+def mor(tokens_a: Sequence[str], tokens_b: Sequence[str], vectors: Mapping[str, NDArray[Any]]) -> float:
+    """Return the cosine of the mean vectors of two sentences; NaN if one has no word with a vector.
+
+    Args:
+        tokens_a: words; looked up in lower case, those without a vector are passed over.
+        tokens_b: words of the other sentence.
+        vectors: lower-cased word -> vector (d,).
+    """
+    return float(mor_scores([tokens_a], [tokens_b], vectors)[0])
+
+
+def mor_scores(
+    first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], vectors: Mapping[str, NDArray[Any]]
+) -> Values:
+    """Return `mor` of many pairs (n,)."""
+    index = {word: row for row, word in enumerate(vectors)}
+    matrix = np.array(list(vectors.values()), dtype=np.float64)
+    one, two = (_means(side, index, matrix) for side in (first, second))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((one * two).sum(1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)))
+
+
+def _means(texts: Sequence[Sequence[str]], index: Mapping[str, int], matrix: NDArray[np.float64]) -> Values:
+    """Return the sum of each text's vectors, which points where their mean does (n, d)."""
+    sparse = need("scipy.sparse", "MOR")
+    rows, columns = [], []
+    for row, tokens in enumerate(texts):
+        for token in tokens:
+            column = index.get(token.lower())
+            if column is not None:
+                rows.append(row)
+                columns.append(column)
+    counts = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(texts), len(index)))
+    return np.asarray(counts @ matrix, dtype=np.float64)
+
+
+class MorphologyConfig(FactorConfig):
+    """Settings of MOR; the defaults are what Kaster, Zhao & Eger 2021 ran, a pair without vectors apart."""
+
+    tokenize: Annotated[
+        str | None, Field(description="treebank, whitespace or one of sacreBLEU's; the language chooses it.")
+    ] = None
+    retrofitting: Annotated[
+        Literal["sweeps", "fixed-point", "none"],
+        Field(description="sweeps in place as in the original tool, what they converge to, or plain vectors."),
+    ] = "sweeps"
+    iterations: Annotated[int, Field(ge=0, description="Number of sweeps.")] = 10
+    draws: Annotated[int, Field(ge=1, description="Tokens looked through for a neighbour of each token.")] = 5000
+    lowercase: Annotated[bool, Field(description="Train vectors on lower-cased words.")] = False
+    min_overlap: Annotated[
+        float, Field(ge=0, le=1, description="Least share of tokens whose features occur again; else it is excluded.")
+    ] = 0.2
+    failure: Annotated[
+        Literal["nan", "zero"], Field(description="Score of a pair of which one side has no vector; the paper has 0.")
+    ] = "nan"
+
+
+class Morphology(Factor):
+    """Similarity of word forms. Source: Kaster, Zhao & Eger 2021, section 3; Faruqui et al. 2015.
+
+    Across languages, words of one language are joined with words of the other that have the same features, and both
+    need vectors of one space: trained on the sentences of both sides, or a file that holds both languages.
+    """
+
+    Config = MorphologyConfig
+
+    def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
+        """Score pairs; see `Factor.compute`."""
+        config: MorphologyConfig = self.config
+        details: dict[str, Any] = config.model_dump() | {"seed": resources.seed}
+        if resources.vectors is None and not resources.train_vectors:
+            raise InputError("mor: needs word vectors: --vectors FILE (.vec or .bin), or --train-vectors")
+        parsed = self._given_parses(pairs, resources)
+        texts = [self._tokens(side, lang, parse) for side, lang, parse in zip(
+            (pairs.sentence1, pairs.sentence2), (pairs.lang1, pairs.lang2), parsed, strict=True)]  # fmt: skip
+        lexicon: Lexicon = {}
+        if config.retrofitting != "none":
+            lexicon, overlap, origin = self._lexicon(pairs, resources, texts, parsed)
+            details["lexicon"] = origin
+            if overlap is not None and overlap < config.min_overlap:
+                reason = (
+                    f"mor: only {overlap:.1%} of the tokens have features that occur again"
+                    f"{' in the other language' if pairs.crosslingual else ''} (at least {config.min_overlap:.0%} "
+                    "wanted, mor:min_overlap): the factor is left out"
+                )
+                return FactorScores(np.full(len(pairs), np.nan), details | {"overlap": overlap}, (reason,), reason)
+        vectors, source = self._vectors(texts, lexicon, resources)
+        details["vectors"] = source
+        moved = normalise(vectors)
+        if config.retrofitting == "sweeps":
+            moved = retrofit(moved, lexicon, config.iterations)
+        elif config.retrofitting == "fixed-point":
+            moved = retrofit_fixed_point(moved, lexicon)
+        values = mor_scores(texts[0], texts[1], moved)
+        tokens = [token.lower() for side in texts for text in side for token in text]
+        known = sum(token in moved for token in tokens) / max(1, len(tokens))
+        missing = int(np.isnan(values).sum())
+        if config.failure == "zero":
+            values = np.nan_to_num(values, nan=0.0)
+        details |= {"words": len(moved), "covered_tokens": round(known, 4), "failures": missing}
+        details["moved_words"] = sum(any(o in moved for o in others) for w, others in lexicon.items() if w in moved)
+        notes = []
+        if known < 0.5:
+            notes.append(f"mor: only {known:.0%} of the tokens have a vector")
+        if missing:
+            score = "0" if config.failure == "zero" else "NaN"
+            notes.append(f"mor: {missing} of {len(pairs)} pairs have a side without any vector; they score {score}")
+        return FactorScores(values, details, tuple(notes))
+
+    def _given_parses(self, pairs: SentencePairs, resources: Resources) -> list[list[Parse] | None]:
+        """Return each side's parses if the user has them."""
+        sides = ((pairs.sentence1, resources.parses1), (pairs.sentence2, resources.parses2))
+        return [
+            match_parses(file, side, f"sentence{number}") if file is not None else None
+            for number, (side, file) in enumerate(sides, start=1)
+        ]
+
+    def _tokens(self, texts: Sequence[str], lang: str, parses: list[Parse] | None) -> list[list[str]]:
+        if parses is not None and self.config.tokenize is None:
+            return [list(parse.words) for parse in parses]
+        cut = tokenizer(self.config.tokenize or default_tokenizer(lang))
+        return [cut(text) for text in texts]
+
+    def _lexicon(
+        self,
+        pairs: SentencePairs,
+        resources: Resources,
+        texts: Sequence[Sequence[Sequence[str]]],
+        parsed: Sequence[list[Parse] | None],
+    ) -> tuple[Lexicon, float | None, dict[str, Any]]:
+        """Return the lexicon, how far the sides' features overlap (if it was built), and where it is from."""
+        config: MorphologyConfig = self.config
+        if resources.lexicon is not None:
+            lexicon = read_lexicon(resources.lexicon)
+            return lexicon, None, {"file": resources.lexicon.name, "sha256": file_digest(resources.lexicon)}
+        tagged: list[list[Token]] = []
+        taggers: list[Any] = []
+        for number, (side, lang, given) in enumerate(
+            zip(texts, (pairs.lang1, pairs.lang2), parsed, strict=True), start=1
+        ):
+            parses: Sequence[Parse | None]
+            tagger: Any
+            if given is not None:
+                parses, tagger = given, "the CoNLL-U file"
+            else:
+                parses, tagger = self._tag(side, lang, f"sentence{number}", resources)
+            taggers.append(tagger)
+            tagged.append([token for parse in parses if parse for token in zip(parse.words, parse.feats, strict=True)])
+        origin: dict[str, Any] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
+        if not pairs.crosslingual:
+            tokens = [*tagged[0], *tagged[1]]
+            found = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
+            return as_lexicon(found), feature_overlap(tokens), {**origin, "pairs": len(found)}
+        # The English words are moved, as in the paper; without English, those of the second side.
+        move, other = (0, 1) if pairs.lang1 == "en" else (1, 0)
+        found = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
+        overlap = feature_overlap(tagged[move], tagged[other])
+        return as_lexicon(found), overlap, {**origin, "pairs": len(found), "moved_side": f"sentence{move + 1}"}
+
+    def _tag(
+        self, texts: Sequence[Sequence[str]], lang: str, column: str, resources: Resources
+    ) -> tuple[Sequence[Parse | None], dict[str, Any]]:
+        place, download = resources.parser_dir, resources.download
+        parser = make_parser(resources.parser, lang, "tag", pretokenized=True, folder=place, download=download)
+        identity = parser.identity
+        cache = ParseCache(resources.cache, identity)
+        joined = [" ".join("".join(token.split()) for token in tokens) for tokens in texts]
+        tagged = cache.parse(joined, parser, lambda done, total: resources.report(f"tagging {column}", done, total))
+        return tagged, identity
+
+    def _vectors(
+        self, texts: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, resources: Resources
+    ) -> tuple[Mapping[str, NDArray[Any]], dict[str, Any]]:
+        """Return the words' vectors and where they are from."""
+        if resources.vectors is not None:
+            wanted = {token.lower() for side in texts for text in side for token in text}
+            wanted |= {word for line in lexicon.items() for word in (line[0], *line[1])}
+            origin = {"file": resources.vectors.name, "sha256": file_digest(resources.vectors)}
+            return read_vectors(resources.vectors, wanted), origin
+        corpus = [list(text) for side in texts for text in side]
+        if self.config.lowercase:
+            corpus = [[token.lower() for token in text] for text in corpus]
+        spelled = json.dumps(corpus, ensure_ascii=False)
+        digest = hashlib.sha256(spelled.encode()).hexdigest()[:16]
+        origin = {"trained_on": f"the {len(corpus)} sentences", "sha256": digest[:12]}
+        file = Path(resources.cache) / f"vectors-{digest}.vec" if resources.cache is not None else None
+        if file is not None and file.exists():
+            return read_vectors(file), origin
+        resources.report("training word vectors", 0, 0)
+        trained = train_vectors(corpus)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_vectors(file, trained)
+        return trained, origin

@@ -1,0 +1,263 @@
+"""Programs that parse: stanza, and spaCy for those who have it. They are imported when the first text is parsed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from bsx.analysis.factors.parses import Parse
+from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
+from bsx.optional import need
+
+_AT_ONCE = 500
+# The files of a pipeline trained by hand, kept in one folder.
+_LOCAL = {"tokenize": "tokenizer.pt", "mwt": "mwt.pt", "pos": "tagger.pt", "depparse": "parser.pt"}
+_PRETRAIN = "pretrain.pt"
+
+
+class Parser(ABC):
+    """Something that parses or tags texts in one language.
+
+    Args:
+        lang: language code of bsx.
+        task: ``parse`` for heads and tags, ``tag`` for tags alone, which is quicker.
+        pretokenized: words are what white space separates; else the parser cuts the text itself.
+        folder: where its model is.
+        download: let it fetch its model.
+    """
+
+    def __init__(
+        self, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool, folder: Path | None, download: bool
+    ) -> None:
+        self.lang, self.task, self.pretokenized = lang, task, pretokenized
+        self.folder, self.download = folder, download
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that changes a parse."""
+        return {"lang": self.lang, "task": self.task, "pretokenized": self.pretokenized, **self._model()}
+
+    @abstractmethod
+    def _model(self) -> dict[str, Any]:
+        """Return what tells this model from others."""
+
+    @abstractmethod
+    def _parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Parse texts that are not blank."""
+
+    def __call__(self, texts: Sequence[str]) -> Iterator[list[Parse | None]]:
+        """Yield the parses of texts in order, some at a time; None for a text without content."""
+        for start in range(0, len(texts), _AT_ONCE):
+            some = texts[start : start + _AT_ONCE]
+            parsed = iter(self._parse([text for text in some if text.strip()]))
+            yield [next(parsed) if text.strip() else None for text in some]
+
+
+class StanzaParser(Parser):
+    """Stanza (Qi et al. 2020), one sentence a text.
+
+    The folder holds either stanza's own tree of models (``resources.json`` and a folder a language) or the files of one
+    pipeline: tokenizer.pt, mwt.pt, tagger.pt, parser.pt, pretrain.pt. Without one, stanza's usual place is used.
+    """
+
+    @cached_property
+    def _code(self) -> str:
+        from bsx.catalog import load_registry
+        from bsx.resolve import find_language
+
+        code = find_language(self.lang, load_registry()).stanza
+        if code is None:
+            raise InputError(
+                f"stanza has no parser for {self.lang}: parse the sentences with another one and give the parses as "
+                "CoNLL-U (--parses1, --parses2)"
+            )
+        return code
+
+    @cached_property
+    def _place(self) -> Path:
+        if self.folder is not None:
+            if not self.folder.is_dir():
+                raise InputError(f"{self.folder}: there is no such folder of stanza models")
+            return self.folder
+        need("stanza", "Parsing")
+        return Path(importlib.import_module("stanza.resources.common").DEFAULT_MODEL_DIR)
+
+    @property
+    def _by_hand(self) -> bool:
+        return (self._place / _LOCAL["pos"]).is_file()
+
+    def _files(self) -> list[Path]:
+        """Return the model's files.
+
+        Raises:
+            ModelUnavailableError: if there are none; says how to get them.
+        """
+        if self._by_hand:
+            names = [_LOCAL["pos"], _PRETRAIN]
+            names += [_LOCAL["depparse"]] if self.task == "parse" else []
+            names += [] if self.pretokenized else [_LOCAL["tokenize"]]
+            missing = [name for name in names if not (self._place / name).is_file()]
+            if missing:
+                raise ModelUnavailableError(f"{self._place}: the pipeline lacks {', '.join(missing)}")
+            if not self.pretokenized and (self._place / _LOCAL["mwt"]).is_file():
+                names.append(_LOCAL["mwt"])
+            return [self._place / name for name in names]
+        files = sorted((self._place / self._code).glob("**/*.pt"))
+        if not files and not self.download:
+            raise ModelUnavailableError(
+                f"there is no stanza model for {self.lang} in {self._place}: "
+                f"python -c 'import stanza; stanza.download(\"{self._code}\")' fetches it (or --download does); "
+                "--stanza-dir names another folder, --parses1 and --parses2 give parses that you have"
+            )
+        return files
+
+    def _model(self) -> dict[str, Any]:
+        code = self._code
+        return {"parser": "stanza", "version": _version("stanza"), "code": code, "models": _digest(self._files())}
+
+    @cached_property
+    def _pipeline(self) -> Any:
+        stanza = need("stanza", "Parsing")
+        self._files()
+        processors = ["tokenize", "pos"] + (["lemma", "depparse"] if self.task == "parse" else [])
+        settings: dict[str, Any] = (
+            {"tokenize_pretokenized": True} if self.pretokenized else {"tokenize_no_ssplit": True}
+        )
+        if self._by_hand:
+            place = self._place
+            if not self.pretokenized:
+                settings["tokenize_model_path"] = str(place / _LOCAL["tokenize"])
+                if (place / _LOCAL["mwt"]).is_file():
+                    processors.insert(1, "mwt")
+                    settings["mwt_model_path"] = str(place / _LOCAL["mwt"])
+            for step in ("pos", "depparse") if self.task == "parse" else ("pos",):
+                settings[f"{step}_model_path"] = str(place / _LOCAL[step])
+                settings[f"{step}_pretrain_path"] = str(place / _PRETRAIN)
+            settings |= {"lemma_use_identity": True, "allow_unknown_language": True}
+        settings["processors"] = ",".join(processors)
+        fetch = "REUSE_RESOURCES" if self.download and not self._by_hand else "NONE"
+        method = importlib.import_module("stanza.pipeline.core").DownloadMethod[fetch]
+        with _quiet():
+            return stanza.Pipeline(self._code, dir=str(self._place), download_method=method, verbose=False, **settings)
+
+    def _parse(self, texts: Sequence[str]) -> list[Parse]:
+        if not texts:
+            return []
+        with _quiet():
+            if self.pretokenized:
+                return [
+                    _stanza_parse([s], self.task) for s in self._pipeline([text.split() for text in texts]).sentences
+                ]
+            document = importlib.import_module("stanza.models.common.doc").Document
+            whole = self._pipeline.bulk_process([document([], text=" ".join(text.split())) for text in texts])
+            return [_stanza_parse(one.sentences, self.task) for one in whole]
+
+
+def _stanza_parse(sentences: Sequence[Any], task: str) -> Parse:
+    parses = []
+    for sentence in sentences:
+        words = sentence.words
+        parses.append(
+            Parse(
+                tuple(word.text for word in words),
+                tuple(int(word.head) for word in words) if task == "parse" else (),
+                tuple(word.upos or "" for word in words),
+                tuple(word.feats or "" for word in words),
+            )
+        )
+    return Parse.joined(parses)
+
+
+class SpacyParser(Parser):
+    """spaCy, for those who have it and a model for the language; ``folder`` may be the model's folder.
+
+    Its English heads follow other guidelines than Universal Dependencies: do not mix it with stanza.
+    """
+
+    @cached_property
+    def _nlp(self) -> Any:
+        try:
+            spacy = importlib.import_module("spacy")
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                "Parsing with spaCy needs the package spacy, which is not installed: pip install spacy"
+            ) from error
+        names = [str(self.folder)] if self.folder is not None else [
+            f"{self.lang}_core_{genre}_sm" for genre in ("web", "news")
+        ]  # fmt: skip
+        for name in names:
+            with contextlib.suppress(OSError):
+                return spacy.load(name)
+        raise ModelUnavailableError(
+            f"there is no spaCy model for {self.lang}: python -m spacy download {names[-1]} fetches one; "
+            "--parses1 and --parses2 give parses that you have"
+        )
+
+    def _model(self) -> dict[str, Any]:
+        meta: Mapping[str, Any] = self._nlp.meta
+        return {"parser": "spacy", "version": _version("spacy"), "model": f"{meta['name']} {meta['version']}"}
+
+    def _parse(self, texts: Sequence[str]) -> list[Parse]:
+        if self.pretokenized:
+            document = importlib.import_module("spacy.tokens").Doc
+            given: list[Any] = [document(self._nlp.vocab, words=text.split()) for text in texts]
+        else:
+            given = [" ".join(text.split()) for text in texts]
+        parses = []
+        for doc in self._nlp.pipe(given):
+            heads = tuple(0 if token.head.i == token.i else token.head.i + 1 for token in doc)
+            tags, feats = tuple(token.pos_ for token in doc), tuple(str(token.morph) for token in doc)
+            parses.append(Parse(tuple(token.text for token in doc), heads, tags, feats))
+        return parses
+
+
+def make_parser(
+    name: str,
+    lang: str,
+    task: Literal["parse", "tag"],
+    *,
+    pretokenized: bool,
+    folder: Path | None = None,
+    download: bool = False,
+) -> Parser:
+    """Return a parser by name, ``stanza`` or ``spacy``; see `Parser`."""
+    kinds: dict[str, type[Parser]] = {"stanza": StanzaParser, "spacy": SpacyParser}
+    if name not in kinds:
+        raise InputError(f"there is no parser {name!r}; use one of {', '.join(kinds)}")
+    return kinds[name](lang, task, pretokenized=pretokenized, folder=folder, download=download)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """Return twelve hexadecimal digits that stand for the files' contents."""
+    whole = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            whole.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
+    return whole.hexdigest()[:12]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep stanza's log of its loading from standard error."""
+    logger = logging.getLogger("stanza")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,285 @@
+"""Parsed sentences: what a parse is, reading CoNLL-U and matching it with texts, and a cache on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bsx.errors import InputError
+from bsx.readers import NamedFile
+
+
+@dataclass(frozen=True)
+class Parse:
+    """One parsed text.
+
+    Attributes:
+        words: syntactic words in order.
+        heads: 1-based head of each word, 0 for a root; empty if the text was tagged only.
+        upos: universal part of speech of each word; empty text if unknown.
+        feats: universal features of each word as in CoNLL-U (``Case=Nom|Number=Sing``), empty text if it has none.
+    """
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...]
+    upos: tuple[str, ...]
+    feats: tuple[str, ...]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Sequence[Any]]) -> Parse:
+        """Build a parse from lists by field name."""
+        return cls(*(tuple(fields[name]) for name in ("words", "heads", "upos", "feats")))
+
+    @classmethod
+    def joined(cls, parses: Sequence[Parse]) -> Parse:
+        """Return consecutive sentences as one text; each keeps its root."""
+        heads: list[int] = []
+        for parse in parses:
+            offset = len(heads)
+            heads += [head and head + offset for head in parse.heads]
+        return cls(
+            tuple(word for parse in parses for word in parse.words), tuple(heads),
+            tuple(tag for parse in parses for tag in parse.upos),
+            tuple(feats for parse in parses for feats in parse.feats),
+        )  # fmt: skip
+
+    def without(self, drop: Callable[[str, str], bool]) -> Parse:
+        """Return the parse without some words; their dependents become those of the nearest head that stays.
+
+        A root that is dropped leaves its dependents as roots.
+
+        Args:
+            drop: called with word and part of speech.
+        """
+        gone = [drop(word, tag) for word, tag in zip(self.words, self.upos, strict=True)]
+        if not any(gone):
+            return self
+        number, kept = [0], 0
+        for is_gone in gone:
+            kept += not is_gone
+            number.append(kept)
+        heads = []
+        for head, is_gone in zip(self.heads, gone, strict=False):
+            if is_gone:
+                continue
+            climbed = head
+            for _ in gone:
+                if climbed == 0 or not gone[climbed - 1]:
+                    break
+                climbed = self.heads[climbed - 1]
+            heads.append(number[climbed] if climbed else 0)
+        keep = [index for index, is_gone in enumerate(gone) if not is_gone]
+        return Parse(
+            tuple(self.words[i] for i in keep), tuple(heads),
+            tuple(self.upos[i] for i in keep), tuple(self.feats[i] for i in keep),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a CoNLL-U file.
+
+    Attributes:
+        parse: its words.
+        surface: the text without white space, as its tokens spell it.
+        line: where it starts in the file.
+    """
+
+    parse: Parse
+    surface: str
+    line: int
+
+
+def read_conllu(file: Path) -> list[Sentence]:
+    """Read a CoNLL-U file (universaldependencies.org/format.html); empty nodes are left out.
+
+    Raises:
+        InputError: naming the line of a row that has not ten fields, or a number or head that does not fit.
+    """
+    sentences: list[Sentence] = []
+    rows: list[tuple[int, list[str]]] = []
+    for number, line in enumerate([*NamedFile(file).lines(), ""], start=1):
+        if line.startswith("#"):
+            continue
+        if line.strip():
+            fields = line.split("\t")
+            if len(fields) != 10:
+                raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
+            rows.append((number, fields))
+        elif rows:
+            sentences.append(_sentence(file, rows))
+            rows = []
+    if not sentences:
+        raise InputError(f"{file}: holds no sentences")
+    return sentences
+
+
+def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
+    words: list[list[str]] = []
+    surface, covered = [], 0
+    for number, fields in rows:
+        identifier = fields[0]
+        if "." in identifier:
+            continue
+        if "-" in identifier:
+            surface.append(fields[1])
+            last = identifier.partition("-")[2]
+            covered = int(last) if last.isdigit() else -1
+            if covered < 0:
+                raise InputError(f"{file}: line {number}: {identifier!r} is no range of words")
+            continue
+        if identifier != str(len(words) + 1):
+            raise InputError(f"{file}: line {number}: word {identifier!r} stands where word {len(words) + 1} should")
+        if not fields[6].isdigit():
+            raise InputError(f"{file}: line {number}: the head of word {identifier} is {fields[6]!r}, not a number")
+        words.append(fields)
+        if len(words) > covered:
+            surface.append(fields[1])
+    beyond = [fields for fields in words if int(fields[6]) > len(words)]
+    if beyond:
+        raise InputError(
+            f"{file}: line {rows[0][0]}: word {beyond[0][0]} has head {beyond[0][6]}, the sentence {len(words)} words"
+        )
+    blank = {"_": ""}
+    return Sentence(
+        Parse.of(
+            {
+                "words": [fields[1] for fields in words],
+                "heads": [int(fields[6]) for fields in words],
+                "upos": [blank.get(fields[3], fields[3]) for fields in words],
+                "feats": [blank.get(fields[5], fields[5]) for fields in words],
+            }
+        ),
+        "".join("".join(surface).split()),
+        rows[0][0],
+    )
+
+
+def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequence[str] | None = None) -> list[Parse]:
+    """Return a parse of each text from a CoNLL-U file with the same sentences in the same order.
+
+    A text may be one sentence of the file or several on end. Texts and parses are compared without white space. A text
+    without content needs no sentence.
+
+    Args:
+        file: the file of parses.
+        texts: n texts.
+        column: what the texts are called in messages.
+        prepared: the n texts as they are given to a parser; parses may be of these instead.
+
+    Raises:
+        InputError: naming the first sentence that does not match its text, or if sentences are missing or left over.
+    """
+    sentences = read_conllu(file)
+    wanted = [
+        {"".join(text.split()), "".join(other.split())} for text, other in zip(texts, prepared or texts, strict=True)
+    ]
+    parses, at = [], 0
+    for row, spellings in enumerate(wanted, start=1):
+        if "" in spellings and not (at < len(sentences) and sentences[at].surface in spellings):
+            parses.append(Parse((), (), (), ()))
+            continue
+        found, surface = [], ""
+        while surface not in spellings:
+            if at == len(sentences):
+                raise InputError(
+                    f"{file}: ends after {len(sentences)} sentences; row {row} of {column} has no parse: "
+                    f"{_short(texts[row - 1])}"
+                )
+            sentence = sentences[at]
+            surface += sentence.surface
+            if not any(spelling.startswith(surface) for spelling in spellings):
+                raise InputError(
+                    f"{file}: sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
+                    f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}"
+                )
+            found.append(sentence.parse)
+            at += 1
+        parses.append(Parse.joined(found))
+    if at < len(sentences):
+        raise InputError(
+            f"{file}: has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
+            f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}"
+        )
+    return parses
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+class ParseCache:
+    """Parses on disk, one JSON object a line, by a digest of the text; one file for each parser identity.
+
+    Lines are appended as parses come in, so a run that was interrupted goes on where it stopped; a last line that was
+    cut off is dropped.
+
+    Args:
+        folder: where to keep the file; None keeps parses in memory only.
+        identity: everything about a parser that changes its parses.
+    """
+
+    def __init__(self, folder: Path | None, identity: Mapping[str, Any]) -> None:
+        self._known: dict[str, Parse | None] = {}
+        self._file: Path | None = None
+        if folder is None:
+            return
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is not a folder to keep parses in")
+        folder.mkdir(parents=True, exist_ok=True)
+        spelled = json.dumps(identity, sort_keys=True, ensure_ascii=False)
+        self._file = folder / f"parses-{hashlib.sha256(spelled.encode()).hexdigest()[:16]}.jsonl"
+        if self._file.exists():
+            self._load(self._file)
+        else:
+            self._file.write_text(json.dumps({"parser": dict(identity)}, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def _load(self, file: Path) -> None:
+        raw = file.read_bytes()
+        whole = raw.rfind(b"\n") + 1
+        if whole < len(raw):
+            with file.open("r+b") as stream:
+                stream.truncate(whole)
+        for number, line in enumerate(raw[:whole].decode("utf-8").splitlines()[1:], start=2):
+            try:
+                record = json.loads(line)
+                self._known[record["text"]] = Parse.of(record["parse"]) if record["parse"] is not None else None
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"{file}: line {number} is not a cached parse; remove the file to start over"
+                ) from error
+
+    def parse(
+        self,
+        texts: Sequence[str],
+        parser: Callable[[Sequence[str]], Iterator[list[Parse | None]]],
+        report: Callable[[int, int], None],
+    ) -> list[Parse | None]:
+        """Return a parse of each text, from the cache or else from the parser.
+
+        Args:
+            texts: n texts.
+            parser: given texts, yields their parses in order, some at a time; None for one it cannot parse.
+            report: called with texts done and texts in all.
+        """
+        keys = {text: hashlib.sha256(text.encode()).hexdigest()[:32] for text in texts}
+        missing = [text for text, key in keys.items() if key not in self._known]
+        done = len(keys) - len(missing)
+        report(done, len(keys))
+        at = 0
+        for some in parser(missing) if missing else ():
+            lines = []
+            for text, parse in zip(missing[at : at + len(some)], some, strict=True):
+                self._known[keys[text]] = parse
+                record = {"text": keys[text], "parse": asdict(parse) if parse is not None else None}
+                lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as stream:
+                    stream.write("".join(lines))
+            at += len(some)
+            report(done + at, len(keys))
+        return [self._known[keys[text]] for text in texts]

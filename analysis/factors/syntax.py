@@ -1,0 +1,218 @@
+"""SYN: how alike two sentences' dependency trees are in shape."""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
+from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
+from bsx.analysis.factors.trees import Tree, distance
+
+_BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
+_UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
+_AT_ONCE = 2000  # pairs a process gets at a time
+
+Heads = tuple[int, ...]
+
+
+def tree_edit_distance(heads_a: Sequence[int], heads_b: Sequence[int]) -> int:
+    """Return the edit distance of two dependency trees by structure alone.
+
+    Trees are ordered: a word's dependents stand in the order of the words. Deleting or inserting a node costs 1,
+    renaming nothing, so labels do not matter; there is no artificial root node. Symmetric; at most |a| + |b| - 2
+    between two trees, because roots can always be mapped onto each other.
+
+    Several words with head 0 make a forest, compared as if both sides had one more node above their roots. No words at
+    all are as far away as the other side has words.
+
+    The algorithm is Zhang & Shasha's (1989): time O(n m min(depth, leaves)(a) min(depth, leaves)(b)), memory O(n m)
+    times the same factor of one side; a row of its table is one array operation. Of the four ways to run it (leftmost
+    or rightmost paths, either tree's nodes as rows) the cheapest for the two shapes is taken.
+
+    Args:
+        heads_a: head of each word in sentence order as in CoNLL-U, 1-based, 0 for the root (n,).
+        heads_b: the same of the other sentence (m,).
+
+    Raises:
+        InputError: if a head does not exist or words depend on each other in a circle.
+
+    >>> tree_edit_distance([2, 0, 2], [0, 1, 2])
+    2
+    """
+    return _distance(tuple(int(head) for head in heads_a), tuple(int(head) for head in heads_b))
+
+
+def syn(heads_a: Sequence[int], heads_b: Sequence[int]) -> float:
+    """Return 1 - distance / (number of words of both), from 0 to 1; NaN if both have none.
+
+    Source: Kaster, Zhao & Eger 2021, section 3.
+
+    >>> syn([2, 0, 2], [0, 1, 2])
+    0.6666666666666667
+    """
+    words = len(heads_a) + len(heads_b)
+    return 1 - tree_edit_distance(heads_a, heads_b) / words if words else float("nan")
+
+
+@lru_cache(maxsize=4096)
+def _tree(heads: Heads) -> Tree:
+    return Tree(heads)
+
+
+def _distance(a: Heads, b: Heads) -> int:
+    one, two = _tree(a), _tree(b)
+    return 0 if a == b else distance(one, two)
+
+
+def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
+    return [syn(a, b) for a, b in pairs]
+
+
+def syn_scores(pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: Any = None) -> Values:
+    """Return `syn` of many pairs of trees (n,).
+
+    Args:
+        pairs: heads of both sides; equal pairs are computed once.
+        jobs: processes at a time.
+        report: called with pairs done and pairs in all.
+    """
+    distinct = list(dict.fromkeys(pairs))
+    chunks = [distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE)]
+    values: list[float] = []
+    if jobs > 1 and len(chunks) > 1:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            for some in pool.map(_syn_chunk, chunks):
+                values += some
+                if report is not None:
+                    report(len(values), len(distinct))
+    else:
+        for chunk in chunks:
+            values += _syn_chunk(chunk)
+            if report is not None:
+                report(len(values), len(distinct))
+    found = dict(zip(distinct, values, strict=True))
+    return np.array([found[pair] for pair in pairs], dtype=np.float64)
+
+
+def blank_punctuation(text: str) -> str:
+    """Replace every ASCII punctuation character by a space, as Kaster, Zhao & Eger 2021 did before parsing.
+
+    >>> blank_punctuation("Don't stop, it's 5.30!").split()
+    ['Don', 't', 'stop', 'it', 's', '5', '30']
+    """
+    return text.translate(_BLANKS)
+
+
+class SyntaxConfig(FactorConfig):
+    """Settings of SYN."""
+
+    punctuation: Annotated[
+        Literal["blank", "drop", "keep"],
+        Field(
+            description="blank: ASCII punctuation becomes spaces before parsing, as in the paper; drop: sentences are "
+            "parsed as they are, then punctuation is taken out of the trees; keep: it counts like words."
+        ),
+    ] = "blank"
+    words: Annotated[
+        Literal["auto", "whitespace", "parser"],
+        Field(
+            description="Who cuts words: white space or the parser; auto: white space if punctuation is blanked and "
+            "the script puts spaces between words."
+        ),
+    ] = "auto"
+    failure: Annotated[
+        Literal["nan", "zero"], Field(description="Score of a pair of which one side has no parse; the paper has 0.")
+    ] = "nan"
+
+
+class Syntax(Factor):
+    """Similarity of dependency trees. Source: Kaster, Zhao & Eger 2021, section 3.
+
+    The paper's code parsed with the lexicalised PCFG models of CoreNLP; any parser will do here, and its choice matters
+    (docs/factors.md has figures).
+    """
+
+    Config = SyntaxConfig
+
+    def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
+        """Score pairs; see `Factor.compute`."""
+        config: SyntaxConfig = self.config
+        details: dict[str, Any] = config.model_dump()
+        sides: list[list[Heads]] = []
+        given = ((pairs.sentence1, pairs.lang1, resources.parses1), (pairs.sentence2, pairs.lang2, resources.parses2))
+        for number, (texts, lang, file) in enumerate(given, start=1):
+            parses, origin = self._parses(texts, lang, file, f"sentence{number}", resources)
+            details[f"parses{number}"] = origin
+            sides.append([parse.heads if parse is not None else () for parse in parses])
+        both = list(zip(*sides, strict=True))
+        whole = [row for row, (a, b) in enumerate(both) if a and b]
+        values = np.full(len(both), 0.0 if config.failure == "zero" else np.nan)
+        report = (lambda done, total: resources.report("tree distance", done, total)) if resources.progress else None
+        values[whole] = syn_scores([both[row] for row in whole], jobs=resources.jobs, report=report)
+        failures = len(both) - len(whole)
+        details |= {"words": [sum(map(len, side)) for side in sides], "failures": failures}
+        notes: tuple[str, ...] = ()
+        if failures:
+            score = "0" if config.failure == "zero" else "NaN"
+            notes = (f"syn: {failures} of {len(both)} pairs have a side without any parsed word; they score {score}",)
+        return FactorScores(values, details, notes)
+
+    def _parses(
+        self, texts: Sequence[str], lang: str, file: Path | None, column: str, resources: Resources
+    ) -> tuple[list[Parse | None], dict[str, Any]]:
+        """Return a parse of each text with the nodes that count, and where the parses are from."""
+        config: SyntaxConfig = self.config
+        prepared = [blank_punctuation(text) for text in texts] if config.punctuation == "blank" else list(texts)
+        prepared = [" ".join(text.split()) for text in prepared]
+        if file is not None:
+            found = match_parses(file, texts, column, prepared)
+            # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.
+            trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in found]
+            return list(trees), {"file": file.name, "sha256": file_digest(file)}
+        spaced = config.words == "whitespace" or (
+            config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)
+        )
+        parser = make_parser(
+            resources.parser,
+            lang,
+            "parse",
+            pretokenized=spaced,
+            folder=resources.parser_dir,
+            download=resources.download,
+        )
+        identity = parser.identity
+        cache = ParseCache(resources.cache, identity)
+        parsed = cache.parse(prepared, parser, lambda done, all_: resources.report(f"parsing {column}", done, all_))
+        if config.punctuation == "drop":
+            parsed = [parse and parse.without(is_punctuation) for parse in parsed]
+        return parsed, identity
+
+
+def is_punctuation(word: str, tag: str) -> bool:
+    """Tell whether a word is punctuation, by its part of speech or because it has no other characters."""
+    return tag == "PUNCT" or all(character in string.punctuation for character in word)
+
+
+def writes_spaces(lang: str) -> bool:
+    """Tell whether a language's script puts spaces between words."""
+    from bsx.catalog import load_registry
+    from bsx.resolve import find_language
+
+    return find_language(lang, load_registry()).script not in _UNSPACED
+
+
+def file_digest(file: Path) -> str:
+    """Return the first twelve hexadecimal digits of a file's SHA-256."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:12]

@@ -1,0 +1,150 @@
+"""Word vectors: reading, training, normalising and writing them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.optional import need
+from bsx.readers import NamedFile
+from bsx.table import atomic_text
+
+Vectors = dict[str, NDArray[np.float32]]
+
+
+def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
+    """Read word vectors, keys in lower case; of several spellings the last one wins, as in Faruqui et al.'s tool.
+
+    Args:
+        file: ``.vec`` (text: a word and its numbers a line, with or without a first line of sizes) or ``.bin``
+            (fastText's model; needs the extra ``morphology``).
+        keep: lower-cased words to keep; all unless given.
+
+    Returns:
+        Word -> vector (d,).
+
+    Raises:
+        InputError: naming the line whose numbers are not numbers or not as many as those before.
+        MissingExtraError: for ``.bin`` without the package fasttext.
+    """
+    pairs = _read_bin(file) if file.suffix == ".bin" else _read_text(file)
+    vectors: Vectors = {}
+    for word, vector in pairs:
+        lowered = word.lower()
+        if keep is None or lowered in keep:
+            vectors[lowered] = vector() if callable(vector) else vector
+    if not vectors:
+        held = "no words" if keep is None else "none of the words wanted"
+        raise InputError(f"{file}: holds {held}")
+    return vectors
+
+
+def _read_text(file: Path) -> Iterator[tuple[str, Any]]:
+    expected: int | None = None
+    for number, line in enumerate(NamedFile(file).lines(), start=1):
+        fields = line.rstrip(" ").split(" ")
+        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+            expected = int(fields[1])
+            continue
+        if expected is None:
+            expected = len(fields) - 1
+        if len(fields) < 2 or len(fields) - 1 != expected:
+            raise InputError(f"{file}: line {number} has {len(fields) - 1} numbers, not {expected} like the rest")
+        try:
+            yield fields[0], np.array(fields[1:], dtype=np.float32)
+        except ValueError:
+            raise InputError(f"{file}: line {number}: not all of its values are numbers") from None
+
+
+def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
+    NamedFile(file)
+    fasttext = need("fasttext", "Reading fastText's .bin files")
+    try:
+        model = fasttext.load_model(str(file))
+    except ValueError as error:
+        raise InputError(f"{file}: is not a fastText model ({error})") from error
+    for word in model.get_words():
+        yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
+
+
+def write_vectors(file: Path, vectors: Mapping[str, NDArray[Any]]) -> None:
+    """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again."""
+    dimensions = len(next(iter(vectors.values()))) if vectors else 0
+    with atomic_text(file) as stream:
+        stream.write(f"{len(vectors)} {dimensions}\n")
+        for word, vector in vectors.items():
+            stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
+
+
+def train_vectors(
+    texts: Sequence[Sequence[str]],
+    *,
+    threads: int = 1,
+    epoch: int = 10,
+    lr: float = 0.2,
+    **settings: Any,
+) -> Vectors:
+    """Train fastText skip-gram vectors on tokenised texts.
+
+    The defaults are those of Kaster, Zhao & Eger 2021: ten epochs, learning rate 0.2, otherwise fastText's own (100
+    dimensions, words that occur five times, subwords of 3 to 6 characters).
+
+    Args:
+        texts: tokens of each text, as they shall be spelled.
+        threads: threads of fastText; with one, the same texts give the same vectors again (its seed is fixed).
+        epoch: times through the texts.
+        lr: learning rate.
+        settings: further arguments of ``fasttext.train_unsupervised``.
+
+    Returns:
+        Word -> vector (d,), the most frequent word first, keys in lower case (the last spelling wins).
+
+    Raises:
+        MissingExtraError: if the package fasttext is not installed.
+        InputError: if no word occurs often enough, or training diverges, as it can on very little text.
+    """
+    need("fasttext", "Training word vectors")
+    chosen = {"model": "skipgram", "verbose": 0, "epoch": epoch, "lr": lr, "thread": threads, **settings}
+    with tempfile.TemporaryDirectory(prefix="bsx-vectors-") as folder:
+        corpus = Path(folder) / "corpus.txt"
+        with corpus.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(" ".join(tokens) + "\n" for tokens in texts)
+        # In a process of its own: fastText 0.9.3 at times computes NaN in one that has done other things before.
+        command = [sys.executable, "-c", _TRAIN, str(corpus), json.dumps(chosen)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            reason = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+            raise InputError(f"word vectors cannot be trained on these {len(texts)} texts: {reason}")
+        words = (Path(folder) / "words.json").read_text(encoding="utf-8")
+        matrix = np.load(Path(folder) / "vectors.npy", allow_pickle=False)
+    return {word.lower(): row for word, row in zip(json.loads(words), matrix, strict=True)}
+
+
+_TRAIN = """
+import json, pathlib, sys
+import fasttext, numpy
+corpus = pathlib.Path(sys.argv[1])
+model = fasttext.train_unsupervised(str(corpus), **json.loads(sys.argv[2]))
+words = [word for word in model.get_words() if word != "</s>"]
+vectors = numpy.array([model.get_word_vector(word) for word in words], dtype=numpy.float32)
+corpus.with_name("words.json").write_text(json.dumps(words))
+numpy.save(corpus.with_name("vectors.npy"), vectors)
+"""
+
+
+def normalise(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
+    """Divide each vector by sqrt(|v|^2 + 1e-6), as Faruqui et al.'s tool does before retrofitting."""
+    scaled = {}
+    for word, vector in vectors.items():
+        wide = np.asarray(vector, dtype=np.float64)
+        scaled[word] = wide / np.sqrt(wide @ wide + 1e-6)
+    return scaled

@@ -1,0 +1,108 @@
+"""``bsx disentangle``: which linguistic factors explain a metric's scores."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+def disentangle(
+    file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
+    metrics: Annotated[str, typer.Option(help="Columns to explain, separated by commas.")],
+    factors: Annotated[str, typer.Option(help="Columns to explain them with, separated by commas.")],
+    se: Annotated[Literal["classic", "hc3", "cluster"], typer.Option(help="Kind of standard errors.")] = "classic",
+    cluster: Annotated[str | None, typer.Option(help="Column of clusters, for --se cluster.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column of groups to fit one by one and compare.")] = None,
+    lang: Annotated[
+        str | None, typer.Option("-l", "--lang", help="Keep rows of a column lp that go into this language.")
+    ] = None,
+    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = False,
+    bootstrap: Annotated[int, typer.Option(help="Resamples for bootstrap intervals; 0 for none.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 1,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    correction: Annotated[
+        Literal["none", "holm", "bh"], typer.Option(help="Correct p for the number of coefficients.")
+    ] = "none",
+    nan: Annotated[
+        Literal["error", "omit"], typer.Option(help="Refuse missing numbers, or leave such rows out.")
+    ] = "error",
+    add: Annotated[
+        list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
+    ] = None,
+    checks: Annotated[bool, typer.Option("--checks", help="Test for bends and for products of factors.")] = False,
+    compare: Annotated[str | None, typer.Option(help="Two metrics A,B whose coefficients to compare.")] = None,
+    format: Annotated[Literal["text", "json", "csv", "latex", "markdown"], typer.Option(help="How to print.")] = "text",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for all forms of the result.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
+) -> None:
+    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
+    from bsx.analysis.coefficient_bootstrap import compare_coefficients
+    from bsx.analysis.columns import read_columns
+    from bsx.analysis.disentangle import disentangle as regress
+    from bsx.analysis.disentangle_tables import comparison_dict, comparison_text, nested_dict, plain, tests_text
+    from bsx.analysis.model_checks import linearity_checks, nested_test
+    from bsx.cli.disentangle_output import write_all
+    from bsx.errors import InputError
+
+    if plot and output is None:
+        raise InputError("--plot draws into a folder: say which with -o DIR")
+    names, by = _split(metrics), _split(factors)
+    labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
+    table = read_columns(file, [*dict.fromkeys([*names, *by])], labels)
+    if lang is not None:
+        table = _into(table, lang, str(file))
+    settings: dict[str, Any] = {"se": se, "cluster": cluster, "nan": nan}
+    result = regress(table, names, by, group=group, intercept=intercept, bootstrap=bootstrap, seed=seed,
+                     confidence=confidence, correction=correction, **settings)  # fmt: skip
+    tests: dict[str, list[Any]] = {name: [] for name in names}
+    for name in names if add or checks else []:
+        for added in map(_split, add or []):
+            base = [factor for factor in by if factor not in added]
+            tests[name].append(nested_test(table, name, base, added, intercept=intercept, **settings))
+        if checks:
+            tests[name] += linearity_checks(table, name, by, **settings).values()
+    tests = {name: found for name, found in tests.items() if found}
+    content, text = result.to_dict(), [result.to_text()]
+    if tests:
+        content["tests"] = plain({name: [nested_dict(test) for test in found] for name, found in tests.items()})
+        text.append(tests_text(tests))
+    if compare is not None:
+        a, _, b = (part.strip() for part in compare.partition(","))
+        if a == b or not {a, b} <= set(names):
+            raise InputError(f"--compare {compare}: name two of the metrics {', '.join(names)}, as A,B")
+        draws: dict[str, Any] = {"resamples": bootstrap or 2000, "seed": seed, "confidence": confidence}
+        found = compare_coefficients(table, a, b, by, cluster=cluster, nan=nan, **draws)
+        content["comparison"] = plain(comparison_dict(a, b, found))
+        text.append(comparison_text(a, b, found))
+    forms = {
+        "text": lambda: "\n\n".join(text) + "\n",
+        "json": lambda: json.dumps(content, ensure_ascii=False) + "\n",
+        "csv": result.to_csv,
+        "latex": result.to_latex,
+        "markdown": result.to_markdown,
+    }
+    if output is not None:
+        write_all(result, {name: form() for name, form in forms.items()}, output, plot=plot)
+    if format != "text":
+        for notice in result.warnings:
+            print(f"bsx: note: {notice.message}", file=sys.stderr)
+    print(forms[format](), end="")
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _into(table: dict[str, Any], lang: str, file: str) -> dict[str, Any]:
+    from bsx.errors import InputError
+
+    kept = [i for i, pair in enumerate(table["lp"]) if str(pair).rpartition("-")[2] == lang]
+    if not kept:
+        raise InputError(
+            f"{file}: no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(table['lp'])))}"
+        )
+    return {name: [column[i] for i in kept] for name, column in table.items()}

@@ -1,0 +1,30 @@
+"""``bsx reproduce``: the published tables of a paper, from its published scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def reproduce(
+    paper: Annotated[Literal["kaster2021"], typer.Argument(help="Which paper: Kaster, Zhao & Eger 2021.")],
+    data: Annotated[
+        Path,
+        typer.Option(help="Checkout of the authors' repository, or a folder with wmt-en.tsv, sts-en.tsv and so on."),
+    ],
+    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute the English LEX columns from the texts.")] = (
+        True
+    ),
+    format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
+) -> None:
+    """Recompute a paper's tables, print them beside the printed ones; exit status 1 if they are not met."""
+    from bsx.analysis.reproduce_kaster2021 import as_text
+    from bsx.analysis.reproduce_kaster2021 import reproduce as recompute
+
+    result = recompute(data, lex=lex)
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else as_text(result))
+    if not result.ok:
+        raise typer.Exit(1)

@@ -1,0 +1,186 @@
+"""Tree edit distance against exhaustive search, two independent packages and known examples."""
+
+# ruff: noqa: S311
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsx.analysis.factors.syntax import blank_punctuation, syn, syn_scores, tree_edit_distance
+from bsx.errors import InputError
+
+
+def random_heads(n: int, rng: random.Random, roots: int = 1) -> list[int]:
+    """A random tree (or forest) on n words, bushy or deep, projective or not."""
+    order = rng.sample(range(1, n + 1), n)
+    deep = rng.random()
+    heads = [0] * n
+    for place, word in enumerate(order):
+        if place >= roots:
+            nearest = max(0, place - 3) if rng.random() < deep else 0
+            heads[word - 1] = order[rng.randrange(nearest, place)]
+    return heads
+
+
+def ancestors(heads: list[int]) -> list[set[int]]:
+    found = []
+    for word in range(1, len(heads) + 1):
+        above, head = set(), heads[word - 1]
+        while head:
+            above.add(head - 1)
+            head = heads[head - 1]
+        found.append(above)
+    return found
+
+
+def preorder(heads: list[int]) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for word, head in enumerate(heads, start=1):
+        children.setdefault(head, []).append(word)
+    order, stack = [], list(reversed(children.get(0, [])))
+    while stack:
+        word = stack.pop()
+        order.append(word - 1)
+        stack.extend(reversed(children.get(word, [])))
+    return order
+
+
+def brute_force(a: list[int], b: list[int]) -> int:
+    """The distance from its definition: the largest one-to-one map that keeps ancestry and left-to-right order.
+
+    With free renaming a map of k nodes costs |a| + |b| - 2k. Nodes are taken in preorder on both sides, which any map
+    that keeps ancestry and order keeps too.
+    """
+    above_a, above_b, order_a, order_b = ancestors(a), ancestors(b), preorder(a), preorder(b)
+    for k in range(min(len(a), len(b)), 0, -1):
+        for some in itertools.combinations(order_a, k):
+            for others in itertools.combinations(order_b, k):
+                if all(
+                    (some[i] in above_a[some[j]]) == (others[i] in above_b[others[j]])
+                    for i in range(k)
+                    for j in range(i + 1, k)
+                ):
+                    return len(a) + len(b) - 2 * k
+    return len(a) + len(b)
+
+
+def from_brackets(text: str) -> list[int]:
+    """Heads of a tree written {a{b}{c}}, its nodes as words in preorder: sibling order is all that counts."""
+    heads, stack = [], [0]
+    for mark in re.findall(r"\{|\}", text):
+        if mark == "{":
+            heads.append(stack[-1])
+            stack.append(len(heads))
+        else:
+            stack.pop()
+    return heads
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_distance_is_that_of_the_best_map(seed: int) -> None:
+    rng = random.Random(seed)
+    roots = 2 if seed % 5 == 0 else 1
+    a, b = (random_heads(rng.randint(roots, 6), rng, roots) for _ in range(2))
+    assert tree_edit_distance(a, b) == brute_force(a, b)
+
+
+def test_distance_equals_zss_and_apted() -> None:
+    zss = pytest.importorskip("zss")
+    apted = pytest.importorskip("apted")
+    rng = random.Random(7)
+
+    def zss_tree(heads: list[int]) -> object:
+        nodes = [zss.Node("x") for _ in range(len(heads) + 1)]
+        for word, head in enumerate(heads, start=1):
+            nodes[head].addkid(nodes[word])
+        return nodes[0].children[0]
+
+    class Free(apted.Config):
+        def rename(self, one: object, two: object) -> int:
+            return 0
+
+    def brackets(heads: list[int], word: int) -> str:
+        return "{x" + "".join(brackets(heads, w) for w, head in enumerate(heads, start=1) if head == word) + "}"
+
+    for _ in range(60):
+        a, b = random_heads(rng.randint(1, 18), rng), random_heads(rng.randint(1, 18), rng)
+        ours = tree_edit_distance(a, b)
+        assert ours == zss.simple_distance(zss_tree(a), zss_tree(b))
+        one, two = (apted.helpers.Tree.from_text(brackets(heads, 0)[2:-1]) for heads in (a, b))
+        assert ours == apted.APTED(one, two, Free()).compute_edit_distance()
+
+
+def test_distance_of_the_reference_examples(shared: Path) -> None:
+    examples = json.loads((shared / "reference_values.json").read_text())["ted_examples"]
+    for example in examples:
+        a, b = from_brackets(example["t1"]), from_brackets(example["t2"])
+        assert tree_edit_distance(a, b) == example["ted"], example
+        assert syn(a, b) == pytest.approx(example["syn"], abs=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 25), st.integers(1, 25))
+def test_distance_is_symmetric_bounded_and_of_the_right_parity(seed: int, n: int, m: int) -> None:
+    rng = random.Random(seed)
+    a, b = random_heads(n, rng), random_heads(m, rng)
+    distance = tree_edit_distance(a, b)
+    assert distance == tree_edit_distance(b, a)
+    assert abs(n - m) <= distance <= n + m - 2
+    assert (distance - n - m) % 2 == 0
+    assert tree_edit_distance(a, a) == 0
+
+
+def test_forests_and_nothing() -> None:
+    assert tree_edit_distance([], []) == 0
+    assert tree_edit_distance([], [0, 1]) == 2
+    assert tree_edit_distance([0, 0, 0], [0, 0]) == 1
+    assert tree_edit_distance([0, 0], [0, 1]) == 2  # side by side against one above the other
+    assert syn([], [0]) == 0
+    assert syn([], []) != syn([], [])  # NaN: nothing to compare
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ([0, 5], "word 2 has head 5, but there are 2 words"),
+        ([-1], "word 1 has head -1"),
+        ([2, 1], "2 of 2 words hang together in a circle"),
+        ([0, 3, 2], "2 of 3 words hang together in a circle"),
+        ([1], "1 of 1 words"),
+    ],
+)
+def test_broken_trees_are_refused(heads: list[int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tree_edit_distance(heads, [0])
+
+
+def test_many_pairs_by_processes_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(3)
+    pairs = [tuple(tuple(random_heads(rng.randint(1, 9), rng)) for _ in range(2)) for _ in range(40)]
+    monkeypatch.setattr("bsx.analysis.factors.syntax._AT_ONCE", 15)
+    told: list[tuple[int, int]] = []
+    one = syn_scores(pairs, report=lambda done, total: told.append((done, total)))  # type: ignore[arg-type]
+    two = syn_scores(pairs, jobs=2)  # type: ignore[arg-type]
+    assert one.tolist() == two.tolist() == [syn(a, b) for a, b in pairs]
+    assert told[-1][0] == told[-1][1]
+
+
+def test_ten_thousand_pairs_are_a_matter_of_minutes() -> None:
+    rng = random.Random(1)
+    trees = [random_heads(rng.randint(15, 30), rng) for _ in range(100)]
+    start = time.process_time()
+    for index in range(200):
+        tree_edit_distance(trees[index % 100], trees[(index * 7 + 1) % 100])
+    assert (time.process_time() - start) / 200 * 10_000 < 120
+
+
+def test_punctuation_is_blanked_as_in_the_paper() -> None:
+    assert blank_punctuation("(It's 5.30!) “No”…").split() == ["It", "s", "5", "30", "“No”…"]
