@@ -1,4 +1,5 @@
-"""Analysis of metric scores: works on tables and callables and never builds a scorer.
+"""Analysis of metric scores: works on tables, arrays and callables and never builds a scorer.
 
-The statistics, factors and reports arrive with their own releases; see CHANGELOG.
+Agreement with people (`meta`, `correlation`, `darr`, `significance`, …), tests between systems (`compare`), what layers
+know (`probing`), what a metric measures (`factors`, `disentangle`) and data with human judgments (`datasets`).
 """
