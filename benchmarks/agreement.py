@@ -225,9 +225,8 @@ def main() -> None:
     notes = (Path(__file__).parent / "agreement-notes.md").read_text(encoding="utf-8")
     with atomic_text(arguments.output / "meta-evaluation.md") as stream:
         stream.write("# Metrics and people\n\n" + notes + "\n" + "\n\n".join(parts) + "\n\n")
-        stream.write(
-            f"Made by `benchmarks/agreement.py --data DIR -o benchmarks/agreement` with {arguments.model} in {minutes:.0f} minutes; "
-        )
+        command = "benchmarks/agreement.py --data DIR -o benchmarks/agreement"
+        stream.write(f"Made by `{command}` with {arguments.model} in {minutes:.0f} minutes; ")
         stream.write(f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}, {packages}.\n")
 
 
