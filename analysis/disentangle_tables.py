@@ -235,10 +235,11 @@ def tests_text(tests: Mapping[str, Sequence[NestedTest]]) -> str:
         for test in found:
             more = f"{' + '.join(test.added)} to {' + '.join(test.base) or 'nothing'}"
             asked = more if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
-            below = f", {test.df2:g}" if math.isfinite(test.df2) else ""
+            # A robust test has no second degrees of freedom: it is Wald's chi-squared over its degrees of freedom.
+            label = f"F({test.df1}, {test.df2:g})" if math.isfinite(test.df2) else f"chi²({test.df1})/{test.df1}"
             lines.append(
                 f"{metric}: adding {asked}: R² {test.r2_base:.4f} -> {test.r2_full:.4f} (+{test.gain:.4f}), "
-                f"F({test.df1}{below}) = {test.statistic:.2f}, p = {_p(test.p)}"
+                f"{label} = {test.statistic:.2f}, p = {_p(test.p)}"
             )
             if test.name in ("squares", "interactions"):
                 terms = (f"{t} {test.coef[t]:+.3f} (p {_p(test.term_p[t])})" for t in test.added)

@@ -559,3 +559,10 @@ def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
     assert "2 rows are too few for 2 coefficients" in error(short, "--metrics", "m", "--factors", "sem,syn")
     short.write_text("m\tsem\n", encoding="utf-8")
     assert "has no rows" in error(short, "--metrics", "m", "--factors", "sem")
+
+
+def test_columns_named_after_settings_are_one_name() -> None:
+    from bsx.cli.disentangle import _split
+
+    assert _split("sem, lex:variant=bleu1,lowercase=true,syn") == ["sem", "lex:variant=bleu1,lowercase=true", "syn"]
+    assert _split("a,b") == ["a", "b"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -94,7 +95,14 @@ def disentangle(
 
 
 def _split(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
+    """Cut at commas; a part ``field=value`` belongs to the name before it, as in columns called ``lex:a=1,b=2``."""
+    found: list[str] = []
+    for part in (part.strip() for part in names.split(",")):
+        if found and ":" in found[-1] and re.match(r"[a-z_]\w*=", part):
+            found[-1] += f",{part}"
+        elif part:
+            found.append(part)
+    return found
 
 
 def _into(table: dict[str, Any], lang: str, file: str) -> dict[str, Any]:

@@ -59,6 +59,8 @@ def factors(
     made = get_factors(factors, preset=preset, registry=registry)
     if output.suffix not in FORMATS:
         raise InputError(f"{output}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+    if (parses1 is None) != (parses2 is None):
+        raise InputError("parses come for both sides: give --parses1 and --parses2")
     table = TableFile(NamedFile(file), [sentence1, sentence2], [], keep_rows=True)
     names = {factor.spec: prefix + factor.spec for factor in made}
     for name in names.values():
