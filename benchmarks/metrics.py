@@ -109,6 +109,7 @@ def main() -> None:
         moved = f"{100 * share:.1f}%" if share else ""
         lines.append(f"| `{spec}` | {cells} | {mean:.3f} | {seconds:.2f} | {moved} |")
         print(lines[-1], flush=True)
+    again = ", costs in a second run with `--reuse`" if arguments.reuse is not None else ""
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "POT", "sacrebleu", "nltk"))
     with atomic_text(arguments.output) as stream:
         stream.write(
@@ -124,7 +125,7 @@ share of that time spent in optimal transport.
 |---|{"---|" * (len(pairs) + 3)}
 {chr(10).join(lines)}
 
-Made by `benchmarks/metrics.py --data {arguments.data.name} --model {arguments.model}`; {platform.machine()},
+Made by `benchmarks/metrics.py --data {arguments.data.name} --model {arguments.model}`{again}; {platform.machine()},
 {platform.system()}, Python {platform.python_version()}, {packages}.
 """
         )
