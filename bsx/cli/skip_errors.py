@@ -1,0 +1,131 @@
+"""A metric that fails on some items: which ones, and going on without them if the user wants that."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError, RegistryError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bsx.metrics.base import Metric
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class RowScores:
+    """One metric's scores of items, higher is better.
+
+    Attributes:
+        metric: as the user spelled it.
+        values: (n,); NaN where the metric failed.
+        signature: the settings behind the numbers.
+        notes: what the user should know: a turned sign, empty or cut texts, items that failed.
+        failed: place of a failed item -> the metric's message.
+    """
+
+    metric: str
+    values: NDArray[np.float64]
+    signature: str
+    notes: list[str] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+
+
+def score_rows(
+    metric: Metric,
+    candidates: Sequence[str],
+    references: Sequence[str],
+    *,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+    progress: Progress | None = None,
+) -> RowScores:
+    """Score items; where the metric raises an error, find the items it is about.
+
+    The items that failed are found by halves. The others are then scored together once more, since what a metric
+    learns from all items (idf weights) would differ in parts.
+
+    Args:
+        metric: the metric; the sign of its scores is turned if lower is better.
+        candidates: n texts.
+        references: n texts.
+        skip_errors: give items that fail NaN instead of ending.
+        where: says where an item is, for messages.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: naming the first item that fails and why, unless ``skip_errors``; or if all items fail.
+    """
+    failed: dict[int, str] = {}
+    good = list(range(len(candidates)))
+    try:
+        scores: Any = metric.score(candidates, references, progress=progress)
+    except (MissingExtraError, ModelUnavailableError, RegistryError):
+        raise  # about no item
+    except Exception as error:  # a metric may be anybody's code and raise anything
+        failed = _failing(metric, candidates, references, first_only=not skip_errors)
+        if not failed or len(failed) == len(candidates):  # it is not about single items
+            if isinstance(error, BsxError):
+                raise
+            raise InputError(f"{metric.spec} failed: {_message(error)}") from error
+        if not skip_errors:
+            place, message = next(iter(failed.items()))
+            raise InputError(
+                f"{metric.spec} failed on {where(place)}: {message}; --skip-errors goes on without such rows"
+            ) from error
+        good = [place for place in good if place not in failed]
+        scores = metric.score([candidates[i] for i in good], [references[i] for i in good], progress=progress)
+    import numpy as np
+
+    values = np.full(len(candidates), np.nan)
+    values[good] = scores.values if metric.higher_is_better else -scores.values
+    result = RowScores(metric.spec, values, str(scores.signature), failed=failed)
+    if not metric.higher_is_better:
+        result.notes.append(f"lower is better for {metric.spec}: its sign is turned")
+    for name, what in (("empty", "have an empty side"), ("undefined", "have no defined score"),
+                       ("truncated", "were cut off at the model's limit")):  # fmt: skip
+        if len(getattr(scores, name)):
+            result.notes.append(f"{metric.spec}: {len(getattr(scores, name))} of {len(good)} scores {what}")
+    if failed:
+        shown = "; ".join(f"{where(place)}: {message}" for place, message in list(failed.items())[:3])
+        more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
+        result.notes.append(f"{metric.spec} failed on {len(failed)} of {len(candidates)}, left out: {shown}{more}")
+    return result
+
+
+def say(notes: Sequence[str]) -> None:
+    """Print notes on standard error."""
+    for note in notes:
+        print(f"bsx: note: {note}", file=sys.stderr)
+
+
+def _failing(
+    metric: Metric, candidates: Sequence[str], references: Sequence[str], *, first_only: bool
+) -> dict[int, str]:
+    """Return the items on which the metric fails by themselves, in order, with its messages; by halves."""
+    failed: dict[int, str] = {}
+    waiting = [(0, len(candidates))]
+    while waiting:
+        start, end = waiting.pop()
+        try:
+            metric.score(candidates[start:end], references[start:end])
+        except Exception as error:  # noqa: BLE001 - as above
+            if end - start == 1:
+                failed[start] = _message(error)
+                if first_only:
+                    break
+                continue
+            middle = (start + end) // 2
+            waiting += [(middle, end), (start, middle)]  # the first half is taken up first
+    return failed
+
+
+def _message(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, BsxError) and text else f"{type(error).__name__}: {text}" if text else repr(error)
