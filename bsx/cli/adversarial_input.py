@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bsx.cli.skip_errors import RowScores, score_rows
+from bsx.cli.skip_errors import RowScores, score_all
 from bsx.config import RunConfig, ScorerConfig
 from bsx.errors import InputError
 
@@ -74,13 +74,10 @@ def run_all(
     """Score texts with every metric, with a progress bar."""
     from bsx.cli.progress import progress_bar
 
-    found = []
-    for metric in metrics:
-        with progress_bar() as report:
-            found.append(
-                score_rows(metric, candidates, references, skip_errors=skip_errors, where=where, progress=report)
-            )
-    return found
+    if not metrics:
+        return []
+    with progress_bar() as report:
+        return score_all(metrics, candidates, references, skip_errors=skip_errors, where=where, progress=report)
 
 
 def turned(file: Path, columns: Sequence[str], lower: str | None) -> tuple[set[str], list[str]]:

@@ -15,7 +15,7 @@ def reproduce(
         Path,
         typer.Option(help="Checkout of the authors' repository, or a folder with wmt-en.tsv, sts-en.tsv and so on."),
     ],
-    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute the English LEX columns from the texts.")] = (
+    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute LEX and lexical overlaps from the texts.")] = (
         True
     ),
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",

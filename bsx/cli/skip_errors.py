@@ -81,9 +81,44 @@ def score_rows(
             ) from error
         good = [place for place in good if place not in failed]
         scores = metric.score([candidates[i] for i in good], [references[i] for i in good], progress=progress)
+    return _rows(metric, scores, good, len(candidates), failed, where)
+
+
+def score_all(
+    metrics: Sequence[Metric],
+    candidates: Sequence[str],
+    references: Sequence[str],
+    *,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+    progress: Progress | None = None,
+) -> list[RowScores]:
+    """Score items with several metrics, those on one model with one encoding; if that fails, one by one.
+
+    Args and errors as `score_rows`.
+    """
+    from bsx.metrics.run import score_corpus
+    from bsx.text import MemoryCorpus
+
+    try:
+        corpus = MemoryCorpus({"candidate": candidates}, references)
+        found = score_corpus(metrics, corpus, progress=progress)
+    except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
+        return [
+            score_rows(m, candidates, references, skip_errors=skip_errors, where=where, progress=progress)
+            for m in metrics
+        ]
+    every = list(range(len(candidates)))
+    return [_rows(m, found[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
+
+
+def _rows(
+    metric: Metric, scores: Any, good: Sequence[int], n: int, failed: dict[int, str], where: Callable[[int], str]
+) -> RowScores:
+    """Return the scores of the items at ``good`` among n, with notes."""
     import numpy as np
 
-    values = np.full(len(candidates), np.nan)
+    values = np.full(n, np.nan)
     values[good] = scores.values if metric.higher_is_better else -scores.values
     result = RowScores(metric.spec, values, str(scores.signature), failed=failed)
     if not metric.higher_is_better:
@@ -95,7 +130,7 @@ def score_rows(
     if failed:
         shown = "; ".join(f"{where(place)}: {message}" for place, message in list(failed.items())[:3])
         more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
-        result.notes.append(f"{metric.spec} failed on {len(failed)} of {len(candidates)}, left out: {shown}{more}")
+        result.notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
     return result
 
 
