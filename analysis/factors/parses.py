@@ -22,7 +22,7 @@ class Parse:
         heads: 1-based head of each word, 0 for a root; empty if the text was tagged only.
         upos: universal part of speech of each word; empty text if unknown.
         feats: universal features of each word as in CoNLL-U (``Case=Nom|Number=Sing``), empty text if it has none.
-        deprels: relation of each word to its head (``nsubj``), empty text if unknown; empty if the text was tagged only.
+        deprels: relation of each word to its head (``nsubj``), empty text if unknown; empty if it was tagged only.
     """
 
     words: tuple[str, ...]

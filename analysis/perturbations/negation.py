@@ -20,7 +20,7 @@ def _capital(match: regex.Match[str]) -> str:
     return str(match[1]).upper()
 
 
-_EN_NEGATIVE = r"(?!\s+(?:not|never|no|nothing|nobody|none|neither|nowhere|hardly)\b)"
+_EN_NEGATIVE = r"(?!\s+(?:not|never|no|nothing|nobody|none|neither|nowhere|hardly|only|just|all)\b)"
 _EN_SUBJECT = r"(?!\s+(?:I|you|he|she|it|we|they|this|these|those|there|been)\b)"
 _EN_AUXILIARY = "is|are|was|were|am|will|would|can|could|should|must|may|might|shall"
 _EN_PARTICIPLE = (
@@ -38,7 +38,7 @@ _FR_BEFORE = r"(?:(?:me|te|se|le|la|les|lui|leur|nous|vous|y|en)\s+|[mtsl]['’]
 _FR_NEGATIVE = r"(?!\s+(?:pas|jamais|plus|rien|personne|que|aucune?|point|guère|ni)\b)"
 _FR_FREE = r"(?<=\p{L}\s)(?<!\b(?:me|te|se|le|la|les|lui|leur|nous|vous|y|en|ne|à|de|du|vers)\s)"
 _ES_FREE = r"(?<=\p{L}\s)(?<!\b(?:me|te|se|le|les|lo|la|los|las|nos|os|no|nunca|ni|tampoco|jamás|nada|nadie)\s)"
-_ZH_NOT_BEFORE_IS = "但可还還于於总總只要或凡正算乃老若不倒既先却都就也又便即如"
+_ZH_NOT_BEFORE_IS = "但可还還于於总總只要或凡正算乃老若不倒既先却都就也又便即如仅僅"
 
 # Taking a negation out, tried first.
 _REMOVE: dict[str, Sequence[Rule]] = {
@@ -68,17 +68,18 @@ _REMOVE: dict[str, Sequence[Rule]] = {
     ),
     "ru": ((r"(?<=\p{L},? )не (?!только|менее|более|столько|раз\b|просто|без)(?=\p{L})", ""),),
     "zh": (
-        ("(?<!是)不是(?!吗|嗎)", "是"),
+        ("(?<!是)不是(?![吗嗎所每])", "是"),
         ("(?<!有)(?:没|沒)有", "有"),
-        ("(?<![能会會要想该該可])不(?=能|会|會|可以|应该|應該|需要)", ""),
+        ("(?<![能会會要想该該可也])不(?=能|会|會|可以|应该|應該|需要)", ""),
     ),
 }  # fmt: skip
 # Putting one in.
 _INSERT: dict[str, Sequence[Rule]] = {
     "en": (
-        (rf"(?<=[\w,] )(?<!\b(?:the|a|an|his|her|their|my|our|your|free|good|ill) )({_EN_AUXILIARY})\b"
-         rf"(?=\s+\w){_EN_NEGATIVE}{_EN_SUBJECT}", r"\1 not"),
-        (rf"(?<=\w )(has|have|had)\b(?=\s+(?:\p{{Ll}}+ly\s+)?{_EN_PARTICIPLE}\b)", r"\1 not"),
+        (rf"(?<=[\w,] )(?<!\b(?:the|a|an|his|her|their|my|our|your|free|good|ill) )(?<!^(?:Who|What|Where|How|Why) )"
+         rf"({_EN_AUXILIARY})\b(?=\s+\w){_EN_NEGATIVE}{_EN_SUBJECT}",
+         lambda match: "cannot" if match[1] == "can" else f"{match[1]} not"),
+        (rf"(?<=\w )(has|have|had)\b{_EN_NEGATIVE}(?=\s+(?:\p{{Ll}}+ly\s+)?{_EN_PARTICIPLE}\b)", r"\1 not"),
         (rf"\b(I['’]m|(?:[Yy]ou|[Ww]e|[Tt]hey)['’]re|(?:I|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)['’]ll)\b(?=\s+\w)"
          rf"{_EN_NEGATIVE}", r"\1 not"),
         (r"(?<!\b(?i:do|did|will|would|can|could|should|must|may|might|shall) )\b(I|[Yy]ou|[Ww]e|[Tt]hey) (think|know|"
@@ -86,14 +87,14 @@ _INSERT: dict[str, Sequence[Rule]] = {
     ),
     "de": (
         (rf"(?<=\w )(ist|sind|war|waren|wird|wurde|wurden|bin|bist)(?=\s\p{{Ll}})(?!\s{_DE_NOT_AFTER}\b)", r"\1 nicht"),
-        (r"(?<!\b(?:nicht|nur|was für|sondern) )\b([Ee])(in(?:e|en|em|er|es)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
+        (r"(?<!\b(?:nur|um|auch|was für|sondern) )\b([Ee])(in(?:e|en|em|er|es)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
          r"Morgens|Abends|d\p{Ll}{2}|jede[rs]?|unser\p{Ll}*|meiner|seiner|ihrer)\b)"
          r"(?=\s(?:\p{Ll}{2,}e[nrsm]?\s){0,2}\p{Lu}\p{L}+)",
          lambda match: ("K" if match[1] == "E" else "k") + "e" + match[2]),
     ),
     "es": (
-        (rf"{_ES_FREE}(es|son|está|están|era|eran|fue|fueron|será|serán|ha|han|había|habían|puede|pueden|podría|debe|"
-         r"deben|tiene|tienen|va|van|quiere|quieren|hay|sabe|saben)\b(?=\s+\p{L})(?!\s+(?:nada|nadie|nunca)\b)", r"no \1"),
+        (rf"{_ES_FREE}(es|son|está|están|era|eran|fue|fueron|será|serán|ha|han|había|habían|puede|pueden|podría|"
+         r"debe|deben|tiene|tienen|va|van|quiere|quieren|hay|sabe|saben)\b(?=\s+\p{L})", r"no \1"),
     ),
     "fr": (
         (rf"\b([Cc])['’](est|était)\b(?=\s+\p{{L}}){_FR_NEGATIVE}", r"\1e n'\2 pas"),
@@ -102,16 +103,22 @@ _INSERT: dict[str, Sequence[Rule]] = {
          rf"(?=\s+\p{{L}}){_FR_NEGATIVE}", r"ne \1 pas"),
     ),
     "ru": (
-        (r"(?<=\p{L} )(?<!\b(?:не|ни) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|должны|"
-         r"является|являются|стал|стала|стали|хочет|хотят|имеет|имеют|знает|знают)\b(?!\s+быть\b)(?=\s+\p{L})", r"не \1"),
+        (r"(?<=\p{L} )(?<!\b(?:не|ни) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|"
+         r"должны|является|являются|стал|стала|стали|хочет|хотят|имеет|знает)\b(?!\s+быть\b)(?=\s+\p{L})", r"не \1"),
     ),
     "zh": (
         (rf"(?<![{_ZH_NOT_BEFORE_IS}])是(?![否的非不吗嗎])", "不是"),
         ("(?<!不)(可以|应该|應該|能够|能夠|需要)", r"不\1"),
     ),
 }  # fmt: skip
-# Where such words stand, a second negation belongs to the first: nothing can be taken out alone.
+# Where such words stand, a negation belongs to another one: neither is taken out alone.
 _TIED = {"es": r"(?i)\b(?:nada|nadie|nunca|jamás|ning[uú]n\p{L}*|tampoco|ni|sino)\b", "ru": r"(?i)\bни\p{L}*\b"}
+# Where such words stand, there is a negation already that could not be taken out: no second one is put in.
+_NEGATIVE = {
+    "de": r"(?i)\b(?:nicht|kein\p{L}*|nie|niemals|niemand|nichts|ohne)\b",
+    "es": _TIED["es"],
+    "ru": _TIED["ru"],
+}
 LANGUAGES = tuple(sorted(_REMOVE))
 
 
@@ -123,11 +130,13 @@ _REMOVALS, _INSERTIONS = _compiled(_REMOVE), _compiled(_INSERT)
 
 
 def _negation(item: Item, strength: float, rng: random.Random) -> str | None:
-    tied = item.lang in _TIED and regex.search(_TIED[item.lang], item.text) is not None
-    for pattern, to in [*(_REMOVALS[item.lang] if not tied else ()), *_INSERTIONS[item.lang]]:
-        text = pattern.sub(to, item.text, count=1)
-        if text != item.text:
-            return str(text)
+    for rules, unless in ((_REMOVALS, _TIED), (_INSERTIONS, _NEGATIVE)):
+        if item.lang in unless and regex.search(unless[item.lang], item.text):
+            continue
+        for pattern, to in rules[item.lang]:
+            text = pattern.sub(to, item.text, count=1)
+            if text != item.text:
+                return str(text)
     return None
 
 

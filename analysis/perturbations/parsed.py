@@ -9,12 +9,13 @@ from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Item, Perturbation
 from bsx.analysis.perturbations.names import Span, name_runs, word_spans
 
-# Where a noun's form or article tells subject from object, their order does not: changing places would keep the meaning.
+# Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
 _NO_CASE = ("da", "en", "es", "fr", "it", "nb", "nl", "nn", "no", "pt", "sv", "zh")
 _OBJECT_FORM = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
 _SUBJECT_FORM = {form: subject for subject, form in _OBJECT_FORM.items()}
 _SUBJECT, _OBJECT = ("nsubj",), ("obj", "dobj")  # dobj: as spaCy's English models call it
-_CAPITAL_NOUNS = ("de", "lb")
+_KEEP_CAPITALS = ("de", "lb", "zh")  # nouns have a capital everywhere, or only foreign names have one
+_BREAK = set(':;“”„«»"()')
 
 
 def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
@@ -42,7 +43,7 @@ def _swapped(item: Item, first: Span, second: Span, forms: tuple[str, str] | Non
     """Let two pieces of a text change places; the first word of the text keeps its capital."""
     text = item.text
     front, back = forms or (text[slice(*first)], text[slice(*second)])
-    if not text[: first[0]].strip(" \"'“”‘’«»„(") and front[:1].isupper() and item.lang not in _CAPITAL_NOUNS:
+    if not text[: first[0]].strip(" \"'“”‘’«»„(") and front[:1].isupper() and item.lang not in _KEEP_CAPITALS:
         front = front if _keeps_capital(item, first) else front[0].lower() + front[1:]
         back = back[0].upper() + back[1:]
     return text[: first[0]] + back + text[first[1] : second[0]] + front + text[second[1] :]
@@ -86,7 +87,7 @@ Phrase = tuple[Span, int, int]  # where it stands, its head's index, how many wo
 
 
 def _phrase(parse: Parse, verb: int, relations: tuple[str, ...], spans: list[Span | None]) -> Phrase | None:
-    """Return the dependent of a verb with such a relation and all that hangs on it, if that is one piece of the text."""
+    """Return a verb's dependent with such a relation and all that hangs on it, if that is one piece of the text."""
     heads = [
         at
         for at, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True))
@@ -101,6 +102,11 @@ def _phrase(parse: Parse, verb: int, relations: tuple[str, ...], spans: list[Spa
             break
         whole |= more
     first, last = min(whole), max(whole)
+    while parse.upos[last - 1] == "PUNCT" and last > heads[0] + 1:
+        whole.discard(last)
+        last -= 1
+    if any(_BREAK & set(parse.words[at - 1]) for at in whole):
+        return None
     start, end = spans[first - 1], spans[last - 1]
     if last - first + 1 != len(whole) or start is None or end is None:
         return None
@@ -113,6 +119,8 @@ def _forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] | None
     parse = item.parse
     if parse is None or item.lang == "zh":
         return spelled[0], spelled[1]
+    if any(kind in parse.feats[phrase[1]] for phrase in (subject, thing) for kind in ("PronType=Rel", "PronType=Int")):
+        return None
     pronouns = [parse.upos[phrase[1]] == "PRON" for phrase in (subject, thing)]
     if any(pronouns) and item.lang != "en":
         return None

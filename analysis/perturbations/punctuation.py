@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import regex
 
@@ -17,7 +18,7 @@ _MARKS = regex.compile(rf"(?:(?!{_INSIDE}|{_MINUS}|[{_MEANS}])\p{{P}})+")
 _COMMAS = ((r"\p{Script=Han}", "，"), (r"[\p{Script=Hiragana}\p{Script=Katakana}]", "、"), (r"\p{Script=Arabic}", "،"))
 _JOINED = regex.compile(rf"[\s{UNSPACED}]")
 
-_STRAIGHT = str.maketrans({mark: '"' for mark in "“”„‟«»"} | {mark: "'" for mark in "‘’‚‛‹›"})
+_STRAIGHT = str.maketrans(dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛‹›", "'"))
 # Opening and closing, double and single; English ones where a language is not listed.
 _QUOTES = {
     "en": "“”‘’", "de": "„“‚‘", "cs": "„“‚‘", "sk": "„“‚‘", "pl": "„”‚’", "fr": "«»‹›", "es": "«»‘’", "it": "«»‘’",
@@ -44,9 +45,7 @@ def _add(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text
     # Behind a word that another follows with nothing but space between.
     spans = units(text)
-    places = [
-        (start, end) for (start, end), (after, _) in zip(spans, spans[1:], strict=False) if not text[end:after].strip()
-    ]
+    places = [(start, end) for (start, end), (after, _) in pairwise(spans) if not text[end:after].strip()]
     if not places:
         return None
     for start, end in sorted(rng.sample(places, share(len(places), strength)), reverse=True):

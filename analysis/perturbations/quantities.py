@@ -10,16 +10,33 @@ import regex
 from bsx.analysis.perturbations.base import Item, Perturbation
 
 # Digits of any script, not those inside a word such as A4 or MP3.
-_NUMBER = regex.compile(r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}])\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{Latin}\p{Nd}])|\p{Nd}+(?=(?:st|nd|rd|th|s)\b)")  # noqa: E501
+_NUMBER = regex.compile(
+    r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}])\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{Latin}\p{Nd}])|\p{Nd}+(?=(?:st|nd|rd|th|s)\b)"
+)
 _YEAR = regex.compile(r"(?:1[0-9]|20)[0-9]{2}")
 # Number words that are nothing else besides, in groups that can stand for one another.
 _WORDS = {
-    "en": ("two three four five six seven eight nine ten eleven twelve", "twenty thirty forty fifty sixty seventy eighty ninety"),  # noqa: E501
-    "de": ("zwei drei vier fünf sechs sieben acht neun zehn elf zwölf", "zwanzig dreißig vierzig fünfzig sechzig siebzig"),  # noqa: E501
-    "es": ("dos tres cuatro cinco seis siete ocho nueve diez doce", "veinte treinta cuarenta cincuenta sesenta setenta"),  # noqa: E501
+    "en": (
+        "two three four five six seven eight nine ten eleven twelve",
+        "twenty thirty forty fifty sixty seventy eighty ninety",
+    ),
+    "de": (
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "zwanzig dreißig vierzig fünfzig sechzig siebzig",
+    ),
+    "es": (
+        "dos tres cuatro cinco seis siete ocho nueve diez doce",
+        "veinte treinta cuarenta cincuenta sesenta setenta",
+    ),
     "fr": ("deux trois quatre cinq six sept huit dix onze douze", "vingt trente quarante cinquante soixante"),
-    "it": ("due tre quattro cinque sei sette otto nove dieci undici dodici", "venti trenta quaranta cinquanta sessanta"),
-    "nl": ("twee drie vier vijf zes zeven acht negen tien elf twaalf", "twintig dertig veertig vijftig zestig zeventig"),
+    "it": (
+        "due tre quattro cinque sei sette otto nove dieci undici dodici",
+        "venti trenta quaranta cinquanta sessanta",
+    ),
+    "nl": (
+        "twee drie vier vijf zes zeven acht negen tien elf twaalf",
+        "twintig dertig veertig vijftig zestig zeventig",
+    ),
 }
 _DATES = {
     "en": ("January February March April May June July August September October November December",
