@@ -26,7 +26,7 @@ def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
     words = []
     for start, end in units(item.text):
         letters = characters(item.text[start:end])
-        places = [at for at, letter in enumerate(letters) if _base(letter) in keys]
+        places = [at for at, letter in enumerate(letters) if _key(letter, keys)]
         if len(letters) > 2 and len(places) > 1:
             words.append((start, end, letters, places))
     if not words:
@@ -54,15 +54,15 @@ def _mistyped(letters: list[str], places: list[int], keys: dict[str, str], rng: 
         return [*letters[:at], letters[at + 1], letters[at], *letters[at + 2 :]]
     if kind == "delete":
         return [*letters[:at], *letters[at + 1 :]]
-    beside = rng.choice(keys[_base(letters[at])])
+    beside = rng.choice(keys[_key(letters[at], keys)])
     beside = beside.upper() if letters[at][0].isupper() else beside
     return [*letters[: at + (kind == "insert")], beside, *letters[at + 1 :]]
 
 
-def _base(letter: str) -> str:
-    """Return the key of a letter: the letter itself if a layout may have it, else without its accents."""
+def _key(letter: str, keys: dict[str, str]) -> str:
+    """Return the key of a letter: its own if it has one, else that of the letter without accents; empty if neither."""
     small = unicodedata.normalize("NFC", letter).lower()
-    return small if small in "üöäй" else unicodedata.normalize("NFD", small)[:1]
+    return next((key for key in (small, unicodedata.normalize("NFD", small)[:1]) if key in keys), "")
 
 
 def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:

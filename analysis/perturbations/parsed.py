@@ -43,7 +43,7 @@ def _swapped(item: Item, first: Span, second: Span, forms: tuple[str, str] | Non
     """Let two pieces of a text change places; the first word of the text keeps its capital."""
     text = item.text
     front, back = forms or (text[slice(*first)], text[slice(*second)])
-    if not text[: first[0]].strip(" \"'“”‘’«»„(") and front[:1].isupper() and item.lang not in _KEEP_CAPITALS:
+    if not text[: first[0]].strip(" \"'“”‘’«»„(") and text[first[0]].isupper() and item.lang not in _KEEP_CAPITALS:
         front = front if _keeps_capital(item, first) else front[0].lower() + front[1:]
         back = back[0].upper() + back[1:]
     return text[: first[0]] + back + text[first[1] : second[0]] + front + text[second[1] :]

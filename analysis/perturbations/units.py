@@ -15,8 +15,8 @@ UNSPACED = (
 )
 _UNSPACED = regex.compile(f"[{UNSPACED}]")
 _INSIDE = rf"[^\s\p{{P}}{UNSPACED}]"
-# A word keeps a mark that stands alone between two of its letters: don't, well-known, 3.5.
-_UNIT = regex.compile(rf"(?=[{UNSPACED}])(?!\p{{P}})\X|{_INSIDE}+(?:\p{{P}}{_INSIDE}+)*")
+# A word keeps such a mark that stands alone between two of its letters: don't, well-known, 3.5.
+_UNIT = regex.compile(rf"(?=[{UNSPACED}])(?!\p{{P}})\X|{_INSIDE}+(?:['’\-\u2010\u2011.,:·_@&/\u05f3\u05f4]{_INSIDE}+)*")
 _CLUSTER = regex.compile(r"\X")
 
 

@@ -91,10 +91,14 @@ def perturb(
     notes = [*metrics.notes, *result.notes]
     notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
     if metrics.skipped:
-        notes.append(f"{len(metrics.skipped)} scores are missing because a metric failed (--skip-errors)")
+        first = metrics.skipped[0]
+        notes.append(
+            f"{len(metrics.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
+            f"on row {first['row']}: {first['error']}"
+        )
     if save is not None:
         save_cases(result, texts.references, texts.clean, save)
-    read = [file, *([parses] if parses is not None else [])]
+    read: list[str | Path] = [file, *([parses] if parses is not None else [])]
     content = result.to_dict() | {
         "skipped": metrics.skipped,
         "settings": {**result.settings, "column": column, "parses": origin},

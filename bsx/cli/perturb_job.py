@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,18 +131,19 @@ class MetricFunctions:
 
         def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
             def score(rows: Sequence[int]) -> NDArray[np.float64]:
-                needs = {
-                    "references": [references[row] for row in rows] if "reference" in metric.needs else None,
-                    "sources": [sources[row] for row in rows] if "source" in metric.needs and sources else None,
-                }
-                scores = metric.score([candidates[row] for row in rows], **needs)
+                scores = metric.score(
+                    [candidates[row] for row in rows],
+                    [references[row] for row in rows] if "reference" in metric.needs else None,
+                    [sources[row] for row in rows] if "source" in metric.needs and sources else None,
+                )
                 self.signatures.setdefault(metric.spec, str(scores.signature))
                 return sign * np.asarray(scores, dtype=np.float64)
 
             values, failed = score_rows(metric.spec, score, len(candidates), skip=skip)
             for row, why in failed.items():
-                print(f"bsx: note: {metric.spec}: row {row + 1} left out: {why}", file=sys.stderr)
-                self.skipped.append({"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why})
+                entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
+                if entry not in self.skipped:  # an unchanged text fails again under every perturbation
+                    self.skipped.append(entry)
             return values
 
         return function
