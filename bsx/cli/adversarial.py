@@ -6,11 +6,13 @@ import typer
 
 from bsx.cli.adversarial_build import build_triples
 from bsx.cli.adversarial_pairs import pairs
+from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.adversarial_triples import triples
 
 adversarial = typer.Typer(rich_markup_mode=None)
 adversarial.command()(pairs)
 adversarial.command()(triples)
+adversarial.command()(perturb)
 adversarial.command("build-triples")(build_triples)
 
 

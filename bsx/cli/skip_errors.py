@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError, RegistryError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bsx.metrics.base import Metric
 
 Progress = Callable[[str, int, int], None]
+Scored = TypeVar("Scored")
 
 
 @dataclass
@@ -37,6 +38,52 @@ class RowScores:
     failed: dict[int, str] = field(default_factory=dict)
 
 
+def score_without_failures(
+    name: str,
+    score: Callable[[Sequence[int]], Scored],
+    count: int,
+    *,
+    skip_errors: bool,
+    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+) -> tuple[Scored, list[int], dict[int, str]]:
+    """Score items; where the metric raises an error, find the items it is about.
+
+    The items that failed are found by halves. The others are then scored together once more, since what a metric
+    learns from all items (idf weights) would differ in parts.
+
+    Args:
+        name: the metric's, for messages.
+        score: given places of items from 0, scores them together.
+        count: how many items there are.
+        skip_errors: go on without items that fail instead of ending.
+        where: says where an item is, for messages.
+
+    Returns:
+        What ``score`` returned for the items that work, their places, and the messages of those that failed.
+
+    Raises:
+        InputError: naming the first item that fails and why, unless ``skip_errors``; or if all items fail.
+    """
+    every = range(count)
+    try:
+        return score(every), list(every), {}
+    except (MissingExtraError, ModelUnavailableError, RegistryError):
+        raise  # about no item
+    except Exception as error:  # a metric may be anybody's code and raise anything
+        failed = _failing(score, count, first_only=not skip_errors)
+        if not failed or len(failed) == count:  # it is not about single items
+            if isinstance(error, BsxError):
+                raise
+            raise InputError(f"{name} failed: {_message(error)}") from error
+        if not skip_errors:
+            place, message = next(iter(failed.items()))
+            raise InputError(
+                f"{name} failed on {where(place)}: {message}; --skip-errors goes on without such rows"
+            ) from error
+        good = [place for place in every if place not in failed]
+        return score(good), good, failed
+
+
 def score_rows(
     metric: Metric,
     candidates: Sequence[str],
@@ -46,10 +93,7 @@ def score_rows(
     where: Callable[[int], str] = lambda place: f"item {place + 1}",
     progress: Progress | None = None,
 ) -> RowScores:
-    """Score items; where the metric raises an error, find the items it is about.
-
-    The items that failed are found by halves. The others are then scored together once more, since what a metric
-    learns from all items (idf weights) would differ in parts.
+    """Score items with a metric of the zoo; see `score_without_failures`.
 
     Args:
         metric: the metric; the sign of its scores is turned if lower is better.
@@ -60,27 +104,15 @@ def score_rows(
         progress: called with phase, done and total.
 
     Raises:
-        InputError: naming the first item that fails and why, unless ``skip_errors``; or if all items fail.
+        InputError: as `score_without_failures`.
     """
-    failed: dict[int, str] = {}
-    good = list(range(len(candidates)))
-    try:
-        scores: Any = metric.score(candidates, references, progress=progress)
-    except (MissingExtraError, ModelUnavailableError, RegistryError):
-        raise  # about no item
-    except Exception as error:  # a metric may be anybody's code and raise anything
-        failed = _failing(metric, candidates, references, first_only=not skip_errors)
-        if not failed or len(failed) == len(candidates):  # it is not about single items
-            if isinstance(error, BsxError):
-                raise
-            raise InputError(f"{metric.spec} failed: {_message(error)}") from error
-        if not skip_errors:
-            place, message = next(iter(failed.items()))
-            raise InputError(
-                f"{metric.spec} failed on {where(place)}: {message}; --skip-errors goes on without such rows"
-            ) from error
-        good = [place for place in good if place not in failed]
-        scores = metric.score([candidates[i] for i in good], [references[i] for i in good], progress=progress)
+    scores, good, failed = score_without_failures(
+        metric.spec,
+        lambda rows: metric.score([candidates[i] for i in rows], [references[i] for i in rows], progress=progress),
+        len(candidates),
+        skip_errors=skip_errors,
+        where=where,
+    )
     return _rows(metric, scores, good, len(candidates), failed, where)
 
 
@@ -140,24 +172,22 @@ def say(notes: Sequence[str]) -> None:
         print(f"bsx: note: {note}", file=sys.stderr)
 
 
-def _failing(
-    metric: Metric, candidates: Sequence[str], references: Sequence[str], *, first_only: bool
-) -> dict[int, str]:
-    """Return the items on which the metric fails by themselves, in order, with its messages; by halves."""
+def _failing(score: Callable[[Sequence[int]], Any], count: int, *, first_only: bool) -> dict[int, str]:
+    """Return the items on which a metric fails by themselves, in order, with its messages; by halves."""
     failed: dict[int, str] = {}
-    waiting = [(0, len(candidates))]
+    waiting = [range(count)]
     while waiting:
-        start, end = waiting.pop()
+        items = waiting.pop()
         try:
-            metric.score(candidates[start:end], references[start:end])
+            score(items)
         except Exception as error:  # noqa: BLE001 - as above
-            if end - start == 1:
-                failed[start] = _message(error)
+            if len(items) == 1:
+                failed[items[0]] = _message(error)
                 if first_only:
                     break
                 continue
-            middle = (start + end) // 2
-            waiting += [(middle, end), (start, middle)]  # the first half is taken up first
+            middle = len(items) // 2
+            waiting += [items[middle:], items[:middle]]  # the first half is taken up first
     return failed
 
 
