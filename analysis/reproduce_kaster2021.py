@@ -1,4 +1,4 @@
-"""Tables 1, 3, 4, 10 and 12 of Kaster, Zhao & Eger 2021 from the per-pair scores that its authors published.
+"""Tables 1, 3, 4, 10, 12 and 13 of Kaster, Zhao & Eger 2021 from the per-pair scores that its authors published.
 
 The paper prints coefficients and R² with two decimals. Coefficients are cut off, not rounded; R² is rounded to three
 decimals first, as a summary of the fit shows it, and then cut off.
@@ -18,6 +18,7 @@ from bsx.analysis.columns import read_columns, standardise
 from bsx.analysis.datasets.rows import Problems, Table, number, text
 from bsx.analysis.disentangle import disentangle
 from bsx.analysis.disentangle_tables import explained, figure
+from bsx.analysis.reproduce_ensembles import FILE, Table13, find_judgments, reproduce_ensembles
 from bsx.analysis.validate import Array
 from bsx.errors import InputError
 
@@ -103,13 +104,17 @@ class Example:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything recomputed; ``names`` and ``factor_names`` are what the paper calls the columns."""
+    """Everything recomputed; ``names`` and ``factor_names`` are what the paper calls the columns.
+
+    ``table13`` is None where WMT17's human judgments are not at hand.
+    """
 
     cells: tuple[Cell, ...]
     examples: tuple[Example, ...]
     lex: tuple[Recomputed, ...]
     names: dict[str, str]
     factor_names: dict[str, str]
+    table13: Table13 | None = None
 
     @property
     def off(self) -> list[Cell]:
@@ -128,9 +133,12 @@ class Reproduction:
 
     @property
     def ok(self) -> bool:
-        """Whether no cell is off, Table 1 is met, and enough of LEX is recomputed."""
+        """Whether no cell is off, Tables 1 and 13 are met, and enough of LEX is recomputed."""
         lex = all(column.equal >= LEX_SHARE * column.rows for column in self.lex)
-        return not self.off and lex and all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
+        ensembles = self.table13 is None or self.table13.ok
+        return (
+            not self.off and lex and ensembles and all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
@@ -146,6 +154,7 @@ class Reproduction:
             "lex": [asdict(column) for column in self.lex],
             "lex_notes": [WHY_LEX, WHY_NOT_LEX] if self.lex else [],
             "table1": [asdict(example) for example in self.examples],
+            "table13": self.table13.to_dict() if self.table13 is not None else None,
         }
 
 
@@ -156,13 +165,15 @@ def published() -> dict[str, Any]:
     return content
 
 
-def reproduce(folder: Path | str, *, lex: bool = True) -> Reproduction:
+def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None) -> Reproduction:
     """Recompute the tables.
 
     Args:
         folder: a checkout of the authors' repository (or its ``data/scored``), or a folder with ``wmt-en.tsv`` and so
             on: the same columns with a header and without quoting.
         lex: recompute the English LEX columns from the texts too; needs NLTK.
+        wmt17: table of WMT17's segment-level judgments, for Table 13; looked for in the folder and in ``wmt`` beside it
+            unless given.
 
     Raises:
         InputError: if a file is missing, has other columns or another number of rows, or a cell is not a number.
@@ -193,7 +204,9 @@ def reproduce(folder: Path | str, *, lex: bool = True) -> Reproduction:
         for table in facts["tables"]:
             if "bleu" in table["factors"]:
                 recomputed.append(_recompute(table, data[table["file"]]))
-    return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), facts["metrics"], facts["factors"])
+    judgments = wmt17 if wmt17 is not None else find_judgments(Path(folder))
+    table13 = reproduce_ensembles(data["wmt-en"], judgments, facts["table13"]) if judgments is not None else None
+    return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), facts["metrics"], facts["factors"], table13)
 
 
 def _cell(key: tuple[str, str, str, str], paper: str, ours: float, p: float | None, exception: str) -> Cell:
@@ -322,6 +335,8 @@ def as_text(result: Reproduction) -> str:
             )
         lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]
         blocks.append("\n".join(lines))
+    missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with --wmt17"
+    blocks.append(result.table13.to_text() if result.table13 is not None else missing)
     if result.off:
         lines = [f"NOT REPRODUCED: {len(result.off)} cells are off by more than {TOLERANCE}"]
         blocks.append("\n".join([*lines, *(f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}" for c in result.off)]))
