@@ -86,12 +86,12 @@ def turned(file: Path, columns: Sequence[str], lower: str | None) -> tuple[set[s
     Raises:
         InputError: if one of them is not among the columns.
     """
-    from bsx.cli.meta_inputs import lower_is_better
+    from bsx.cli.meta_inputs import lower_by_sidecar
 
     said = names(lower)
     for name in said:
         if name not in columns:
             raise InputError(f"--lower {name}: is none of the columns of --metrics ({', '.join(columns)})")
-    known = [name for name in lower_is_better(file) if name in columns and name not in said]
+    known = [name for name in lower_by_sidecar(file) if name in columns and name not in said]
     notes = [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in known]
     return {*said, *known}, [*(f"the sign of {name} is turned: lower is better" for name in said), *notes]

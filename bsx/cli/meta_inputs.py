@@ -81,12 +81,12 @@ def read_columns(file: str, wanted: Wanted) -> Columns:
             )
         for number, segment in enumerate(table, start=1):
             read_row(segment.row or {}, f"{where}: row {number}", numeric, wanted.labels(), values)
-    turned = [name for name in lower_is_better(Path(file)) if name in wanted.metrics and name not in wanted.lower]
+    turned = [name for name in lower_by_sidecar(Path(file)) if name in wanted.metrics and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
     return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes)
 
 
-def lower_is_better(file: Path) -> list[str]:
+def lower_by_sidecar(file: Path) -> list[str]:
     """Return the columns of which lower is better, by the sidecar that `bsx score` and `--scores-out` write."""
     sidecar = file.with_name(file.name + ".signatures.json")
     if not sidecar.is_file():

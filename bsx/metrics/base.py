@@ -20,6 +20,7 @@ from bsx.signature import Signature
 from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
 
 if TYPE_CHECKING:
+    from bsx.catalog import Catalog
     from bsx.encoders import Encoders
     from bsx.metrics.scores import MetricScores
 
@@ -31,9 +32,14 @@ class MetricConfig(BaseModel):
     """Base of a metric's settings: frozen, strictly named; the spelling ``metric:field=value`` comes from the fields.
 
     Every field changes the signature. Where to run and how much memory to use are not settings of a metric.
+
+    Attributes:
+        positional: the field that may be written without its name, as the first: ``metric:value`` means
+            ``metric:field=value``. A value that looks like ``field=value`` itself needs the name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    positional: ClassVar[str | None] = None
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,14 @@ class BlockScores:
         empty: rows of which one side has no content (rows,).
         lost: tokens that a model's limit cut off (rows,).
         statistics: what the metric's score of a whole system is computed from (rows, k); None if that is the mean.
+        undefined: rows that are not defined though their ``values`` are numbers (rows,); None: those that are NaN.
     """
 
     values: Values
     empty: NDArray[np.bool_]
     lost: NDArray[np.int64]
     statistics: Values | None = None
+    undefined: NDArray[np.bool_] | None = None
 
 
 class Metric(ABC):
@@ -107,10 +115,18 @@ class Metric(ABC):
         """Name in the registry."""
         return self.entry.name
 
-    @property
+    @classmethod
+    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
+        """Return what it reads with these settings: ``candidate`` with ``reference``, ``source`` or both.
+
+        That is what its entry says, unless a subclass knows better.
+        """
+        return frozenset(entry.needs)
+
+    @cached_property
     def needs(self) -> frozenset[str]:
         """What it reads: ``candidate`` with ``reference``, ``source`` or both."""
-        return frozenset(self.entry.needs)
+        return self.reads(self.entry, self.config, self.encoders.catalog)
 
     @property
     def higher_is_better(self) -> bool:
