@@ -66,13 +66,17 @@ def _grid(label: str, found: Mapping[str, Any]) -> Grid:
     sides = [found[name]["tokens"] for name in ("candidate", "reference")]
     matched = [{token["match"] for token in sides[1 - side] if token["weight"]} for side in (0, 1)]
     kept = [
-        [place for place, token in enumerate(sides[side]) if token["weight"] or place in matched[side]] for side in (0, 1)
-    ]  # fmt: skip
+        [place for place, token in enumerate(sides[side]) if token["weight"] or place in matched[side]]
+        for side in (0, 1)
+    ]
     moved = [{old: new for new, old in enumerate(places)} for places in kept]
     matches = [
-        tuple(moved[1 - side].get(sides[side][place]["match"], -1) if sides[side][place]["weight"] else -1 for place in kept[side])
+        tuple(
+            moved[1 - side].get(sides[side][place]["match"], -1) if sides[side][place]["weight"] else -1
+            for place in kept[side]
+        )
         for side in (0, 1)
-    ]  # fmt: skip
+    ]
     cosines = tuple(tuple(float(found["cosines"][row][column]) for column in kept[1]) for row in kept[0])
     tokens = [tuple(str(sides[side][place]["token"]) for place in kept[side]) for side in (0, 1)]
     summary = f"P {found['precision']:.3f}, R {found['recall']:.3f}, F1 {found['f1']:.3f}"

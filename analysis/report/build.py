@@ -93,8 +93,8 @@ def build_report(
     Args:
         documents: from `bsx.analysis.report.read_document`.
         title: its heading.
-        align: from candidate and reference to the token alignment, as ``Scorer(...).align(c, r).to_dict()`` gives it; None
-            leaves alignments out.
+        align: from candidate and reference to the token alignment, as ``Scorer(...).align(c, r).to_dict()`` gives it;
+            None leaves alignments out.
         examples: how many of the worst examples to show of each document on robustness, and to align in all.
         origin: where the report itself comes from, see `bsx.provenance.provenance`.
 
@@ -112,7 +112,13 @@ def build_report(
             Prose(f"Token alignments are drawn for {examples} examples, not for the other {aligner.left_out}.")
         )
     found = [
-        scored(documents), agreement(documents), compared(documents), profiles(documents), robust, ensembles(documents),
-        segments(documents), repeat(documents, origin, aligner.signature),
-    ]  # fmt: skip
+        scored(documents),
+        agreement(documents),
+        compared(documents),
+        profiles(documents),
+        robust,
+        ensembles(documents),
+        segments(documents),
+        repeat(documents, origin, aligner.signature),
+    ]
     return Report(title, tuple(section for section in found if section is not None))

@@ -11,9 +11,16 @@ from bsx.analysis.report.shapes import Interval, Number
 
 NONE = "–"
 _HEADS = {
-    "a": "metric A", "b": "metric B", "ci": "interval", "p": "p", "p_two_sided": "p (two-sided)", "only_a": "only A right",
-    "only_b": "only B right", "p_adjusted": "p (corrected)", "auc": "AUC",
-}  # fmt: skip
+    "a": "metric A",
+    "b": "metric B",
+    "ci": "interval",
+    "p": "p",
+    "p_two_sided": "p (two-sided)",
+    "only_a": "only A right",
+    "only_b": "only B right",
+    "p_adjusted": "p (corrected)",
+    "auc": "AUC",
+}
 
 
 def text(value: object, **marks: Any) -> Cell:
@@ -82,10 +89,12 @@ def plain_table(caption: str, rows: Sequence[Mapping[str, Any]], *, leave_out: S
     """Return a table of whatever plain values documents hold: one column a key, lists of two as intervals."""
     kinds = (str, int, float, type(None))
     keys = [
-        key for key in dict.fromkeys(key for row in rows for key in row)
-        if key not in leave_out and all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in rows)
+        key
+        for key in dict.fromkeys(key for row in rows for key in row)
+        if key not in leave_out
+        and all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in rows)
         and any(row.get(key) is not None for row in rows)
-    ]  # fmt: skip
+    ]
     heads = [_HEADS.get(key, key.replace("_", " ")) for key in keys]
     return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in rows])
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,6 +16,8 @@ from bsx.errors import InputError
 from bsx.readers import TABLE_FORMATS, NamedFile
 
 _COMMANDS = "bsx meta, compare, disentangle, adversarial triples, pairs or perturb, and ensemble"
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def parse_document(content: object, name: str) -> Content:
     return _shaped(KINDS[kind], content, name)
 
 
-def _shaped[Model: BaseModel](shape: type[Model], content: Mapping[str, Any], name: str) -> Model:
+def _shaped(shape: type[Model], content: Mapping[str, Any], name: str) -> Model:
     try:
         return shape.model_validate(_clean(content))
     except ValidationError as error:

@@ -44,8 +44,8 @@ def _lead(content: Ensemble) -> str:
         return f"The gain of {listed(members)} combined ({content.how}) is not defined."
     more = "more" if content.average_gain >= 0 else "less"
     return (
-        f"{listed(members)} combined ({content.how}) agree {gain.removeprefix('-')} {more} with people than the best of them "
-        f"alone, on average over {len(content.groups)} group{'s' if len(content.groups) > 1 else ''}."
+        f"{listed(members)} combined ({content.how}) agree {gain.removeprefix('-')} {more} with people than the best "
+        f"of them alone, on average over {len(content.groups)} group{'s' if len(content.groups) > 1 else ''}."
     )
 
 
@@ -54,8 +54,9 @@ def _blocks(content: Ensemble) -> list[Block]:
     points = []
     for group in content.groups:
         points += [
-            charts.Point(group.group, place, group.members.get(member), None, None, member) for place, member in enumerate(members)
-        ]  # fmt: skip
+            charts.Point(group.group, place, group.members.get(member), None, None, member)
+            for place, member in enumerate(members)
+        ]
         points.append(charts.Point(group.group, len(members), group.ensemble, None, None, "ensemble"))
     alt = f"{_lead(content)} Each row is a group, with a mark for each member and one for the ensemble."
     spec = charts.intervals(points, alt=alt, axis="correlation with people", series=len(members) + 1, zero=None)
@@ -71,15 +72,25 @@ def _blocks(content: Ensemble) -> list[Block]:
         cells = [
             number(group.members.get(m), strong=best is not None and group.members.get(m) == best) for m in members
         ]
-        rows.append([text(group.group), number(group.n), *cells, number(group.ensemble), percent(group.gain),
-                     interval(group.ci, 1, scale=100)])  # fmt: skip
+        rows.append(
+            [
+                text(group.group),
+                number(group.n),
+                *cells,
+                number(group.ensemble),
+                percent(group.gain),
+                interval(group.ci, 1, scale=100),
+            ]
+        )
     heads = ["group", "n", *members, "ensemble", "gain", "interval (%)"]
-    note = f"Bold: the best member. Average gain: {percent(content.average_gain).text}."
+    ends = interval(content.average_ci, 1, scale=100).text if content.average_ci is not None else ""
+    note = f"Bold: the best member. Average gain: {percent(content.average_gain).text} {ends}".rstrip() + "."
     blocks.append(table("Agreement of members and ensemble", heads, rows, note=note))
     weights = _weights(content.weights)
     blocks += [table("Weights", ["member", "weight"], weights)] if weights else []
     tests = [{"group": group.group, **test} for group in content.groups for test in group.tests]
     blocks += [plain_table("Tests against the best member", tests)] if tests else []
+    blocks += [plain_table("Training parts", content.folds)] if content.folds else []
     return blocks
 
 

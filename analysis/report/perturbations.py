@@ -17,9 +17,10 @@ def perturbation_lead(content: Perturb) -> str:
     phrases = []
     for metric in _metrics(content):
         found = [
-            r for r in content.results
+            r
+            for r in content.results
             if r.metric == metric and not r.preserves and r.relative_drop is not None and r.n > 0
-        ]  # fmt: skip
+        ]
         if found:
             least = min(found, key=lambda r: r.relative_drop or 0.0)
             phrases.append(f"{metric} {_called(least)} ({percent(least.relative_drop).text})")
@@ -34,19 +35,33 @@ def perturbation_blocks(content: Perturb, aligner: Aligner, at_most: int) -> lis
     blocks = [block for block in blocks if isinstance(block, Table) and block.rows]
     strengths = _strength_chart(content)
     blocks += [strengths] if strengths is not None else []
-    rows = [
-        [text(r.metric), text(r.perturbation), number(r.strength, 2), text("kept" if r.preserves else "changed"),
-         number(r.n), number(r.unchanged), number(r.mean_score), number(r.drop), interval(r.ci), percent(r.relative_drop),
-         number(r.excess), interval(r.excess_ci), p_value(r.p)]
-        for r in content.results
-    ]  # fmt: skip
-    heads = ["metric", "perturbation", "strength", "meaning", "changed texts", "unchanged", "mean score", "drop", "interval",
-             "relative drop", "drop less control's", "interval ", "p"]  # fmt: skip
-    note = "Texts that a perturbation leaves as they are do not count: they are under “unchanged”."
-    blocks.append(table("All drops", heads, rows, note=note))
-    if content.skipped:
-        blocks.append(Notes(tuple(f"Left out: {_said(entry)}" for entry in content.skipped)))
+    blocks.append(_drops(content))
+    left_out = content.more.get("left_out")
+    skipped = [*content.skipped, *(left_out if isinstance(left_out, list) else [])]
+    if skipped:
+        blocks.append(Notes(tuple(f"Left out: {_said(entry)}" for entry in skipped)))
     return blocks + _examples(content.worst, content, aligner, at_most)
+
+
+def _drops(content: Perturb) -> Table:
+    """Return every figure; the share of texts whose change went unnoticed where the document has it."""
+    unnoticed = any("unnoticed" in result.more for result in content.results)
+    rows = []
+    for r in content.results:
+        row = [text(r.metric), text(r.perturbation), number(r.strength, 2), text("kept" if r.preserves else "changed")]
+        row += [number(r.n), number(r.unchanged), number(r.mean_score), number(r.drop), interval(r.ci)]
+        row += [percent(r.relative_drop), number(r.excess), interval(r.excess_ci)]
+        row.append(p_value(r.more.get("p_adjusted", r.p)))
+        rows.append([*row, *([number(r.more.get("unnoticed"))] if unnoticed else [])])
+    heads = ["metric", "perturbation", "strength", "meaning", "changed texts", "unchanged", "mean score", "drop"]
+    heads += ["interval of drop", "relative drop", "drop less control's", "interval of that", "p"]
+    note = (
+        "A drop is the clean text's score less the changed text's. Texts that a perturbation leaves as they are do not "
+        "count in it: they are under “unchanged”. p: one-sided, the drop is larger than the control's."
+    )
+    if unnoticed:
+        note += " Not noticed: share of changed texts that score no lower than before."
+    return table("All drops", [*heads, *(["not noticed"] if unnoticed else [])], rows, note=note)
 
 
 def _said(entry: object) -> str:
@@ -105,7 +120,9 @@ def _strength_chart(content: Perturb) -> Chart | None:
             points, alt=alt, x="strength", y="relative drop", series=len(metrics), span=span, ticks=strengths
         )
         panels.append((name, spec))
-    alt = "How much further scores fall as a perturbation gets stronger, one line a metric; the table of all drops has the figures."
+    alt = (
+        "How much further scores fall as a perturbation gets stronger, one line a metric; the figures are in the table."
+    )
     return Chart("Drop by strength", alt, tuple(panels), tuple(metrics)) if panels else None
 
 
@@ -130,15 +147,16 @@ def _examples(worst: Sequence[DropExample], content: Perturb, aligner: Aligner, 
     chosen = order[:at_most]
     blocks: list[Block] = [
         Prose(
-            f"The worst examples ({len(chosen)} of {len(found)} listed): changes of meaning that cost least, and harmless "
-            "changes that cost most. Marked: words in which the two texts differ."
+            f"The worst examples ({len(chosen)} of {len(found)} listed): changes of meaning that cost least, and "
+            "harmless changes that cost most. Marked: words in which the two texts differ."
         )
     ]
     for examples in chosen:
         first = examples[0]
         texts = [
-            ("original", differing(first.original, first.perturbed)), ("perturbed", differing(first.perturbed, first.original)),
-        ]  # fmt: skip
+            ("original", differing(first.original, first.perturbed)),
+            ("perturbed", differing(first.perturbed, first.original)),
+        ]
         if first.reference != first.original:
             texts.insert(0, ("reference", plain(first.reference)))
         rows = [[text(e.metric), number(e.score), number(e.perturbed_score), number(e.drop)] for e in examples]

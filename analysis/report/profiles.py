@@ -73,13 +73,20 @@ def _coefficients(content: Fits, group: str) -> Table:
             significant = fit.significant.get(factor, False)
             boot = fit.ci_bootstrap.get(factor)
             p = (fit.p_adjusted or fit.p).get(factor)
-            rows.append([
-                text(fit.metric), text(factor), number(fit.coef.get(factor), strong=significant), interval(fit.ci.get(factor)),
-                *([interval(boot)] if fit.ci_bootstrap else []), p_value(p),
-            ])  # fmt: skip
+            rows.append(
+                [
+                    text(fit.metric),
+                    text(factor),
+                    number(fit.coef.get(factor), strong=significant),
+                    interval(fit.ci.get(factor)),
+                    *([interval(boot)] if fit.ci_bootstrap else []),
+                    p_value(p),
+                ]
+            )
     boots = ["bootstrap interval"] if content.results and content.results[0].ci_bootstrap else []
     corrected = "" if content.correction == "none" else f", {content.correction} correction"
-    note = f"Bold: p < {content.alpha:g}{corrected}; {content.se} standard errors; {100 * content.confidence:g} % intervals; n = {content.n:,}."
+    level = f"{100 * content.confidence:g} % intervals"
+    note = f"Bold: p < {content.alpha:g}{corrected}; {content.se} standard errors; {level}; n = {content.n:,}."
     caption = f"Coefficients{f' in {group}' if group else ''}"
     return table(caption, ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
 
@@ -99,9 +106,14 @@ def _share_chart(content: Disentangle) -> Chart:
 
 def _shares(content: Disentangle) -> Table:
     rows = [
-        [text(fit.metric), *(number(fit.r2_share.get(factor)) for factor in content.factors), number(fit.r2), number(fit.adj_r2)]
+        [
+            text(fit.metric),
+            *(number(fit.r2_share.get(factor)) for factor in content.factors),
+            number(fit.r2),
+            number(fit.adj_r2),
+        ]
         for fit in content.results
-    ]  # fmt: skip
+    ]
     note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R²."
     return table("Shares of R²", ["metric", *content.factors, "R²", "adjusted R²"], rows, note=note)
 
@@ -112,8 +124,16 @@ def _nested(content: Disentangle) -> list[Block]:
         for test in found:
             added = test.get("added")
             shown = ", ".join(map(str, added)) if isinstance(added, list) else ""
-            rows.append([text(metric), text(test.get("name", "")), text(shown), number(test.get("gain")),
-                         number(test.get("statistic"), 2), p_value(test.get("p"))])  # fmt: skip
+            rows.append(
+                [
+                    text(metric),
+                    text(test.get("name", "")),
+                    text(shown),
+                    number(test.get("gain")),
+                    number(test.get("statistic"), 2),
+                    p_value(test.get("p")),
+                ]
+            )
     heads = ["metric", "test", "added", "gain in R²", "statistic", "p"]
     return [table("Does more explain more?", heads, rows)] if rows else []
 

@@ -60,15 +60,26 @@ def _triples(content: Triples, aligner: Aligner, at_most: int) -> Part:
         points, alt=alt, axis="share of triples in which the paraphrase scores higher", series=1, zero=0.5, span=(0, 1)
     )
     rows = [
-        [text(r.metric), number(r.n), number(r.prefers_paraphrase), number(r.ties), percent(r.rate),
-         interval(r.ci, 1, scale=100), number(r.mean_margin)]
+        [
+            text(r.metric),
+            number(r.n),
+            number(r.prefers_paraphrase),
+            number(r.ties),
+            percent(r.rate),
+            interval(r.ci, 1, scale=100),
+            number(r.mean_margin),
+        ]
         for r in content.results
-    ]  # fmt: skip
+    ]
     heads = ["metric", "triples", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin"]
-    note = "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many. Ties count against the metric."
+    note = (
+        "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many. "
+        "Ties count against the metric."
+    )
     blocks: list[Block] = [
-        Chart("Does the metric prefer the paraphrase?", alt, (("", spec),)), table("Preference", heads, rows, note=note),
-    ]  # fmt: skip
+        Chart("Does the metric prefer the paraphrase?", alt, (("", spec),)),
+        table("Preference", heads, rows, note=note),
+    ]
     if content.splits:
         rows = [
             [text(s.metric), number(s.low), number(s.high), number(s.n), percent(s.rate), interval(s.ci, 1, scale=100)]
@@ -133,8 +144,8 @@ def _pairs(content: Pairs) -> Part:
     if defined:
         best = max(defined, key=lambda result: result.auc or 0.0)
         lead = (
-            f"{best.metric} tells paraphrases from other pairs best: AUC {number(best.auc).text} {interval(best.ci).text} "
-            f"on {best.n:,} pairs."
+            f"{best.metric} tells paraphrases from other pairs best: AUC {number(best.auc).text} "
+            f"{interval(best.ci).text} on {best.n:,} pairs."
         )
     named = [(r.metric + _which(r.more), r) for r in content.results]
     points = [charts.Point(name, 0, r.auc, *(r.ci or (None, None))) for name, r in named if r.auc is not None]

@@ -135,10 +135,13 @@ def _segments(name: str, content: ScoreRows) -> Segments:
         own = {system: columns.index(system) for system in systems}
         first = min(own.values())
         rows = [
-            [cell for place, cell in enumerate([*row[:first], row[own[str(row[of])]], *row[first:]])
-             if place == first or place - (place > first) not in own.values()]
+            [
+                cell
+                for place, cell in enumerate([*row[:first], row[own[str(row[of])]], *row[first:]])
+                if place == first or place - (place > first) not in own.values()
+            ]
             for row in rows
-        ]  # fmt: skip
+        ]
         columns = [c for c in [*columns[:first], "candidate", *columns[first:]] if c not in own]
     numeric = frozenset(place for place, column in enumerate(columns) if column in content.numeric)
     metrics = tuple(columns.index(metric) for metric in content.metrics)
@@ -150,10 +153,14 @@ def _segments(name: str, content: ScoreRows) -> Segments:
     order = sorted(range(len(columns)), key=lambda place: _rank(columns[place], place in metrics))
     moved = {old: new for new, old in enumerate(order)}
     return Segments(
-        f"Rows of {name}", tuple(columns[p] for p in order), tuple(tuple(row[p] for p in order) for row in rows),
-        frozenset(moved[p] for p in numeric), tuple(moved[p] for p in metrics),
-        None if category is None else moved[category], frozenset(moved[p] for p in hidden),
-    )  # fmt: skip
+        f"Rows of {name}",
+        tuple(columns[p] for p in order),
+        tuple(tuple(row[p] for p in order) for row in rows),
+        frozenset(moved[p] for p in numeric),
+        tuple(moved[p] for p in metrics),
+        None if category is None else moved[category],
+        frozenset(moved[p] for p in hidden),
+    )
 
 
 def _rank(column: str, metric: bool) -> int:
@@ -178,12 +185,18 @@ def compared(documents: Sequence[Document]) -> Section | None:
             for test in one.tests:
                 system, better = scores.get(str(test.get("a"))), test.get("better")
                 different += better is not None
-                rows.append([
-                    text(one.metric + ("" if one.higher_is_better else " (lower is better)")), text(test.get("a")), text(test.get("b")),
-                    number(None if system is None else system.score, digits),
-                    interval(None if system is None else system.ci, digits), number(test.get("difference"), digits),
-                    p_value(test.get("p_adjusted")), text(better if better is not None else "–", strong=better is not None),
-                ])  # fmt: skip
+                rows.append(
+                    [
+                        text(one.metric + ("" if one.higher_is_better else " (lower is better)")),
+                        text(test.get("a")),
+                        text(test.get("b")),
+                        number(None if system is None else system.score, digits),
+                        interval(None if system is None else system.ci, digits),
+                        number(test.get("difference"), digits),
+                        p_value(test.get("p_adjusted")),
+                        text(better if better is not None else "–", strong=better is not None),
+                    ]
+                )
         heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
         section.blocks.append(table(f"Paired tests on {content.segments:,} segments", heads, rows))
         leads.append(f"{different} of {len(rows)} differences between systems are significant.")

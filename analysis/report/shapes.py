@@ -290,6 +290,8 @@ class Ensemble(Content):
     how: str
     members: list[Any]
     weights: Any = None
+    average_ci: Interval = None
+    folds: list[dict[str, Any]] = []
 
 
 class ScoreEntry(Shape):

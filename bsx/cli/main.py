@@ -24,6 +24,7 @@ COMMANDS = {
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
     "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
+    "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
     "reproduce": ("bsx.cli.reproduce", "Reproduce the published tables of a paper from its published scores."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
