@@ -86,7 +86,7 @@ def turned(file: Path, columns: Sequence[str], lower: str | None) -> tuple[set[s
     Raises:
         InputError: if one of them is not among the columns.
     """
-    from bsx.cli.meta_inputs import lower_by_sidecar
+    from bsx.cli.sidecar import lower_by_sidecar
 
     said = names(lower)
     for name in said:

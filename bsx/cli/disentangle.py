@@ -47,7 +47,9 @@ def disentangle(
     from bsx.analysis.model_checks import linearity_checks, nested_test
     from bsx.cli.disentangle_output import write_all
     from bsx.cli.names import split_names
+    from bsx.cli.sidecar import known_signatures
     from bsx.errors import InputError
+    from bsx.provenance import provenance
 
     if plot and output is None:
         raise InputError("--plot draws into a folder: say which with -o DIR")
@@ -79,9 +81,10 @@ def disentangle(
         found = compare_coefficients(table, a, b, by, cluster=cluster, nan=nan, **draws)
         content["comparison"] = plain(comparison_dict(a, b, found))
         text.append(comparison_text(a, b, found))
+    origin = provenance("disentangle", [file], known_signatures(file, [*names, *by]))
     forms = {
         "text": lambda: "\n\n".join(text) + "\n",
-        "json": lambda: json.dumps(content, ensure_ascii=False) + "\n",
+        "json": lambda: json.dumps({**content, "seed": seed, "provenance": origin}, ensure_ascii=False) + "\n",
         "csv": result.to_csv,
         "latex": result.to_latex,
         "markdown": result.to_markdown,

@@ -54,9 +54,9 @@ def ensemble(
     from bsx.analysis.ensemble import ensemble as combine
     from bsx.cli.ensemble_inputs import read_profiles, read_table, signatures_of
     from bsx.cli.ensemble_save import save_ensemble
-    from bsx.cli.meta_inputs import lower_by_sidecar
     from bsx.cli.names import split_names
     from bsx.cli.results import write_result
+    from bsx.cli.sidecar import lower_by_sidecar
     from bsx.errors import InputError
     from bsx.provenance import provenance
 
