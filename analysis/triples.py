@@ -129,9 +129,11 @@ def build_paws(
     used: set[str] = set()
     found: list[tuple[float, float, Triple]] = []
     for anchor in dict.fromkeys(sentence for first, second, _ in pairs for sentence in (first, second)):
-        good = [text for text in paraphrases.get(anchor, ()) if text not in used]
-        bad = [(text, row) for text, row in others.get(anchor, ()) if text not in used]
-        if anchor in used or not good or not bad:
+        if anchor in used:
+            continue
+        good = [text for text in paraphrases.get(anchor, ()) if text not in used and text != anchor]
+        bad = [(text, row) for text, row in others.get(anchor, ()) if text not in used and text != anchor]
+        if not good or not bad:
             continue
         low, b = min(((overlap(anchor, text), text) for text in good), key=lambda item: item[0])
         high, (c, row) = max(((overlap(anchor, item[0]), item) for item in bad), key=lambda item: item[0])
