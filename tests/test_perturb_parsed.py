@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,12 @@ def test_relations_survive_joining_dropping_and_the_cache(tmp_path: Path) -> Non
     cache = ParseCache(tmp_path, {"parser": "x"})
     cache.parse(["a"], lambda texts: iter([[DOG]]), lambda done, total: None)
     assert ParseCache(tmp_path, {"parser": "x"}).parse(["a"], lambda texts: iter([]), lambda done, total: None) == [DOG]
-    before = {"words": ["a"], "heads": [0], "upos": ["X"], "feats": [""]}  # as earlier caches have it
+    before: dict[str, list[Any]] = {
+        "words": ["a"],
+        "heads": [0],
+        "upos": ["X"],
+        "feats": [""],
+    }  # as earlier caches have it
     assert Parse.of(before).deprels == ()
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.clusters import adjust
 from bsx.analysis.perturb import perturb
-from bsx.analysis.robustness import robustness
+from bsx.analysis.robustness import Metric, robustness
 from bsx.analysis.robustness_result import CaseResult, Robustness
 from bsx.errors import InputError, UnknownNameError
 
@@ -40,7 +40,7 @@ def length(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
     return [-abs(len(a) - len(b)) / 10 for a, b in zip(candidates, references, strict=True)]
 
 
-METRICS = {"overlap": overlap, "length": length}
+METRICS: dict[str, Metric] = {"overlap": overlap, "length": length}
 
 
 def case(result: Robustness, metric: str, name: str, strength: float | None = None) -> CaseResult:
@@ -91,9 +91,7 @@ def test_every_number_against_plain_arithmetic(battery: Robustness) -> None:
 def test_swaps_agree_with_scipy(battery: Robustness) -> None:
     scipy = pytest.importorskip("scipy.stats")
     clean = overlap(CANDIDATES, REFERENCES)
-    changed, control = (
-        perturb(CANDIDATES, name, **how) for name, how in (("shuffle", {"strength": 0.2}), ("no-punctuation", {}))
-    )  # type: ignore[arg-type]
+    changed, control = perturb(CANDIDATES, "shuffle", strength=0.2), perturb(CANDIDATES, "no-punctuation")
     rows = changed.changed & control.changed
     a, b = ((clean - overlap(one.texts, REFERENCES))[rows] for one in (changed, control))
     peer = scipy.permutation_test((a, b), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples",

@@ -33,11 +33,9 @@ class Parse:
 
     @classmethod
     def of(cls, fields: Mapping[str, Sequence[Any]]) -> Parse:
-        """Build a parse from lists by field name."""
-        # Caches written before relations were kept lack them.
-        return cls(
-            *(tuple(fields[name]) for name in ("words", "heads", "upos", "feats")), tuple(fields.get("deprels", ()))
-        )
+        """Build a parse from lists by field name; relations may be missing, as in caches of before they were kept."""
+        words, heads, upos, feats = (tuple(fields[name]) for name in ("words", "heads", "upos", "feats"))
+        return cls(words, heads, upos, feats, tuple(fields.get("deprels", ())))
 
     @classmethod
     def joined(cls, parses: Sequence[Parse]) -> Parse:

@@ -66,7 +66,7 @@ def _quotes(item: Item, strength: float, rng: random.Random) -> str | None:
         return item.text.translate(_STRAIGHT)
     if not any(mark in item.text for mark in "\"'"):
         return None
-    double_open, double_close, single_open, single_close = _QUOTES.get(item.lang, _QUOTES["en"])
+    double_open, double_close, single_open, single_close = tuple(_QUOTES.get(item.lang, _QUOTES["en"]))
     text = regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])\"(?=\S)", double_open, item.text).replace('"', double_close)
     text = regex.sub(r"(?<=\p{L})'(?=\p{L})", "’", text)
     return str(regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])'(?=\S)", single_open, text).replace("'", single_close))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import unicodedata
+from collections.abc import Mapping
 
 import regex
 
@@ -58,8 +59,10 @@ _DATES = {
     "zh": ("星期一 星期二 星期三 星期四 星期五 星期六", "十二月 十一月 十月 二月 三月 四月 五月 六月 七月 八月 九月"),
 }  # fmt: skip
 # "May" and "March" are a month only where the words around them say so.
-_MONTH = r"(?:(?<=\b(?:in|of|on|by|since|until|till|last|next|this|from|to|and|early|late|mid|\d|\dth|\dst|\dnd|\drd)[ -])|(?=,? \d))"  # noqa: E501
-_AMBIGUOUS = {"May": rf"{_MONTH}May", "March": rf"{_MONTH}March"}
+_BEFORE = (
+    r"(?<=\b(?:in|of|on|by|since|until|till|last|next|this|from|to|and|early|late|mid|\d|\dth|\dst|\dnd|\drd)[ -])"
+)
+_AMBIGUOUS = {month: rf"(?:{_BEFORE}{month}|{month}(?=,? \d))" for month in ("May", "March")}
 
 
 def _pattern(lang: str, words: list[str], *, capitals: bool) -> regex.Pattern[str]:
@@ -70,7 +73,7 @@ def _pattern(lang: str, words: list[str], *, capitals: bool) -> regex.Pattern[st
 
 
 def _lists(
-    table: dict[str, tuple[str, ...]], *, capitals: bool
+    table: Mapping[str, tuple[str, ...]], *, capitals: bool
 ) -> dict[str, list[tuple[list[str], regex.Pattern[str]]]]:
     return {
         lang: [(words.split(), _pattern(lang, words.split(), capitals=capitals)) for words in groups]
