@@ -57,7 +57,7 @@ class Training:
 
     def take(self, rows: Rows) -> Training:
         """Return some of the rows."""
-        return Training(*(column[rows] for column in (self.scores, self.singles, self.human, self.groups, self.of)))
+        return Training(self.scores[rows], self.singles[rows], self.human[rows], self.groups[rows], self.of[rows])
 
 
 def normalisation(how: How) -> Normalise:
