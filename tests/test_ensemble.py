@@ -267,6 +267,9 @@ def test_the_factor_rule_takes_what_differs() -> None:
     result = ensemble(table, ["a", "b", "c"], "human", how="factors", profiles=shapes, resamples=2)
     assert result.combination.weights == {"a": 0.5, "b": 0.0, "c": 0.5}
     assert set(result.groups[0].members) == {"a", "b", "c"}  # the best of all named is the one to beat
+    upside_down = {**shapes, "d": {"sem": -0.85, "lex": -0.15}}  # as a regression on the raw column gives it
+    four = ensemble(table, NAMES, "human", how="factors", profiles=upside_down, lower=["d"], resamples=2)
+    assert [name for name, w in four.combination.weights.items() if w] == ["a", "c"]
     three = ensemble(table, ["a", "b", "c"], "human", how="factors", size=3, profiles=shapes, resamples=2)
     assert three.groups[0].ensemble == ensemble(table, ["a", "b", "c"], "human", resamples=2).groups[0].ensemble
     for wrong, message in (
