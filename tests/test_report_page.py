@@ -216,7 +216,9 @@ def test_nothing_stands_in_the_way_of_a_screen_reader(browser: Browser, report_f
 
     with opened(browser, report_file, color_scheme=scheme, bypass_csp=True) as found:
         found.page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-        result = Axe().run(found.page)
+        # What a theme changes is contrast; all other rules are tried once.
+        rules = None if scheme == "light" else {"runOnly": ["color-contrast"]}
+        result = Axe().run(found.page, options=rules)
     assert [
         f"{one['id']}: {[node['html'] for node in one['nodes']][:3]}" for one in result.response["violations"]
     ] == []
@@ -230,7 +232,6 @@ def test_paper_shows_what_the_screen_folds_away(browser: Browser, report_file: P
         assert not found.page.locator("nav").is_visible()
         assert not found.page.locator("#theme").is_visible()
         assert found.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 254, 251)"
-        assert len(found.page.pdf(format="A4")) > 50_000
 
 
 def test_without_javascript_the_tables_are_there(browser: Browser, report_file: Path) -> None:
@@ -286,7 +287,7 @@ TAGS = {
 def test_hostile_text_stays_text(browser: Browser, tmp_path: Path, policy: bool) -> None:
     """Escaping alone must hold, and the page's content security policy is a second wall."""
     spoil = samples.spoiler(HOSTILE)
-    documents = [read_document(file) for file in samples.write(tmp_path, spoil=spoil)]
+    documents = [read_document(file) for file in samples.write(tmp_path, rows=5, spoil=spoil)]
     build_report(documents, title=HOSTILE.replace("\ud800", ""), align=align).save(tmp_path / "hostile.html")
     with opened(browser, tmp_path / "hostile.html", bypass_csp=not policy) as found:
         page = found.page
@@ -310,7 +311,7 @@ def test_hostile_text_stays_text(browser: Browser, tmp_path: Path, policy: bool)
         body = page.locator("body").inner_text()
         assert "{{7*7}}" in body
         assert "49}}" not in body
-        assert page.title() == " ".join(HOSTILE.replace("\ud800", "").split())
+        assert page.title().split() == HOSTILE.replace("\ud800", "").split()
         assert found.messages == []
         assert found.requests == [(tmp_path / "hostile.html").as_uri()]
 
