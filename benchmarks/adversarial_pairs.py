@@ -132,7 +132,11 @@ def main(data: Path, cache: Path) -> None:
         )
 
 
-HEAD = ""
+HEAD = """# Paraphrase pairs and triples with the embedded model
+
+Metrics as detectors of paraphrases, and how often they prefer a paraphrase to a sentence that shares more words. Run in
+a folder that holds the data:
+"""
 
 if __name__ == "__main__":
     main(*map(Path, sys.argv[1:3]))
