@@ -136,7 +136,10 @@ def _rates(name: str, table: TripleTable, n: int) -> Rates:
 def _overlaps(name: str, triples: Sequence[Triple], facts: Mapping[str, Any]) -> list[OverlapCell]:
     overlap, n = lexical_overlap("en"), facts["printed_n"]
     raw = overlaps(triples, overlap)
-    clean = overlaps([Triple(*map(clean_table6, triple[:3])) for triple in triples], overlap)
+    clean = overlaps(
+        [Triple(clean_table6(t.anchor), clean_table6(t.paraphrase), clean_table6(t.nonparaphrase)) for t in triples],
+        overlap,
+    )
     return [
         OverlapCell(
             name,

@@ -91,6 +91,34 @@ def test_table_13_needs_the_judgments(shared: Path, tmp_path: Path) -> None:
         reproduce(tmp_path, lex=False, wmt17=tmp_path / "other.tsv")
 
 
+def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
+    values = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))
+    assert reproduction.triples is not None
+    expected = values["figure3_preference"]
+    found = {
+        f"{part.name}_{part.n}_{one.metric}": one.preference
+        for part in reproduction.triples.rates
+        for one in part.metrics
+    }
+    assert set(found) == set(expected)
+    for key, one in found.items():
+        assert (one.first, one.ties, one.n) == tuple(expected[key][k] for k in ("prefers_B", "ties", "n"))
+    cells = {(cell.name, cell.pair): cell for cell in reproduction.triples.overlaps}
+    for name, facts in values["table6"].items():
+        computed = facts.get("computed_cleaned") or facts["computed_all300_cleaned"]
+        for i, pair in enumerate(("A-B", "A-C")):
+            cell = cells[name, pair]
+            assert (float(cell.paper), cell.printed_n) == (facts["published"][i], facts["published"][2])
+            assert cell.ours == pytest.approx(computed[i], abs=6e-5)  # given to four digits
+            assert (
+                cell.first == pytest.approx(facts["computed_first100_cleaned"][i], abs=6e-5) if name == "paws" else True
+            )
+    shown = as_text(reproduction)
+    assert "paws A-B: 0.84 / 0.8396 over 300, first 100: 0.7996" in shown
+    content = reproduction.to_dict()["triples"]
+    assert (len(content["figure3"]), len(content["table6"])) == (27, 4)
+
+
 def test_the_text_names_what_does_not_match(reproduction: Reproduction) -> None:
     shown = as_text(reproduction)
     assert "222 of 225 cells have the paper's digits" in shown
@@ -117,6 +145,7 @@ def test_a_checkout_of_the_authors_works_too(cli: Run, shared: Path, tmp_path: P
     assert len(content["different"]) == 3
     assert len(content["stars_unexplained"]) == 13
     assert content["off"] == []
+    assert content["triples"] is None
 
 
 def test_a_cell_that_is_off_fails_the_command(cli: Run, shared: Path, tmp_path: Path) -> None:

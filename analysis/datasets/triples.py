@@ -69,10 +69,10 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
     if set(_LONG) - set(table.columns) and not set(_WIDE) - set(table.columns):
         if metrics:
             raise InputError(f"{table.name}: a table of {', '.join(_WIDE)} has one row for two scores: score it anew")
-        triples = [
-            Triple(*(_sentence(row, name, where) for name in _WIDE), row=at)
-            for at, (where, row) in enumerate(table.rows(), start=1)
-        ]
+        triples = []
+        for at, (where, row) in enumerate(table.rows(), start=1):
+            a, b, c = (_sentence(row, name, where) for name in _WIDE)
+            triples.append(Triple(a, b, c, at))
         if not triples:
             raise InputError(f"{table.name}: has a header but no rows")
         return TripleTable(tuple(triples), {})
@@ -83,7 +83,8 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
     found = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
     columns = {name: [number(row[name], f"{where}, column {name!r}") for where, row in rows] for name in names}
-    triples, scores = [], {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
+    triples = []
+    scores = {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
     for i, (good, bad) in enumerate(found):
         anchor, paraphrase = (str(rows[good][1][name]) for name in _LONG[1:])
         triples.append(Triple(anchor, paraphrase, str(rows[bad][1]["sentence2"]), min(good, bad) + 1))
@@ -113,7 +114,8 @@ def _pair_up(file: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[t
 
 
 def _numeric(table: Table, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[list[str], list[str]]:
-    names, others = [], []
+    names: list[str] = []
+    others: list[str] = []
     for name in table.columns:
         if name in _LONG or name.lower() == "id":
             continue
@@ -123,9 +125,9 @@ def _numeric(table: Table, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tup
             others.append(name)
             continue
         (others if all(map(math.isnan, values)) else names).append(name)
-    return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"] * bool(
-        others
-    )
+    if not others:
+        return names, []
+    return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"]
 
 
 def _sentence(row: Mapping[str, Any], name: str, where: str) -> str:

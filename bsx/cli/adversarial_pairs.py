@@ -61,7 +61,8 @@ def pairs(
     files = [file] if against is None else [file, against]
     chosen: dict[str, Any] = {"interval": interval, "folds": folds, "correction": correction, "confidence": confidence,
                               "resamples": resamples, "seed": seed, "nan": nan}  # fmt: skip
-    sets, contents, notes, signatures = [], [], [], {}
+    sets, contents, notes = [], [], []
+    signatures: dict[str, str] = {}
     for one in files:
         texts = (label, sentence1, sentence2)
         labels, scores, said, signed, failed = _read(one, texts, columns, lower, built, skip_errors, one is file)

@@ -56,7 +56,8 @@ def triples(
     negative, notes = given.turned(file, list(table.scores), lower)
     notes = [*table.notes, *notes]
     scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
-    n, signatures = len(table.triples), {}
+    n = len(table.triples)
+    signatures: dict[str, str] = {}
 
     def where(place: int) -> str:
         side = "paraphrase" if place < n else "non-paraphrase"
