@@ -92,7 +92,8 @@ def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:
     for unit in order:
         fold_of[unit] = int(np.argmin(filled))
         filled[fold_of[unit]] += sizes[unit]
-    return given_folds([f"fold {k + 1}" for k in fold_of[of]])
+    digits = len(str(folds))  # so that names sort as numbers do
+    return given_folds([f"fold {k + 1:0{digits}}" for k in fold_of[of]])
 
 
 def given_folds(names: Sequence[str]) -> list[Fold]:

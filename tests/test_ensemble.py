@@ -366,7 +366,7 @@ def test_a_planted_leak_shows_a_gain_where_there_is_none() -> None:
     assert found["honest"] < 0.1 < best
     labels = {"segment": [str(unit) for unit in of]}
     refuse_leak(honest, labels)
-    with pytest.raises(InputError, match="leak: fold 1 tests row"):
+    with pytest.raises(InputError, match="leak: fold 01 tests row"):
         refuse_leak(leaky, labels)
     # The public function finds the copies by their texts, and sees no gain either.
     table = {**{name: scores[:, j] for j, name in enumerate(names)}, "human": human, "candidate": labels["segment"]}
