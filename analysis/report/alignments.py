@@ -15,21 +15,17 @@ _WIDEST = 40  # tokens of a side that fit on a page
 
 
 class Aligner:
-    """Aligns the texts of examples, as long as there is room.
+    """Aligns the texts of examples.
 
     Args:
         align: the function; None leaves alignments out.
-        at_most: examples to align.
 
     Attributes:
-        left_out: examples for which there was no room.
         signature: of the alignments, once there is one.
     """
 
-    def __init__(self, align: Align | None, at_most: int) -> None:
+    def __init__(self, align: Align | None) -> None:
         self._align = align
-        self._room = at_most
-        self.left_out = 0
         self.signature: str | None = None
 
     @property
@@ -41,10 +37,6 @@ class Aligner:
         """Return the alignments of an example's pairs (label, candidate, reference), and what stood in the way."""
         if self._align is None:
             return (), ""
-        if self._room == 0:
-            self.left_out += 1
-            return (), ""
-        self._room -= 1
         grids, remarks = [], []
         for label, candidate, reference in pairs:
             try:

@@ -101,7 +101,7 @@ def build_report(
         title: its heading.
         align: from candidate and reference to the token alignment, as ``Scorer(...).align(c, r).to_dict()`` gives it;
             None leaves alignments out.
-        examples: how many of the worst examples to show of each document on robustness, and to align in all.
+        examples: how many of the worst examples to show, and to align, of each document on robustness.
         origin: where the report itself comes from, see `bsx.provenance.provenance`.
 
     Raises:
@@ -109,14 +109,10 @@ def build_report(
     """
     if not documents:
         raise InputError("a report needs at least one table of scores or document of results")
-    aligner = Aligner(align, examples)
+    aligner = Aligner(align)
     robust = robustness(documents, aligner, examples)
     if robust is not None and not aligner.wanted:
         robust.blocks.append(Prose("Token alignments of the examples were not asked for (--align MODEL adds them)."))
-    elif robust is not None and aligner.left_out:
-        robust.blocks.append(
-            Prose(f"Token alignments are drawn for {examples} examples, not for the other {aligner.left_out}.")
-        )
     found = [
         scored(documents),
         agreement(documents),

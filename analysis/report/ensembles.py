@@ -11,7 +11,7 @@ from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Notes, Prose
 from bsx.analysis.report.cells import NONE, interval, listed, number, percent, plain_table, settings_line, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
-from bsx.analysis.report.shapes import Ensemble
+from bsx.analysis.report.shapes import Ensemble, Number
 
 
 def ensembles(documents: Sequence[Document]) -> Section | None:
@@ -41,7 +41,12 @@ def _lead(content: Ensemble) -> str:
     gain = percent(content.average_gain).text
     members = _members(content)
     if content.average_gain is None:
-        return f"The gain of {listed(members)} combined ({content.how}) is not defined."
+        gains = [group.gain for group in content.groups if group.gain is not None]
+        return (
+            f"{listed(members)} combined ({content.how}) have no average gain: it is undefined in "
+            f"{len(content.groups) - len(gains)} of {len(content.groups)} groups, where no member agrees with people. "
+            f"It is above 0 in {sum(gain > 0 for gain in gains)} of the others."
+        )
     more = "more" if content.average_gain >= 0 else "less"
     return (
         f"{listed(members)} combined ({content.how}) agree {gain.removeprefix('-')} {more} with people than the best "
@@ -60,11 +65,14 @@ def _blocks(content: Ensemble) -> list[Block]:
         points.append(charts.Point(group.group, len(members), group.ensemble, None, None, "ensemble"))
     alt = f"{_lead(content)} Each row is a group, with a mark for each member and one for the ensemble."
     spec = charts.intervals(points, alt=alt, axis="correlation with people", series=len(members) + 1, zero=None)
-    gains = [charts.Point(group.group, 0, group.gain, *(group.ci or (None, None))) for group in content.groups]
+    gains = []
+    for group in content.groups:
+        low, high = group.ci or (None, None)
+        gains.append(charts.Point(group.group, 0, _hundredfold(group.gain), _hundredfold(low), _hundredfold(high)))
     blocks: list[Block] = [Chart("Members and ensemble", alt, (("", spec),), (*members, "ensemble"))]
     if any(group.ci is not None for group in content.groups):
         gain_alt = f"Gain over the best member by group, with intervals. {_lead(content)}"
-        gain_spec = charts.intervals(gains, alt=gain_alt, axis="gain relative to the best member", series=1)
+        gain_spec = charts.intervals(gains, alt=gain_alt, axis="gain over the best member (%)", series=1)
         blocks.append(Chart("Gain over the best member", gain_alt, (("", gain_spec),)))
     rows = []
     for group in content.groups:
@@ -83,8 +91,11 @@ def _blocks(content: Ensemble) -> list[Block]:
             ]
         )
     heads = ["group", "n", *members, "ensemble", "gain", "interval (%)"]
-    ends = interval(content.average_ci, 1, scale=100).text if content.average_ci is not None else ""
-    note = f"Bold: the best member. Average gain: {percent(content.average_gain).text} {ends}".rstrip() + "."
+    note = "Bold: the best member."
+    if content.average_gain is not None:
+        ends = interval(content.average_ci, 1, scale=100)
+        note += f" Average gain: {percent(content.average_gain).text}"
+        note += f" {ends.text}." if ends.value is not None else "."
     blocks.append(table("Agreement of members and ensemble", heads, rows, note=note))
     weights = _weights(content.weights)
     blocks += [table("Weights", ["member", "weight"], weights)] if weights else []
@@ -92,6 +103,10 @@ def _blocks(content: Ensemble) -> list[Block]:
     blocks += [plain_table("Tests against the best member", tests)] if tests else []
     blocks += [plain_table("Training parts", content.folds)] if content.folds else []
     return blocks
+
+
+def _hundredfold(value: Number) -> Number:
+    return None if value is None else 100 * value
 
 
 def _weights(weights: Any) -> list[list[Cell]]:

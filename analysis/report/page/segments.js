@@ -8,6 +8,9 @@ const showSegments = (box, data) => {
   const metrics = new Set(data.metrics);
   const hidden = new Set(data.hidden);
   const state = { sort: null, direction: 1, query: "", category: "", size: 50, page: 0 };
+  // Columns of sentences are wide, those of names are not.
+  const long = new Set(data.columns.map((_, place) => place).filter((place) =>
+    data.rows.some((row) => typeof row[place] === "string" && row[place].length > 24)));
   const ranges = new Map(data.metrics.map((place) => {
     let low = Infinity, high = -Infinity;
     for (const row of data.rows) {
@@ -58,6 +61,7 @@ const showSegments = (box, data) => {
       cell.dir = "auto";
     }
     if (numeric.has(place)) cell.classList.add("num");
+    else cell.classList.add(long.has(place) ? "long" : "short");
     if (metrics.has(place) && value !== null) {
       const [low, high] = ranges.get(place);
       cell.classList.add("score");
