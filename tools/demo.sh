@@ -38,7 +38,7 @@ documents+=("$out/triples.json")
   --score $metrics --model minilm --perturbation typos,negation,numbers,entities,noun-swap,shuffle \
   --strength 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
-"$bsx" ensemble $out/judged.tsv --metrics $metrics --human human --group domain --segment id --how z \
+"$bsx" ensemble $out/judged.tsv --metrics $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json
 documents+=("$out/ensemble.json")
 "$bsx" report "${documents[@]}" --title "bsx on its example texts" --align minilm -o $out/report.html
