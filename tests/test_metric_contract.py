@@ -524,6 +524,8 @@ def test_a_metric_made_for_a_language_refuses_others() -> None:
 PLUGIN = '''
 """A metric that an installed package brings: it needs reference and source."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from bsx.entries import Check, MetricEntry
@@ -531,7 +533,9 @@ from bsx.metrics.base import BlockScores, Metric, MetricConfig
 
 
 class Settings(MetricConfig):
+    positional: ClassVar[str | None] = "factor"
     factor: float = 1.0
+    shift: float = 0.0
 
 
 class Lengths(Metric):
@@ -548,7 +552,7 @@ class Lengths(Metric):
             for c, r, s in zip(block.candidates, block.references, block.sources, strict=True)
         ]
         empty = np.array([not c.strip() for c in block.candidates])
-        values = np.array(sizes) * self.config.factor
+        values = np.array(sizes) * self.config.factor + self.config.shift
         return BlockScores(values, empty, np.zeros(len(block), dtype=np.int64))
 
 
@@ -594,6 +598,28 @@ def test_an_installed_package_adds_a_metric(plugin: None) -> None:
         get_metric("lenghts")
     with pytest.raises(RegistryError, match="not a subclass"):
         get_metric("broken-lengths")
+
+
+def test_the_first_setting_may_lack_its_name(plugin: None) -> None:
+    for spec, factor, shift in (("lengths:2", 2, 0), ("lengths:2,shift=1", 2, 1), ("lengths:shift=1", 1, 1)):
+        metric = get_metric(spec)
+        assert (metric.config.factor, metric.config.shift, metric.spec) == (factor, shift, spec)
+    assert [metric.spec for metric in bsx.get_metrics("lengths:2,shift=1,chrf")] == ["lengths:2,shift=1", "chrf"]
+    assert get_metric("lengths:2", shift=1.0).spec == "lengths:2,shift=1.0"
+    named, bare = (get_metric(spec).signature() for spec in ("lengths:factor=2", "lengths:2"))
+    assert str(named) == str(bare)
+    with pytest.raises(InputError, match="metric lengths: factor is given twice"):
+        get_metric("lengths:2,factor=3")
+    with pytest.raises(InputError, match="metric lengths: factor is given twice"):
+        get_metric("lengths:2", factor=3.0)
+    with pytest.raises(InputError, match="'3' is not field=value"):
+        get_metric("lengths:2,3")
+    with pytest.raises(InputError, match="'' is not field=value"):
+        get_metric("lengths:")
+    with pytest.raises(InputError, match="factor: .*'two'"):
+        get_metric("lengths:two")
+    with pytest.raises(InputError, match="metric chrf: '2' is not field=value"):
+        get_metric("chrf:2")
 
 
 def test_metrics_shared_by_hand_share_encoders(tiny_model: Callable[[str], str]) -> None:

@@ -31,9 +31,14 @@ class MetricConfig(BaseModel):
     """Base of a metric's settings: frozen, strictly named; the spelling ``metric:field=value`` comes from the fields.
 
     Every field changes the signature. Where to run and how much memory to use are not settings of a metric.
+
+    Attributes:
+        positional: the field that may be written without its name, as the first: ``metric:value`` means
+            ``metric:field=value``. A value that looks like ``field=value`` itself needs the name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    positional: ClassVar[str | None] = None
 
 
 @dataclass(frozen=True)

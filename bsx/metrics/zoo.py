@@ -17,6 +17,7 @@ from bsx.metrics.base import Metric, MetricConfig
 from bsx.near import did_you_mean
 
 GROUP = "bsx.metrics"
+UNNAMED = ""  # the key of a setting written without its field
 _SETTING = re.compile(r"^\s*([A-Za-z_]\w*)\s*=(.*)$", re.DOTALL)
 
 
@@ -38,18 +39,19 @@ def split_specs(text: str) -> list[str]:
 def read_spec(spec: str) -> tuple[str, dict[str, str]]:
     """Return the name and the settings in ``name:field=value,field=value``.
 
+    The first setting may lack its field, as in ``name:value,field=value``; it is then under the key `UNNAMED`, and
+    `config_of` gives it to the field that the metric's ``Config.positional`` names.
+
     Raises:
-        InputError: for a setting without ``=``, or one given twice.
+        InputError: for another setting without ``=``, or one given twice.
     """
     name, colon, rest = spec.partition(":")
-    if colon and "=" not in rest:
-        return spec.strip(), {}  # trained:DIR and the like: the name itself has a colon
     settings: dict[str, str] = {}
-    for part in rest.split(",") if colon else []:
+    for number, part in enumerate(rest.split(",") if colon else []):
         found = _SETTING.match(part)
-        if found is None:
+        if found is None and (number or not part.strip()):
             raise InputError(f"metric {spec!r}: {part!r} is not field=value")
-        field, value = found[1], found[2].strip()
+        field, value = (found[1], found[2].strip()) if found is not None else (UNNAMED, part.strip())
         if field in settings:
             raise InputError(f"metric {spec!r}: {field} is given twice")
         settings[field] = value
@@ -114,10 +116,23 @@ def config_of(
         InputError: naming the metric and every setting that is wrong.
     """
     try:
-        read = {name: read_spelled(kind.Config, name, text) for name, text in spelled.items()}
+        named = _with_fields(kind, spelled, settings)
+        read = {name: read_spelled(kind.Config, name, text) for name, text in named.items()}
         return build_config({**entry.defaults, **read, **settings}, kind.Config)
     except InputError as error:
         raise InputError(f"metric {entry.name}: {error}") from error
+
+
+def _with_fields(kind: type[Metric], spelled: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return spelled settings with the field of the one that lacks it."""
+    if UNNAMED not in spelled:
+        return dict(spelled)
+    field = kind.Config.positional
+    if field is None:
+        raise InputError(f"{spelled[UNNAMED]!r} is not field=value")
+    if field in spelled or field in settings:
+        raise InputError(f"{field} is given twice")
+    return {name or field: text for name, text in spelled.items()}
 
 
 def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None,
@@ -125,7 +140,7 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str,
     """Return a metric, ready to score.
 
     Args:
-        spec: a name, or ``name:field=value,…`` as on the command line.
+        spec: a name, or ``name:field=value,…`` as on the command line; some metrics take ``name:value``.
         encoders: encoders to share with other metrics.
         run: without ``encoders``: where to run and the registry, fields of `bsx.config.RunConfig`, and ``lang``.
         settings: the metric's settings by name; see its ``Config``.
@@ -151,7 +166,7 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str,
 
 
 def _label(name: str, settings: Mapping[str, Any]) -> str:
-    return f"{name}:" + ",".join(f"{field}={_spell(value)}" for field, value in settings.items())
+    return f"{name}:" + ",".join(f"{field}={_spell(value)}" if field else value for field, value in settings.items())
 
 
 def _spell(value: Any) -> str:
