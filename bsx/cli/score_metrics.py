@@ -90,9 +90,12 @@ def wanted_sides(specs: Sequence[str], settings: dict[str, Any]) -> frozenset[st
     from bsx.metrics.zoo import find_metric, read_spec
 
     catalog = load_registry(settings.get("registry"))
-    return frozenset(need for spec in specs for need in find_metric(read_spec(spec)[0], catalog)[1].needs) - {
-        "candidate"
-    }
+    wanted: set[str] = set()
+    for spec in specs:
+        name, spelled = read_spec(spec)
+        kind, entry = find_metric(name, catalog)
+        wanted |= kind.needs_with(entry, spelled)
+    return frozenset(wanted) - {"candidate"}
 
 
 def _check_needs(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus) -> None:

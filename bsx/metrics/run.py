@@ -113,8 +113,7 @@ def stream(prepared: Prepared, *, progress: Progress | None = None) -> Iterator[
         for metric, fitted in zip(metrics, prepared.fitted, strict=True):
             result = metric.score_block(block, fitted)
             missing = np.isnan(result.values)
-            fill = metric.entry.empty
-            result.values = np.where(missing, 0.0 if fill is None else fill, result.values)
+            result.values = np.where(missing, metric.empty_score, result.values)
             scores.append(result)
             undefined.append(missing & ~result.empty)
         done += len(segments)
