@@ -126,7 +126,7 @@ def test_states_are_those_of_packed_sequences() -> None:
     ours = BiLstm(5, 3)
     ours.initialise(torch.Generator().manual_seed(2))
     theirs = torch.nn.LSTM(5, 3, batch_first=True, bidirectional=True)
-    state = {name: value for name, value in ours.ahead.state_dict().items()}
+    state = dict(ours.ahead.state_dict())
     state |= {f"{name}_reverse": value for name, value in ours.back.state_dict().items()}
     theirs.load_state_dict(state)
     x, lengths = torch.randn((3, 6, 5), generator=torch.Generator().manual_seed(1)), torch.tensor([6, 1, 4])

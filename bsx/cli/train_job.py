@@ -78,6 +78,9 @@ class Job:
         run = {name: value for name, value in settings.items() if name not in own}
         config = build_config(own, TrainConfig)
         data = {name: read_data(paths, columns, config.inputs) for name, paths in files.items()}
+        scored = all(part.instances.scores is not None for part in data.values())
+        if scored and (columns.outputs or columns.references):
+            raise InputError("--outputs and --references go with preferences, which none of the tables holds")
         for line in (line for part in data.values() for line in part.notes):
             note(f"note: {line}")
         encoders = Encoders(model=model, registry=load_registry(run.pop("registry", None)), **run)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bsx.embed.states import States, encode_texts
 from bsx.encoders import Encoders, LocatedModel
-from bsx.errors import InputError, ModelUnavailableError
+from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
 from bsx.tokens import Tokenizer
 
 
@@ -94,7 +94,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
     """
     try:
         located = encoders.locate(record.model)
-    except (InputError, ModelUnavailableError) as error:
+    except (InputError, ModelUnavailableError, UnknownNameError) as error:
         if encoders.model is None:
             raise ModelUnavailableError(
                 f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
