@@ -330,12 +330,12 @@ class Files:
     clp: str
     other_clp: str
     umd: str
+    other_trained: str
     words: str
     other_words: str
     model: str
     other_model: str
     language_model: str
-    other_trained: str
 
 
 @pytest.fixture(scope="module")
@@ -352,12 +352,12 @@ def files(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathFac
         clp=str(home / "map.npy"),
         other_clp=str(home / "other" / "map.npy"),
         umd=str(home / "umd.npy"),
+        other_trained=str(tiny.build_trained(home / "trained", seed=11)),
         words=str(home / "words.txt"),
         other_words=str(home / "other" / "words.txt"),
         model=tiny_model("bert"),
         other_model=tiny_model("mpnet"),
         language_model=tiny_model("gpt2"),
-        other_trained=str(tiny.build_trained(home / "trained", seed=11)),
     )
 
 

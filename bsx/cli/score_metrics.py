@@ -87,15 +87,10 @@ def score_metrics(
 def wanted_sides(specs: Sequence[str], settings: dict[str, Any]) -> frozenset[str]:
     """Return what these metrics compare candidates with, without loading any model."""
     from bsx.catalog import load_registry
-    from bsx.metrics.zoo import find_metric, read_spec
+    from bsx.metrics.zoo import needs_of
 
     catalog = load_registry(settings.get("registry"))
-    wanted: set[str] = set()
-    for spec in specs:
-        name, spelled = read_spec(spec)
-        kind, entry = find_metric(name, catalog)
-        wanted |= kind.needs_with(entry, spelled)
-    return frozenset(wanted) - {"candidate"}
+    return frozenset(need for spec in specs for need in needs_of(spec, catalog)) - {"candidate"}
 
 
 def _check_needs(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus) -> None:

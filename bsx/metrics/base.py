@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from bsx.signature import Signature
 from bsx.text import Corpus, MemoryCorpus, as_texts, check_text
 
 if TYPE_CHECKING:
+    from bsx.catalog import Catalog
     from bsx.encoders import Encoders
     from bsx.metrics.scores import MetricScores
 
@@ -70,12 +71,14 @@ class BlockScores:
         empty: rows of which one side has no content (rows,).
         lost: tokens that a model's limit cut off (rows,).
         statistics: what the metric's score of a whole system is computed from (rows, k); None if that is the mean.
+        undefined: rows that are not defined though their ``values`` are numbers (rows,); None: those that are NaN.
     """
 
     values: Values
     empty: NDArray[np.bool_]
     lost: NDArray[np.int64]
     statistics: Values | None = None
+    undefined: NDArray[np.bool_] | None = None
 
 
 class Metric(ABC):
@@ -112,25 +115,18 @@ class Metric(ABC):
         """Name in the registry."""
         return self.entry.name
 
-    @property
-    def needs(self) -> frozenset[str]:
-        """What it reads: ``candidate`` with ``reference``, ``source`` or both."""
-        return frozenset(self.entry.needs)
-
     @classmethod
-    def needs_with(cls, entry: MetricEntry, spelled: Mapping[str, str]) -> frozenset[str]:
-        """Return what the metric reads with these settings, before it is built; the entry's needs unless they differ.
+    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
+        """Return what it reads with these settings: ``candidate`` with ``reference``, ``source`` or both.
 
-        Args:
-            entry: its entry.
-            spelled: settings as on the command line, that without a field under `bsx.metrics.zoo.UNNAMED`.
+        That is what its entry says, unless a subclass knows better.
         """
         return frozenset(entry.needs)
 
-    @property
-    def empty_score(self) -> float:
-        """What a text without content scores, and a pair that the metric is not defined for."""
-        return 0.0 if self.entry.empty is None else self.entry.empty
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What it reads: ``candidate`` with ``reference``, ``source`` or both."""
+        return self.reads(self.entry, self.config, self.encoders.catalog)
 
     @property
     def higher_is_better(self) -> bool:

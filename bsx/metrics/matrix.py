@@ -39,7 +39,8 @@ def matrix(metric: Metric, candidates: list[str], others: list[str], source: str
             values = metric.score_block(as_block(rows), fitted).values
             part = scores[top : top + side, left : left + side]
             part[:] = values.reshape(part.shape)
-    return np.where(np.isnan(scores), metric.empty_score, scores)
+    fill = metric.entry.empty
+    return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
 
 
 def _side(metric: Metric, texts: list[str]) -> int:

@@ -112,14 +112,20 @@ def stream(prepared: Prepared, *, progress: Progress | None = None) -> Iterator[
         scores, undefined = [], []
         for metric, fitted in zip(metrics, prepared.fitted, strict=True):
             result = metric.score_block(block, fitted)
-            missing = np.isnan(result.values)
-            result.values = np.where(missing, metric.empty_score, result.values)
             scores.append(result)
-            undefined.append(missing & ~result.empty)
+            undefined.append(fill_undefined(metric, result))
         done += len(segments)
         yield ScoredBlock(segments, scores, undefined)
         if progress is not None:
             progress("scoring", done, prepared.segments)
+
+
+def fill_undefined(metric: Metric, scores: BlockScores) -> NDArray[np.bool_]:
+    """Give undefined rows the score of empty ones, and return which they are (rows,), those without content apart."""
+    missing = np.isnan(scores.values)
+    fill = metric.entry.empty
+    scores.values = np.where(missing, 0.0 if fill is None else fill, scores.values)
+    return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
 def _segments(corpus: Corpus, tokens: int) -> Iterator[list[Segment]]:

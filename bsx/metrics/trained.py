@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from bsx.catalog import Catalog
 from bsx.entries import MetricEntry
 from bsx.errors import InputError
 from bsx.metrics.base import Block, BlockScores, MetricConfig, Pairs, PairScores
@@ -41,27 +41,31 @@ class TrainedConfig(MetricConfig):
     )
 
 
+def _open(folder: Path | None) -> SavedModel:
+    if folder is None:
+        raise InputError("trained: say which folder, one that bsx train made: trained:FOLDER")
+    return SavedModel.open(folder.expanduser())
+
+
 class Trained(EncoderMetric):
     """Mean score of networks that were trained on human scores. Source: Mathur et al. 2019, sections 3.2 and 3.3."""
 
     Config = TrainedConfig
 
     @classmethod
-    def needs_with(cls, entry: MetricEntry, spelled: Mapping[str, str]) -> frozenset[str]:
-        """Read from the folder what it was trained to compare candidates with; see `Metric.needs_with`."""
-        from bsx.metrics.zoo import UNNAMED
+    def lacks(cls) -> str | None:
+        """Nothing comes with bsx that it could score with."""
+        return "a folder of bsx train"
 
-        folder = spelled.get("folder", spelled.get(UNNAMED))
-        if folder is None:
-            return frozenset(entry.needs)
-        return _NEEDS[SavedModel.open(Path(folder)).record.settings.inputs]
+    @classmethod
+    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
+        """Return what it was trained to compare candidates with."""
+        return _NEEDS[_open(config.folder).record.settings.inputs]
 
     def setup(self) -> None:
         """Read the folder, load the networks, and find the encoder they were trained on."""
         config: TrainedConfig = self.config
-        if config.folder is None:
-            raise InputError("trained: say which folder, one that bsx train made: trained:FOLDER")
-        self.saved = SavedModel.open(config.folder)
+        self.saved = _open(config.folder)
         record = self.saved.record
         if config.report == "spread" and len(record.members) < 2:
             raise InputError(f"{self.spec}: has one network; a spread needs two or more (bsx train … --seeds 1,2,3)")
@@ -72,19 +76,9 @@ class Trained(EncoderMetric):
         self._networks = [network.to(self.encoders.device) for network in self.saved.networks()]
 
     @property
-    def needs(self) -> frozenset[str]:
-        """What the networks were trained to compare candidates with."""
-        return _NEEDS[self.saved.record.settings.inputs]
-
-    @property
     def higher_is_better(self) -> bool:
         """Scores rise with quality; a higher spread says less."""
         return bool(self.config.report == "score")
-
-    @property
-    def empty_score(self) -> float:
-        """The lowest score of the training data; it is certain, so its spread is 0."""
-        return self.saved.record.low if self.config.report == "score" else 0.0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +106,9 @@ class Trained(EncoderMetric):
     def score_block(self, block: Block, fitted: Any) -> BlockScores:
         """Score rows; one without content gets the lowest score of the training data. See `Metric.score_block`."""
         scored = super().score_block(block, fitted)
-        scored.values[scored.empty] = self.empty_score
+        missing = np.isnan(scored.values)
+        scored.undefined = missing & ~scored.empty
+        scored.values[missing] = self.saved.record.low if self.config.report == "score" else 0.0
         return scored
 
     def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:

@@ -101,6 +101,18 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
     return kind, entry
 
 
+def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
+    """Return what a metric with these settings reads, without loading any model.
+
+    Raises:
+        UnknownNameError: for an unknown metric; lists near names.
+        InputError: for wrong settings.
+    """
+    name, spelled = read_spec(spec)
+    kind, entry = find_metric(name, catalog)
+    return kind.reads(entry, config_of(kind, entry, spelled, {}), catalog)
+
+
 def config_of(
     kind: type[Metric], entry: MetricEntry, spelled: Mapping[str, str], settings: Mapping[str, Any]
 ) -> MetricConfig:
