@@ -73,7 +73,7 @@ def _command(architecture: Architecture) -> Any:
 def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str, Any]:
     from bsx.provenance import provenance
 
-    content = record.model_dump(exclude={"format", "versions"})
+    content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a missing figure becomes null
     return {"output": str(output), **content, "provenance": provenance("train", files)}
 
 

@@ -78,7 +78,7 @@ def fit(
         config: settings.
         seed: of first weights, batches and dropout.
         checkpoint: file that keeps the state after each epoch; training goes on from it if it is there.
-        report: called with a phase's name, instances done and instances in all.
+        report: called with a phase's name, instances done and instances in all epochs; training may stop early.
         notify: called with a line after each epoch.
 
     Raises:
@@ -113,7 +113,7 @@ def fit(
             total += float(loss.detach()) * len(rows)
             done += len(rows)
             if report is not None:
-                report(f"seed {seed}, epoch {number}", done, len(lengths))
+                report(f"seed {seed}", (number - 1) * len(lengths) + done, config.epochs * len(lengths))
         predicted = predict(network, material.valid, material.store, size=2 * config.batch_size, device=device)
         valid = agreement(predicted, material.valid)
         progress.log.append(Epoch(number, total / len(lengths), valid, progress.learning_rate))
