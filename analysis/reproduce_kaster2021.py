@@ -1,4 +1,4 @@
-"""Tables 1, 3, 4, 10 and 12 of Kaster, Zhao & Eger 2021 from the per-pair scores that its authors published.
+"""Tables 1, 3, 4, 6, 10, 12 and 13 and Figure 3 of Kaster, Zhao & Eger 2021 from the scores that its authors published.
 
 The paper prints coefficients and R² with two decimals. Coefficients are cut off, not rounded; R² is rounded to three
 decimals first, as a summary of the fit shows it, and then cut off.
@@ -18,6 +18,8 @@ from bsx.analysis.columns import read_columns, standardise
 from bsx.analysis.datasets.rows import Problems, Table, number, text
 from bsx.analysis.disentangle import disentangle
 from bsx.analysis.disentangle_tables import explained, figure
+from bsx.analysis.reproduce_ensembles import FILE, Table13, find_judgments, reproduce_ensembles
+from bsx.analysis.reproduce_triples import TripleReproduction, reproduce_triples, triples_text
 from bsx.analysis.validate import Array
 from bsx.errors import InputError
 
@@ -103,13 +105,18 @@ class Example:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything recomputed; ``names`` and ``factor_names`` are what the paper calls the columns."""
+    """Everything recomputed; ``names`` and ``factor_names`` are what the paper calls the columns.
+
+    ``triples`` is None where the data have none, ``table13`` where WMT17's human judgments are not at hand.
+    """
 
     cells: tuple[Cell, ...]
     examples: tuple[Example, ...]
     lex: tuple[Recomputed, ...]
     names: dict[str, str]
     factor_names: dict[str, str]
+    triples: TripleReproduction | None = None
+    table13: Table13 | None = None
 
     @property
     def off(self) -> list[Cell]:
@@ -128,9 +135,11 @@ class Reproduction:
 
     @property
     def ok(self) -> bool:
-        """Whether no cell is off, Table 1 is met, and enough of LEX is recomputed."""
+        """Whether no cell is off, Tables 1, 6 and 13 are met, and enough of LEX is recomputed."""
         lex = all(column.equal >= LEX_SHARE * column.rows for column in self.lex)
-        return not self.off and lex and all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
+        parts = (self.triples is None or self.triples.ok) and (self.table13 is None or self.table13.ok)
+        examples = all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
+        return not self.off and lex and parts and examples
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
@@ -146,6 +155,8 @@ class Reproduction:
             "lex": [asdict(column) for column in self.lex],
             "lex_notes": [WHY_LEX, WHY_NOT_LEX] if self.lex else [],
             "table1": [asdict(example) for example in self.examples],
+            "triples": self.triples.to_dict() if self.triples is not None else None,
+            "table13": self.table13.to_dict() if self.table13 is not None else None,
         }
 
 
@@ -156,13 +167,15 @@ def published() -> dict[str, Any]:
     return content
 
 
-def reproduce(folder: Path | str, *, lex: bool = True) -> Reproduction:
+def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None) -> Reproduction:
     """Recompute the tables.
 
     Args:
         folder: a checkout of the authors' repository (or its ``data/scored``), or a folder with ``wmt-en.tsv`` and so
             on: the same columns with a header and without quoting.
-        lex: recompute the English LEX columns from the texts too; needs NLTK.
+        lex: recompute the English LEX columns and the overlaps of Table 6 from the texts too; needs NLTK.
+        wmt17: table of WMT17's segment-level judgments, for Table 13; looked for in the folder and in ``wmt`` beside it
+            unless given.
 
     Raises:
         InputError: if a file is missing, has other columns or another number of rows, or a cell is not a number.
@@ -193,7 +206,12 @@ def reproduce(folder: Path | str, *, lex: bool = True) -> Reproduction:
         for table in facts["tables"]:
             if "bleu" in table["factors"]:
                 recomputed.append(_recompute(table, data[table["file"]]))
-    return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), facts["metrics"], facts["factors"])
+    metrics = next(list(table["cells"]) for table in facts["tables"] if table["file"] == "wmt-en")
+    triples = reproduce_triples(Path(folder), facts["triples"], metrics, lex=lex)
+    judgments = wmt17 if wmt17 is not None else find_judgments(Path(folder))
+    table13 = reproduce_ensembles(data["wmt-en"], judgments, facts["table13"]) if judgments is not None else None
+    names = facts["metrics"], facts["factors"]
+    return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), *names, triples, table13)
 
 
 def _cell(key: tuple[str, str, str, str], paper: str, ours: float, p: float | None, exception: str) -> Cell:
@@ -322,6 +340,12 @@ def as_text(result: Reproduction) -> str:
             )
         lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]
         blocks.append("\n".join(lines))
+    if result.triples is not None:
+        blocks += triples_text(result.triples, result.names)
+    else:
+        blocks.append("Figure 3 and Table 6 are left out: the folder has no freitag.tsv and paws.tsv.")
+    missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with --wmt17"
+    blocks.append(result.table13.to_text() if result.table13 is not None else missing)
     if result.off:
         lines = [f"NOT REPRODUCED: {len(result.off)} cells are off by more than {TOLERANCE}"]
         blocks.append("\n".join([*lines, *(f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}" for c in result.off)]))

@@ -9,7 +9,7 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from bsx.entries import Baseline, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry, validate
+from bsx.entries import Baseline, EnsembleEntry, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry, validate
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.near import did_you_mean
 
@@ -29,10 +29,10 @@ def read_yaml(file: Path) -> object:
 class Catalog:
     """What the registry says: the shipped folder, and the user's folders laid over it.
 
-    A later folder wins, entry by entry: a model, family or baseline file replaces the one of the same name, a language
-    the one of the same code. The first folder must be right as a whole. In the others a broken file costs only its own
-    entries: asking for one of these raises the file's error, and `problems` lists them all. Baselines are read when
-    they are asked for.
+    A later folder wins, entry by entry: a model, family, ensemble or baseline file replaces the one of the same name, a
+    language the one of the same code. The first folder must be right as a whole. In the others a broken file costs only
+    its own entries: asking for one of these raises the file's error, and `problems` lists them all. Baselines and
+    ensembles are read when they are asked for.
 
     Args:
         folders: the shipped folder first, then overlays in rising precedence.
@@ -49,7 +49,8 @@ class Catalog:
         self.metrics: dict[str, MetricEntry] = {}
         self.factors: dict[str, FactorEntry] = {}
         self.origins: dict[tuple[str, str], Path] = {}
-        """(kind, name) -> its file; kind is model, language, metric, factor or baseline (``language/model``)."""
+        """(kind, name) -> its file; kind is model, language, metric, factor, ensemble or baseline
+        (``language/model``)."""
         self.problems: list[RegistryError] = []
         self._broken: dict[str, RegistryError] = {}
         self._names: dict[str, str] = {}
@@ -72,6 +73,8 @@ class Catalog:
             steps.append((f"factor {file.stem}", partial(self._add_factor, file)))
         for file in sorted((folder / "baselines").glob("*/*.yaml")):
             self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
+        for file in sorted((folder / "ensembles").glob("*.yaml")):
+            self.origins["ensemble", file.stem] = file
         for name, step in steps:
             try:
                 step()
@@ -181,16 +184,37 @@ class Catalog:
         names = [name.partition("/") for kind, name in self.origins if kind == "baseline"]
         return sorted(language for language, _, of in names if of == model)
 
+    def ensemble(self, name: str) -> EnsembleEntry:
+        """Return the saved ensemble called ``name``.
+
+        Raises:
+            UnknownNameError: listing near names.
+            RegistryError: if its file is broken.
+        """
+        file = self.origins.get(("ensemble", name))
+        if file is None:
+            known = sorted(saved for kind, saved in self.origins if kind == "ensemble")
+            raise UnknownNameError(
+                f"unknown ensemble {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; "
+                "`bsx ensemble … --save NAME` adds one"
+            )
+        entry = validate(EnsembleEntry, read_yaml(file), file)
+        if entry.name != name:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {name!r}")
+        return entry
+
     def check(self) -> list[RegistryError]:
-        """Read everything, baselines included, and return all problems."""
+        """Read everything, baselines and ensembles included, and return all problems."""
         problems = list(self.problems)
         for kind, name in list(self.origins):
-            if kind == "baseline":
-                language, _, model = name.partition("/")
-                try:
+            try:
+                if kind == "baseline":
+                    language, _, model = name.partition("/")
                     self.baseline(language, model)
-                except RegistryError as error:
-                    problems.append(error)
+                elif kind == "ensemble":
+                    self.ensemble(name)
+            except RegistryError as error:
+                problems.append(error)
         return problems
 
     def names(self) -> Iterator[str]:

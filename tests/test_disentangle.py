@@ -562,7 +562,11 @@ def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
 
 
 def test_columns_named_after_settings_are_one_name() -> None:
-    from bsx.cli.disentangle import _split
+    from bsx.cli.names import split_names
 
-    assert _split("sem, lex:variant=bleu1,lowercase=true,syn") == ["sem", "lex:variant=bleu1,lowercase=true", "syn"]
-    assert _split("a,b") == ["a", "b"]
+    assert split_names("sem, lex:variant=bleu1,lowercase=true,syn") == [
+        "sem",
+        "lex:variant=bleu1,lowercase=true",
+        "syn",
+    ]
+    assert split_names("a,b") == ["a", "b"]

@@ -54,7 +54,8 @@ def test_reading_with_ranges_and_empty_nodes(write: Callable[[str, str], Path]) 
     rows += ["2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_", "3\tZug\t_\tNOUN\t_\tCase=Dat\t0\t_\t_\t_"]
     (sentence,) = read_conllu(write("a.conllu", "\n".join(rows)))
     assert sentence.surface == "zumZug"
-    assert sentence.parse == Parse(("zu", "dem", "Zug"), (3, 3, 0), ("ADP", "DET", "NOUN"), ("", "", "Case=Dat"))
+    feats, relations = ("", "", "Case=Dat"), ("", "", "")
+    assert sentence.parse == Parse(("zu", "dem", "Zug"), (3, 3, 0), ("ADP", "DET", "NOUN"), feats, relations)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_spacy_is_asked_for_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtraError, match="pip install spacy"):
         make_parser("spacy", "en", "parse", pretokenized=False).identity  # noqa: B018
-    two: list[Any] = [SimpleNamespace(i=i, text=text, pos_="X", morph="") for i, text in enumerate(("big", "dogs"))]
+    two: list[Any] = [SimpleNamespace(i=i, text=t, pos_="X", morph="", dep_="x") for i, t in enumerate(("big", "dogs"))]
     two[0].head = two[1].head = two[1]
 
     def load(name: str) -> Any:
@@ -157,7 +158,7 @@ def test_spacy_is_asked_for_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", fake)
     parser = make_parser("spacy", "en", "parse", pretokenized=False)
     assert parser.identity["model"] == "en_core_web_sm 1"
-    assert list(parser(["big dogs", " "])) == [[Parse(("big", "dogs"), (2, 0), ("X", "X"), ("", "")), None]]
+    assert list(parser(["big dogs", " "])) == [[Parse(("big", "dogs"), (2, 0), ("X", "X"), ("", ""), ("x", "x")), None]]
     with pytest.raises(ModelUnavailableError, match="python -m spacy download de_core_news_sm"):
         make_parser("spacy", "de", "parse", pretokenized=False).identity  # noqa: B018
 

@@ -5,11 +5,13 @@ The first sentence of a pair becomes the candidate, the second the reference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.analysis.datasets.rows import Problems, Table, delimited, label, number, spell, text
+from bsx.analysis.datasets.rows import Problems, Table, delimited, number, spell, text
+from bsx.analysis.datasets.rows import label as read_label
 from bsx.errors import InputError
 from bsx.readers import NamedFile
 
@@ -104,11 +106,54 @@ def load_qqp(
     return builder.finish(table.name)
 
 
+def load_pairs(
+    path: Path | str,
+    *,
+    label: str | None = None,
+    sentence1: str | None = None,
+    sentence2: str | None = None,
+    metrics: Sequence[str] = (),
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load any table of labelled pairs, with scores that others gave them; it may have scores and no texts.
+
+    Args:
+        path: the table.
+        label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
+        sentence1: column of first sentences; sentence1 or question1 unless given.
+        sentence2: column of second sentences; sentence2 or question2 unless given.
+        metrics: columns of scores; an empty cell is NaN.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+        UnknownNameError: for a column that does not exist; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    table = Table(path, problems)
+    mark = label or table.first("label", "noisy_label", "is_duplicate") or "label"
+    first = sentence1 or table.first("sentence1", "question1")
+    second = sentence2 or table.first("sentence2", "question2")
+    builder = Builder(name or Path(path).stem, problems, metrics)
+    placeholders = _read_pairs(table, (first, second, mark), builder, problems, drop=False, metrics=metrics)
+    if placeholders:
+        builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence are kept")
+    return builder.finish(table.name)
+
+
 def _read_pairs(
-    table: Table, columns: tuple[str, str, str], builder: Builder, problems: Problems, *, drop: bool
+    table: Table,
+    columns: tuple[str | None, str | None, str],
+    builder: Builder,
+    problems: Problems,
+    *,
+    drop: bool,
+    metrics: Sequence[str] = (),
 ) -> int:
     first, second, mark = columns
-    table.require(*columns)
+    table.require(*(name for name in columns if name is not None), *metrics)
     placeholders = 0
     for where, row in table.rows():
         with problems:
@@ -116,11 +161,14 @@ def _read_pairs(
                 "segment": spell(row["id"], f"{where}, column 'id'")
                 if "id" in table.columns
                 else table.row_number(where),
-                "candidate": text(row[first], f"{where}, column {first!r}"),
-                "references": [text(row[second], f"{where}, column {second!r}")],
-                "label": label(row[mark], f"{where}, column {mark!r}"),
             }
-            if PLACEHOLDER in (row[first], row[second]):
+            if first is not None:
+                values["candidate"] = text(row[first], f"{where}, column {first!r}")
+            if second is not None:
+                values["references"] = [text(row[second], f"{where}, column {second!r}")]
+            values["label"] = read_label(row[mark], f"{where}, column {mark!r}")
+            values |= {name: number(row[name], f"{where}, column {name!r}") for name in metrics}
+            if PLACEHOLDER in (values.get("candidate"), *values.get("references", ())):
                 placeholders += 1
                 if drop:
                     continue

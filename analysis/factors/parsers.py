@@ -171,6 +171,7 @@ def _stanza_parse(sentences: Sequence[Any], task: str) -> Parse:
                 tuple(int(word.head) for word in words) if task == "parse" else (),
                 tuple(word.upos or "" for word in words),
                 tuple(word.feats or "" for word in words),
+                tuple(word.deprel or "" for word in words) if task == "parse" else (),
             )
         )
     return Parse.joined(parses)
@@ -215,7 +216,8 @@ class SpacyParser(Parser):
         for doc in self._nlp.pipe(given):
             heads = tuple(0 if token.head.i == token.i else token.head.i + 1 for token in doc)
             tags, feats = tuple(token.pos_ for token in doc), tuple(str(token.morph) for token in doc)
-            parses.append(Parse(tuple(token.text for token in doc), heads, tags, feats))
+            relations = tuple(token.dep_ for token in doc)
+            parses.append(Parse(tuple(token.text for token in doc), heads, tags, feats, relations))
         return parses
 
 

@@ -22,17 +22,20 @@ class Parse:
         heads: 1-based head of each word, 0 for a root; empty if the text was tagged only.
         upos: universal part of speech of each word; empty text if unknown.
         feats: universal features of each word as in CoNLL-U (``Case=Nom|Number=Sing``), empty text if it has none.
+        deprels: relation of each word to its head (``nsubj``), empty text if unknown; empty if it was tagged only.
     """
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
     upos: tuple[str, ...]
     feats: tuple[str, ...]
+    deprels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, fields: Mapping[str, Sequence[Any]]) -> Parse:
-        """Build a parse from lists by field name."""
-        return cls(*(tuple(fields[name]) for name in ("words", "heads", "upos", "feats")))
+        """Build a parse from lists by field name; relations may be missing, as in caches of before they were kept."""
+        words, heads, upos, feats = (tuple(fields[name]) for name in ("words", "heads", "upos", "feats"))
+        return cls(words, heads, upos, feats, tuple(fields.get("deprels", ())))
 
     @classmethod
     def joined(cls, parses: Sequence[Parse]) -> Parse:
@@ -45,6 +48,7 @@ class Parse:
             tuple(word for parse in parses for word in parse.words), tuple(heads),
             tuple(tag for parse in parses for tag in parse.upos),
             tuple(feats for parse in parses for feats in parse.feats),
+            tuple(relation for parse in parses for relation in parse.deprels),
         )  # fmt: skip
 
     def without(self, drop: Callable[[str, str], bool]) -> Parse:
@@ -76,6 +80,7 @@ class Parse:
         return Parse(
             tuple(self.words[i] for i in keep), tuple(heads),
             tuple(self.upos[i] for i in keep), tuple(self.feats[i] for i in keep),
+            tuple(self.deprels[i] for i in keep) if self.deprels else (),
         )  # fmt: skip
 
 
@@ -152,6 +157,7 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
                 "heads": [int(fields[6]) for fields in words],
                 "upos": [blank.get(fields[3], fields[3]) for fields in words],
                 "feats": [blank.get(fields[5], fields[5]) for fields in words],
+                "deprels": [blank.get(fields[7], fields[7]) for fields in words],
             }
         ),
         "".join("".join(surface).split()),

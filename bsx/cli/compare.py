@@ -42,6 +42,7 @@ def compare(
     from bsx.config import build_config
     from bsx.metrics.paired import paired_scores
     from bsx.metrics.zoo import split_specs
+    from bsx.provenance import provenance
 
     given_settings = {name: settings.pop(name) for name in CompareSettings.model_fields if name in settings}
     config = build_config(given_settings, CompareSettings)
@@ -60,7 +61,10 @@ def compare(
         )
         for i, paired in enumerate(scored)
     ]  # fmt: skip
-    write_result(render(CompareResult(config, prepared.segments, tuple(found)), format), output)
+    read = [name for name in (data, *files, *(references or []), sources) if name is not None]
+    signatures = {one.metric: one.signature for one in found if one.signature is not None}
+    result = CompareResult(config, prepared.segments, tuple(found))
+    write_result(render(result, format, lambda: provenance("compare", read, signatures)), output)
     notes = [note for one in metrics for note in one.notes]
     for note in [*notes, *flags(summarise(prepared, totals))]:
         print(f"bsx: note: {note}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -47,11 +46,14 @@ def disentangle(
     from bsx.analysis.disentangle_tables import comparison_dict, comparison_text, nested_dict, plain, tests_text
     from bsx.analysis.model_checks import linearity_checks, nested_test
     from bsx.cli.disentangle_output import write_all
+    from bsx.cli.names import split_names
+    from bsx.cli.sidecar import known_signatures
     from bsx.errors import InputError
+    from bsx.provenance import provenance
 
     if plot and output is None:
         raise InputError("--plot draws into a folder: say which with -o DIR")
-    names, by = _split(metrics), _split(factors)
+    names, by = split_names(metrics), split_names(factors)
     labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
     table = read_columns(file, [*dict.fromkeys([*names, *by])], labels)
     if lang is not None:
@@ -61,7 +63,7 @@ def disentangle(
                      confidence=confidence, correction=correction, **settings)  # fmt: skip
     tests: dict[str, list[Any]] = {name: [] for name in names}
     for name in names if add or checks else []:
-        for added in map(_split, add or []):
+        for added in map(split_names, add or []):
             base = [factor for factor in by if factor not in added]
             tests[name].append(nested_test(table, name, base, added, intercept=intercept, **settings))
         if checks:
@@ -79,9 +81,10 @@ def disentangle(
         found = compare_coefficients(table, a, b, by, cluster=cluster, nan=nan, **draws)
         content["comparison"] = plain(comparison_dict(a, b, found))
         text.append(comparison_text(a, b, found))
+    origin = provenance("disentangle", [file], known_signatures(file, [*names, *by]))
     forms = {
         "text": lambda: "\n\n".join(text) + "\n",
-        "json": lambda: json.dumps(content, ensure_ascii=False) + "\n",
+        "json": lambda: json.dumps({**content, "seed": seed, "provenance": origin}, ensure_ascii=False) + "\n",
         "csv": result.to_csv,
         "latex": result.to_latex,
         "markdown": result.to_markdown,
@@ -92,17 +95,6 @@ def disentangle(
         for notice in result.warnings:
             print(f"bsx: note: {notice.message}", file=sys.stderr)
     print(forms[format](), end="")
-
-
-def _split(names: str) -> list[str]:
-    """Cut at commas; a part ``field=value`` belongs to the name before it, as in columns called ``lex:a=1,b=2``."""
-    found: list[str] = []
-    for part in (part.strip() for part in names.split(",")):
-        if found and ":" in found[-1] and re.match(r"[a-z_]\w*=", part):
-            found[-1] += f",{part}"
-        elif part:
-            found.append(part)
-    return found
 
 
 def _into(table: dict[str, Any], lang: str, file: str) -> dict[str, Any]:

@@ -25,6 +25,12 @@ COMMANDS = {
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
     "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
+    "adversarial": (
+        "bsx.cli.adversarial",
+        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations.",
+    ),
+    "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
+    "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
     "reproduce": ("bsx.cli.reproduce", "Reproduce the published tables of a paper from its published scores."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }

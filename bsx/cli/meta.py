@@ -61,6 +61,7 @@ def meta(
     from bsx.cli.results import render, write_result
     from bsx.cli.score_metrics import Input
     from bsx.config import build_config
+    from bsx.provenance import provenance
 
     how = {name: settings.pop(name) for name in MetaSettings.model_fields if name in settings}
     build_config(how, MetaSettings)  # before anything is read or scored
@@ -99,6 +100,7 @@ def meta(
             draw_agreement(result, plot)
         if plot_tests is not None:
             draw_significance(result, plot_tests)
-    write_result(render(result, format), output)
+    read = [str(path) for path in (file, data) if path is not None]
+    write_result(render(result, format, lambda: provenance("meta", read, columns.signatures)), output)
     for note in [*columns.notes, *result.notes]:
         print(f"bsx: note: {note}", file=sys.stderr)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
+from bsx.cli.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError, UnknownNameError
 from bsx.near import did_you_mean
 
@@ -46,12 +45,14 @@ class Columns:
         wanted: the columns to analyse.
         notes: what the user should know.
         sidecar: summary and signatures of scores computed here.
+        signatures: of the metrics, where known.
     """
 
     values: dict[str, list[Any]]
     wanted: Wanted
     notes: list[str] = field(default_factory=list)
     sidecar: object | None = None
+    signatures: dict[str, str] = field(default_factory=dict)
 
 
 def read_columns(file: str, wanted: Wanted) -> Columns:
@@ -81,21 +82,10 @@ def read_columns(file: str, wanted: Wanted) -> Columns:
             )
         for number, segment in enumerate(table, start=1):
             read_row(segment.row or {}, f"{where}: row {number}", numeric, wanted.labels(), values)
-    turned = [name for name in _lower_is_better(Path(file)) if name in wanted.metrics and name not in wanted.lower]
+    turned = [name for name in lower_by_sidecar(file) if name in wanted.metrics and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
-    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes)
-
-
-def _lower_is_better(file: Path) -> list[str]:
-    """Return the columns of which lower is better, by the sidecar that `bsx score` and `--scores-out` write."""
-    sidecar = file.with_name(file.name + ".signatures.json")
-    if not sidecar.is_file():
-        return []
-    try:
-        entries = json.loads(sidecar.read_text(encoding="utf-8"))["metrics"]
-        return [str(entry["metric"]) for entry in entries if entry["higher_is_better"] is False]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{sidecar}: is not a sidecar that bsx wrote ({error}): remove or mend it") from error
+    signatures = known_signatures(file, wanted.metrics)
+    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, None, signatures)
 
 
 def require(name: str, columns: Sequence[str], file: str) -> None:

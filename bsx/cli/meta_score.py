@@ -32,6 +32,7 @@ def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: 
     from bsx.cli.progress import progress_bar
     from bsx.cli.score_metrics import flags, load_metrics, summarise, wanted_sides
     from bsx.metrics.run import Totals, prepare, stream
+    from bsx.provenance import provenance
 
     file = given.data or ""
     with contextlib.ExitStack() as stack:
@@ -63,7 +64,9 @@ def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: 
     notes = [*(note for metric in metrics for note in metric.notes), *flags(summary)]
     every = Wanted([*(m.spec for m in metrics), *wanted.metrics], named.human, named.group, named.system,
                    named.segment, [*lower, *wanted.lower])  # fmt: skip
-    return Columns(values, every, notes, summary)
+    signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
+    origin = provenance("score", [file], signatures)
+    return Columns(values, every, notes, {**summary, "provenance": origin}, signatures)
 
 
 def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) -> Wanted:

@@ -15,16 +15,20 @@ def reproduce(
         Path,
         typer.Option(help="Checkout of the authors' repository, or a folder with wmt-en.tsv, sts-en.tsv and so on."),
     ],
-    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute the English LEX columns from the texts.")] = (
+    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute LEX and lexical overlaps from the texts.")] = (
         True
     ),
+    wmt17: Annotated[
+        Path | None,
+        typer.Option(help="Table of WMT17's segment judgments, for Table 13; looked for in and beside --data."),
+    ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
 ) -> None:
     """Recompute a paper's tables, print them beside the printed ones; exit status 1 if they are not met."""
     from bsx.analysis.reproduce_kaster2021 import as_text
     from bsx.analysis.reproduce_kaster2021 import reproduce as recompute
 
-    result = recompute(data, lex=lex)
+    result = recompute(data, lex=lex, wmt17=wmt17)
     print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else as_text(result))
     if not result.ok:
         raise typer.Exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ def write_result(content: str, output: Path | None) -> None:
         stream.write(content)
 
 
-def render(result: Any, format: str) -> str:
-    """Return a result in one of the formats text, csv, json and latex."""
+def render(result: Any, format: str, origin: Callable[[], dict[str, Any]]) -> str:
+    """Return a result in one of the formats text, csv, json and latex.
+
+    Args:
+        result: has ``to_dict``, ``to_text``, ``to_csv`` and ``to_latex``.
+        format: one of them.
+        origin: gives the `bsx.provenance.provenance` that goes into JSON.
+    """
     if format == "json":
-        return json.dumps(result.to_dict(), ensure_ascii=False)
+        return json.dumps({**result.to_dict(), "provenance": origin()}, ensure_ascii=False)
     rendered: str = {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
     return rendered

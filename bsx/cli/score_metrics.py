@@ -36,6 +36,10 @@ class Input:
     source: str | None
     id: str | None
 
+    def files(self) -> list[str]:
+        """Return the names of all files."""
+        return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]
+
     def open(self, wants: frozenset[str], *, keep_rows: bool) -> contextlib.AbstractContextManager[Corpus]:
         """Open them as a corpus; see `bsx.cli.sources.open_corpus`."""
         return open_corpus(
@@ -50,6 +54,7 @@ def score_metrics(
     """Score with several metrics, print a summary, write a wide table if ``output`` says so."""
     from bsx.metrics.run import Totals, prepare, stream
     from bsx.metrics.zoo import split_specs
+    from bsx.provenance import provenance
 
     specs = [spec for part in named for spec in split_specs(part)]
     foreign = [name for name in settings if name not in _SHARED]
@@ -77,6 +82,8 @@ def score_metrics(
                     for row in _rows(block, prepared):
                         table.write(row)
         result = summarise(prepared, totals)
+        signatures = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
+        result["provenance"] = provenance("score", given.files(), signatures)
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))

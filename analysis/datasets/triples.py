@@ -1,0 +1,132 @@
+"""Triples of an anchor, a paraphrase and a sentence that only looks like one, with scores that others gave them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bsx.analysis.datasets.rows import Problems, Table, label, number, text
+from bsx.analysis.validate import Array
+from bsx.errors import InputError
+
+_LONG = ("label", "sentence1", "sentence2")
+_WIDE = ("anchor", "paraphrase", "nonparaphrase")
+
+
+class Triple(NamedTuple):
+    """Three sentences.
+
+    Attributes:
+        anchor: A, what the others are compared with.
+        paraphrase: B, which means the same.
+        nonparaphrase: C, which does not, though it may share more words with A.
+        row: where it is in its file: the row of the anchor's first mention, from 1; 0 if it is from no file.
+    """
+
+    anchor: str
+    paraphrase: str
+    nonparaphrase: str
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class TripleTable:
+    """Triples of a file.
+
+    Attributes:
+        triples: in the order in which their anchors first appear.
+        scores: metric -> (score of the paraphrase (n,), score of the non-paraphrase (n,)); a missing one is NaN.
+        notes: what a reader must know.
+    """
+
+    triples: tuple[Triple, ...]
+    scores: Mapping[str, tuple[Array, Array]]
+    notes: tuple[str, ...] = ()
+
+
+def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> TripleTable:
+    """Load triples in either of two layouts.
+
+    With the columns ``label sentence1 sentence2``, each row is a pair; rows that share sentence1, wherever they stand,
+    are one triple: label 1 marks its paraphrase, 0 its non-paraphrase. Where an anchor has several of each, the first
+    paraphrase goes with the first non-paraphrase and so on. With the columns ``anchor paraphrase nonparaphrase``, each
+    row is a triple and can have no scores.
+
+    Args:
+        path: .tsv (unquoted), .csv, .jsonl or .parquet.
+        metrics: columns of scores; None for every other column that holds nothing but numbers and is not called id.
+
+    Raises:
+        UnknownNameError: for a missing column; lists those present.
+        InputError: naming file, row and reason where a triple lacks a member or a cell is not what it should be.
+    """
+    table = Table(path, Problems())
+    if set(_LONG) - set(table.columns) and not set(_WIDE) - set(table.columns):
+        if metrics:
+            raise InputError(f"{table.name}: a table of {', '.join(_WIDE)} has one row for two scores: score it anew")
+        triples = [
+            Triple(*(_sentence(row, name, where) for name in _WIDE), row=at)
+            for at, (where, row) in enumerate(table.rows(), start=1)
+        ]
+        if not triples:
+            raise InputError(f"{table.name}: has a header but no rows")
+        return TripleTable(tuple(triples), {})
+    table.require(*_LONG, *(metrics or ()))
+    rows = list(table.rows())
+    if not rows:
+        raise InputError(f"{table.name}: has a header but no rows")
+    found = _pair_up(table.name, rows)
+    names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
+    columns = {name: [number(row[name], f"{where}, column {name!r}") for where, row in rows] for name in names}
+    triples, scores = [], {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
+    for i, (good, bad) in enumerate(found):
+        anchor, paraphrase = (str(rows[good][1][name]) for name in _LONG[1:])
+        triples.append(Triple(anchor, paraphrase, str(rows[bad][1]["sentence2"]), min(good, bad) + 1))
+        for name, column in columns.items():
+            scores[name][0][i], scores[name][1][i] = column[good], column[bad]
+    return TripleTable(tuple(triples), scores, tuple(notes))
+
+
+def _pair_up(file: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[int, int]]:
+    """Return the places of each triple's paraphrase and non-paraphrase."""
+    members: dict[str, tuple[list[int], list[int]]] = {}
+    for at, (where, row) in enumerate(rows):
+        anchor = _sentence(row, "sentence1", where)
+        _sentence(row, "sentence2", where)
+        kind = label(row["label"], f"{where}, column 'label'")
+        members.setdefault(anchor, ([], []))[0 if kind else 1].append(at)
+    found = []
+    for anchor, (good, bad) in members.items():
+        if len(good) != len(bad):
+            shown = anchor if len(anchor) <= 60 else anchor[:57] + "..."
+            raise InputError(
+                f"{file}: row {min(good + bad) + 1}: the anchor {shown!r} has {len(good)} paraphrases (label 1) and "
+                f"{len(bad)} non-paraphrases (label 0); each triple needs one of both, with the same sentence1"
+            )
+        found += list(zip(good, bad, strict=True))
+    return found
+
+
+def _numeric(table: Table, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[list[str], list[str]]:
+    names, others = [], []
+    for name in table.columns:
+        if name in _LONG or name.lower() == "id":
+            continue
+        try:
+            values = [number(row[name], "") for _, row in rows]
+        except InputError:
+            others.append(name)
+            continue
+        (others if all(map(math.isnan, values)) else names).append(name)
+    return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"] * bool(
+        others
+    )
+
+
+def _sentence(row: Mapping[str, Any], name: str, where: str) -> str:
+    return text(row[name], f"{where}, column {name!r}")

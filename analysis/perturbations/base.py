@@ -1,0 +1,155 @@
+"""What a perturbation is: a named, seeded change of a text, and an account of what it is for."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.names import names_of
+from bsx.errors import InputError
+from bsx.text import as_texts
+
+Need = Literal["parse", "source", "corpus"]
+DEFAULT_STRENGTH = 0.2
+
+
+@dataclass(frozen=True)
+class Item:
+    """One text to change, and what a perturbation may read beside it.
+
+    Attributes:
+        text: the text.
+        lang: its language, the first subtag in small letters; empty if unknown.
+        source: the text it was translated from, if known.
+        parse: its parse, if there is one.
+        others: the distinct texts of the corpus, sorted, so that their order does not matter.
+        names: the distinct names in the parses of the corpus, sorted.
+    """
+
+    text: str
+    lang: str = ""
+    source: str | None = None
+    parse: Parse | None = None
+    others: Sequence[str] = ()
+    names: Sequence[str] = ()
+
+
+Change = Callable[[Item, float, random.Random], str | None]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """A named change of a text.
+
+    Attributes:
+        name: what it is called.
+        description: what it does, in one line.
+        preserves: whether a reader of the changed text still gets the same meaning from it.
+        change: item, strength, random numbers -> the changed text; None where there is nothing it could act on.
+        languages: primary subtags of the languages it is for; None for any.
+        acts_on: which texts it can change, in words.
+        graded: whether it has a strength: a share, in (0, 1], of the words or letters it could act on.
+        needs: what it reads beside the text.
+    """
+
+    name: str
+    description: str
+    preserves: bool
+    change: Change = field(repr=False)
+    languages: tuple[str, ...] | None = None
+    acts_on: str = "any text"
+    graded: bool = False
+    needs: frozenset[Need] = frozenset()
+
+    def lacks(self, lang: str | None, *, source: bool, parse: bool) -> str | None:
+        """Return why it cannot be applied to such texts, in words; None if it can.
+
+        Args:
+            lang: language of the texts; None if unknown.
+            source: whether there are sources.
+            parse: whether there are parses.
+        """
+        if self.languages is not None and primary(lang) not in self.languages:
+            return f"is for {', '.join(self.languages)}" + (f", not {lang}" if lang else ": say which language it is")
+        if "source" in self.needs and not source:
+            return "needs the sources of the texts"
+        if "parse" in self.needs and not parse:
+            return "needs parses of the texts"
+        return None
+
+    def apply(
+        self,
+        texts: Sequence[str],
+        *,
+        strength: float | None = None,
+        seed: int = 1,
+        lang: str | None = None,
+        sources: Sequence[str] | None = None,
+        parses: Sequence[Parse | None] | None = None,
+    ) -> list[str | None]:
+        """Change texts.
+
+        What happens to a text depends on seed, name, strength and the text itself, not on its place or neighbours. Only
+        perturbations that need the corpus also depend on which other texts there are.
+
+        Args:
+            texts: n texts.
+            strength: share of words or letters in (0, 1], for graded perturbations; `DEFAULT_STRENGTH` unless given.
+            seed: of the draws.
+            lang: language of the texts.
+            sources: n texts they were translated from.
+            parses: n parses of the texts, None for a text without one.
+
+        Returns:
+            n texts; None where there is nothing in the text that it could act on. A text may come back as it was.
+
+        Raises:
+            InputError: if it lacks something it needs, is not for the language, or settings or sizes are wrong.
+        """
+        texts = as_texts(texts, "texts")
+        for name, beside in (("sources", sources), ("parses", parses)):
+            if beside is not None and len(beside) != len(texts):
+                raise InputError(f"{len(texts)} texts, {len(beside)} {name}: numbers must match")
+        lacking = self.lacks(lang, source=sources is not None, parse=parses is not None)
+        if lacking is not None:
+            raise InputError(f"perturbation {self.name} {lacking}")
+        share = self._strength(strength)
+        corpus = "corpus" in self.needs
+        others = sorted(set(texts)) if corpus else ()
+        names = names_of(texts, parses) if corpus and parses is not None else ()
+        changed = []
+        for row, text in enumerate(texts):
+            source = sources[row] if sources is not None else None
+            item = Item(text, primary(lang), source, parses[row] if parses is not None else None, others, names)
+            changed.append(self.change(item, share, _random(seed, self.name, share, text)))
+        return changed
+
+    def _strength(self, strength: float | None) -> float:
+        if not self.graded:
+            if strength is not None:
+                raise InputError(f"perturbation {self.name} has no strength")
+            return 1.0
+        if strength is None:
+            return DEFAULT_STRENGTH
+        if not 0 < strength <= 1:
+            raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
+        return float(strength)
+
+
+def primary(lang: str | None) -> str:
+    """Return the first subtag of a language tag in small letters.
+
+    >>> primary("pt_BR"), primary(None)
+    ('pt', '')
+    """
+    return (lang or "").replace("_", "-").partition("-")[0].lower()
+
+
+def _random(seed: int, name: str, strength: float, text: str) -> random.Random:
+    """Return random numbers that depend on nothing but these; `hash` would differ from run to run."""
+    spelled = "\0".join((str(seed), name, f"{strength:.12g}", text))
+    return random.Random(hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).digest())  # noqa: S311 - no secrets

@@ -1,0 +1,45 @@
+"""Capital and small letters."""
+
+from __future__ import annotations
+
+import random
+
+from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.units import units
+
+_DOTTED = ("tr", "az")  # where i and ı are two letters, each with its own capital
+_ACTS_ON = "texts with letters that have a case"
+
+
+def _lowered(text: str, lang: str) -> str:
+    return (text.replace("I", "ı").replace("İ", "i") if lang in _DOTTED else text).lower()
+
+
+def _raised(text: str, lang: str) -> str:
+    return (text.replace("i", "İ") if lang in _DOTTED else text).upper()
+
+
+def _cased(text: str) -> bool:
+    return text.lower() != text or text.upper() != text
+
+
+def _lower(item: Item, strength: float, rng: random.Random) -> str | None:
+    return _lowered(item.text, item.lang) if _cased(item.text) else None
+
+
+def _upper(item: Item, strength: float, rng: random.Random) -> str | None:
+    return _raised(item.text, item.lang) if _cased(item.text) else None
+
+
+def _title(item: Item, strength: float, rng: random.Random) -> str | None:
+    if not _cased(item.text):
+        return None
+    text = item.text
+    for start, _ in reversed(units(text)):
+        text = text[:start] + _raised(text[start], item.lang) + text[start + 1 :]
+    return text
+
+
+LOWER = Perturbation("lower", "all letters small", True, _lower, acts_on=_ACTS_ON)
+UPPER = Perturbation("upper", "all letters capital", True, _upper, acts_on=_ACTS_ON)
+TITLE = Perturbation("title", "a capital at the start of every word", True, _title, acts_on=_ACTS_ON)

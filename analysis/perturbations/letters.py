@@ -1,0 +1,93 @@
+"""Changes to the letters of a text: typing errors, and letters of another script that look the same."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+
+from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.keyboards import neighbours
+from bsx.analysis.perturbations.units import characters, share, units
+
+_LATIN_CYRILLIC = ("aceopxyijsABCEHIJKMOPSTX", "асеорхуіјѕАВСЕНІЈКМОРЅТХ")
+_LATIN_GREEK = ("vNYZ", "νΝΥΖ")
+_GREEK_LATIN = ("ονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovABEZHIKMNOPTYX")
+LOOKALIKES = (
+    dict(zip(*_LATIN_CYRILLIC, strict=True))
+    | dict(zip(*reversed(_LATIN_CYRILLIC), strict=True))
+    | dict(zip(*_LATIN_GREEK, strict=True))
+    | dict(zip(*_GREEK_LATIN, strict=True))
+)
+"""Letter -> a letter of another script that looks the same in most typefaces."""
+
+
+def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
+    keys = neighbours(item.lang)
+    words = []
+    for start, end in units(item.text):
+        letters = characters(item.text[start:end])
+        places = [at for at, letter in enumerate(letters) if _key(letter, keys)]
+        if len(letters) > 2 and len(places) > 1:
+            words.append((start, end, letters, places))
+    if not words:
+        return None
+    text = item.text
+    for at in sorted(rng.sample(range(len(words)), share(len(words), strength)), reverse=True):
+        start, end, letters, places = words[at]
+        text = text[:start] + "".join(_mistyped(letters, places, keys, rng)) + text[end:]
+    return text
+
+
+def _mistyped(letters: list[str], places: list[int], keys: dict[str, str], rng: random.Random) -> list[str]:
+    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, two swapped.
+
+    Args:
+        letters: the word's.
+        places: which of them have a key.
+        keys: letter -> the letters around it.
+        rng: random numbers.
+    """
+    swaps = [at for at in places if at + 1 in places and letters[at] != letters[at + 1]]
+    kind = rng.choice(("beside", "insert", "delete", "swap") if swaps else ("beside", "insert", "delete"))
+    at = rng.choice(swaps if kind == "swap" else places)
+    if kind == "swap":
+        return [*letters[:at], letters[at + 1], letters[at], *letters[at + 2 :]]
+    if kind == "delete":
+        return [*letters[:at], *letters[at + 1 :]]
+    beside = rng.choice(keys[_key(letters[at], keys)])
+    beside = beside.upper() if letters[at][0].isupper() else beside
+    return [*letters[: at + (kind == "insert")], beside, *letters[at + 1 :]]
+
+
+def _key(letter: str, keys: dict[str, str]) -> str:
+    """Return the key of a letter: its own if it has one, else that of the letter without accents; empty if neither."""
+    small = unicodedata.normalize("NFC", letter).lower()
+    return next((key for key in (small, unicodedata.normalize("NFD", small)[:1]) if key in keys), "")
+
+
+def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:
+    letters = characters(item.text)
+    places = [at for at, letter in enumerate(letters) if letter in LOOKALIKES]
+    if not places:
+        return None
+    for at in rng.sample(places, share(len(places), strength)):
+        letters[at] = LOOKALIKES[letters[at]]
+    return "".join(letters)
+
+
+TYPOS = Perturbation(
+    "typos",
+    "one typing error in a share of the words: a neighbouring key, a letter too many or too few, two swapped",
+    True,
+    _typos,
+    acts_on="words of three letters or more in Latin, Cyrillic, Greek, Hebrew or Arabic script",
+    graded=True,
+)
+HOMOGLYPHS = Perturbation(
+    "homoglyphs",
+    "a share of the letters that have one replaced by a lookalike of another script",
+    True,
+    _homoglyphs,
+    acts_on="Latin, Cyrillic and Greek letters with a lookalike",
+    graded=True,
+)

@@ -1,0 +1,177 @@
+"""Changes that need a parse: nouns, subjects and objects, names."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.names import Span, name_runs, word_spans
+
+# Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
+_NO_CASE = ("da", "en", "es", "fr", "it", "nb", "nl", "nn", "no", "pt", "sv", "zh")
+_OBJECT_FORM = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
+_SUBJECT_FORM = {form: subject for subject, form in _OBJECT_FORM.items()}
+_SUBJECT, _OBJECT = ("nsubj",), ("obj", "dobj")  # dobj: as spaCy's English models call it
+_KEEP_CAPITALS = ("de", "lb", "zh")  # nouns have a capital everywhere, or only foreign names have one
+_BREAK = set(':;“”„«»"()')
+
+
+def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
+    parse = item.parse
+    if parse is None:
+        return None
+    spans = word_spans(item.text, parse)
+    nouns = [at for at, tag in enumerate(parse.upos) if tag == "NOUN" and spans[at] is not None]
+    pairs = [(a, b) for a, b in combinations(nouns, 2) if parse.words[a].lower() != parse.words[b].lower()]
+    alike = [(a, b) for a, b in pairs if _number(parse, a) == _number(parse, b)]
+    if not pairs:
+        return None
+    a, b = rng.choice(alike or pairs)
+    first, second = spans[a], spans[b]
+    if first is None or second is None:
+        return None
+    return _swapped(item, first, second)
+
+
+def _number(parse: Parse, at: int) -> str:
+    return next((feature for feature in parse.feats[at].split("|") if feature.startswith("Number=")), "")
+
+
+def _swapped(item: Item, first: Span, second: Span, forms: tuple[str, str] | None = None) -> str:
+    """Let two pieces of a text change places; the first word of the text keeps its capital."""
+    text = item.text
+    front, back = forms or (text[slice(*first)], text[slice(*second)])
+    if not text[: first[0]].strip(" \"'“”‘’«»„(") and text[first[0]].isupper() and item.lang not in _KEEP_CAPITALS:
+        front = front if _keeps_capital(item, first) else front[0].lower() + front[1:]
+        back = back[0].upper() + back[1:]
+    return text[: first[0]] + back + text[first[1] : second[0]] + front + text[second[1] :]
+
+
+def _keeps_capital(item: Item, span: Span) -> bool:
+    """Tell whether what begins a text would have its capital elsewhere too: a name, an acronym, *I*."""
+    if item.parse is None:
+        return True
+    word, tag = next(
+        (word, tag)
+        for word, tag, place in zip(item.parse.words, item.parse.upos, word_spans(item.text, item.parse), strict=True)
+        if place is not None and place[0] == span[0]
+    )
+    return tag == "PROPN" or word == "I" or (len(word) > 1 and word.isupper())
+
+
+def _subject_object(item: Item, strength: float, rng: random.Random) -> str | None:
+    parse = item.parse
+    if parse is None or not parse.deprels:
+        return None
+    spans = word_spans(item.text, parse)
+    found = []
+    for verb in range(1, len(parse.words) + 1):
+        subject, thing = (_phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
+        if subject is None or thing is None:
+            continue
+        forms = _forms(item, subject, thing)
+        apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
+        if forms is not None and apart and forms[0].lower() != forms[1].lower():
+            found.append((subject[0], thing[0], forms))
+    if not found:
+        return None
+    first, second, forms = rng.choice(found)
+    if first > second:
+        first, second, forms = second, first, (forms[1], forms[0])
+    return _swapped(item, first, second, forms)
+
+
+Phrase = tuple[Span, int, int]  # where it stands, its head's index, how many words it has
+
+
+def _phrase(parse: Parse, verb: int, relations: tuple[str, ...], spans: list[Span | None]) -> Phrase | None:
+    """Return a verb's dependent with such a relation and all that hangs on it, if that is one piece of the text."""
+    heads = [
+        at
+        for at, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True))
+        if head == verb and relation in relations
+    ]
+    if len(heads) != 1:
+        return None
+    whole = {heads[0] + 1}
+    while True:
+        more = {at for at, head in enumerate(parse.heads, start=1) if head in whole} - whole
+        if not more:
+            break
+        whole |= more
+    first, last = min(whole), max(whole)
+    while parse.upos[last - 1] == "PUNCT" and last > heads[0] + 1:
+        whole.discard(last)
+        last -= 1
+    if any(_BREAK & set(parse.words[at - 1]) for at in whole):
+        return None
+    start, end = spans[first - 1], spans[last - 1]
+    if last - first + 1 != len(whole) or start is None or end is None:
+        return None
+    return (start[0], end[1]), heads[0], len(whole)
+
+
+def _forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] | None:
+    """Return how subject and object are spelled in each other's place; None if that cannot be said."""
+    spelled = [item.text[slice(*phrase[0])] for phrase in (subject, thing)]
+    parse = item.parse
+    if parse is None or item.lang == "zh":
+        return spelled[0], spelled[1]
+    if any(kind in parse.feats[phrase[1]] for phrase in (subject, thing) for kind in ("PronType=Rel", "PronType=Int")):
+        return None
+    pronouns = [parse.upos[phrase[1]] == "PRON" for phrase in (subject, thing)]
+    if any(pronouns) and item.lang != "en":
+        return None
+    for side, table in enumerate((_OBJECT_FORM, _SUBJECT_FORM)):
+        word = spelled[side] if spelled[side] == "I" else spelled[side].lower()
+        if not pronouns[side] or word in ("you", "it", "this", "that", "these", "those"):
+            continue
+        if word not in table:
+            return None  # who, which, himself, everyone who …
+        new = table[word]
+        spelled[side] = new[0].upper() + new[1:] if spelled[side][0].isupper() and word != "I" else new
+    return spelled[0], spelled[1]
+
+
+def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
+    if item.parse is None:
+        return None
+    text = item.text
+    found = sorted({text[start:end] for start, end in name_runs(text, item.parse)})
+    others = [name for name in item.names if name.lower() not in text.lower()]
+    if not found or not others:
+        return None
+    old, new = rng.choice(found), rng.choice(others)
+    for start, end in reversed(name_runs(text, item.parse)):
+        if text[start:end] == old:
+            text = text[:start] + new + text[end:]
+    return text
+
+
+NOUN_SWAP = Perturbation(
+    "noun-swap",
+    "two nouns, of the same number if there are such, change places",
+    False,
+    _noun_swap,
+    acts_on="texts with two different nouns",
+    needs=frozenset({"parse"}),
+)
+SUBJECT_OBJECT = Perturbation(
+    "subject-object",
+    "subject and object of a verb change places, with all that belongs to them; English pronouns change their form",
+    False,
+    _subject_object,
+    languages=_NO_CASE,
+    acts_on="texts with a verb that has both, each in one piece",
+    needs=frozenset({"parse"}),
+)
+ENTITIES = Perturbation(
+    "entities",
+    "a name, every time it occurs, becomes a name from another text",
+    False,
+    _entities,
+    acts_on="texts with a proper noun, if other texts have others",
+    needs=frozenset({"parse", "corpus"}),
+)

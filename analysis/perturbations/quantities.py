@@ -1,0 +1,133 @@
+"""Another number, another month or weekday."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections.abc import Mapping
+
+import regex
+
+from bsx.analysis.perturbations.base import Item, Perturbation
+
+# Digits of any script, not those inside a word such as A4 or MP3.
+_NUMBER = regex.compile(
+    r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}])\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{Latin}\p{Nd}])|\p{Nd}+(?=(?:st|nd|rd|th|s)\b)"
+)
+_YEAR = regex.compile(r"(?:1[0-9]|20)[0-9]{2}")
+# Number words that are nothing else besides, in groups that can stand for one another.
+_WORDS = {
+    "en": (
+        "two three four five six seven eight nine ten eleven twelve",
+        "twenty thirty forty fifty sixty seventy eighty ninety",
+    ),
+    "de": (
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "zwanzig dreißig vierzig fünfzig sechzig siebzig",
+    ),
+    "es": (
+        "dos tres cuatro cinco seis siete ocho nueve diez doce",
+        "veinte treinta cuarenta cincuenta sesenta setenta",
+    ),
+    "fr": ("deux trois quatre cinq six sept huit dix onze douze", "vingt trente quarante cinquante soixante"),
+    "it": (
+        "due tre quattro cinque sei sette otto nove dieci undici dodici",
+        "venti trenta quaranta cinquanta sessanta",
+    ),
+    "nl": (
+        "twee drie vier vijf zes zeven acht negen tien elf twaalf",
+        "twintig dertig veertig vijftig zestig zeventig",
+    ),
+}
+_DATES = {
+    "en": ("January February March April May June July August September October November December",
+           "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"),
+    "de": ("Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+           "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag"),
+    "es": ("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+           "lunes martes miércoles jueves viernes sábado domingo"),
+    "fr": ("janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+           "lundi mardi mercredi jeudi vendredi samedi dimanche"),
+    "it": ("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+           "lunedì martedì mercoledì giovedì venerdì sabato domenica"),
+    "nl": ("januari februari maart april mei juni juli augustus september oktober november december",
+           "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"),
+    "pt": ("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+           "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira"),
+    "ru": ("января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+           "понедельник вторник четверг воскресенье"),
+    "zh": ("星期一 星期二 星期三 星期四 星期五 星期六", "十二月 十一月 十月 二月 三月 四月 五月 六月 七月 八月 九月"),
+}  # fmt: skip
+# "May" and "March" are a month only where the words around them say so.
+_BEFORE = (
+    r"(?<=\b(?:in|of|on|by|since|until|till|last|next|this|from|to|and|early|late|mid|\d|\dth|\dst|\dnd|\drd)[ -])"
+)
+_AMBIGUOUS = {month: rf"(?:{_BEFORE}{month}|{month}(?=,? \d))" for month in ("May", "March")}
+
+
+def _pattern(lang: str, words: list[str], *, capitals: bool) -> regex.Pattern[str]:
+    spelled = "|".join(_AMBIGUOUS.get(word, word) if lang == "en" else word for word in words)
+    if lang == "zh":
+        return regex.compile(f"(?<![一二三四五六七八九十])(?:{spelled})")
+    return regex.compile(rf"\b(?:{spelled})\b", regex.IGNORECASE if capitals else 0)
+
+
+def _lists(
+    table: Mapping[str, tuple[str, ...]], *, capitals: bool
+) -> dict[str, list[tuple[list[str], regex.Pattern[str]]]]:
+    return {
+        lang: [(words.split(), _pattern(lang, words.split(), capitals=capitals)) for words in groups]
+        for lang, groups in table.items()
+    }
+
+
+_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, capitals=True), _lists(_DATES, capitals=False)
+
+
+def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:
+    """Replace one of the words of the lists by another of its list."""
+    found = [(match.span(), words) for words, pattern in lists for match in pattern.finditer(item.text)]
+    if not found:
+        return None
+    (start, end), words = rng.choice(sorted(found))
+    old = item.text[start:end]
+    new = rng.choice([word for word in words if word.lower() != old.lower()])
+    new = new[0].upper() + new[1:] if old[0].isupper() else new
+    return item.text[:start] + new + item.text[end:]
+
+
+def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
+    found = [match.span() for match in _NUMBER.finditer(item.text)]
+    if not found:
+        return _named(item, _WORD_LISTS.get(item.lang, []), rng)
+    start, end = rng.choice(found)
+    number = item.text[start:end]
+    digits = [at for at, character in enumerate(number) if character.isdecimal()]
+    # Another century would give a year away.
+    at = rng.choice(digits[-2:] if _YEAR.fullmatch(number) else digits)
+    value = unicodedata.decimal(number[at])
+    # The first digit does not become 0, so that the number keeps its length.
+    fitting = [digit for digit in range(10) if digit != value and (digit or at or len(digits) == 1)]
+    digit = chr(ord(number[at]) - value + rng.choice(fitting))
+    return item.text[:start] + number[:at] + digit + number[at + 1 :] + item.text[end:]
+
+
+def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
+    return _named(item, _DATE_LISTS[item.lang], rng)
+
+
+NUMBERS = Perturbation(
+    "numbers",
+    "one digit of one number becomes another; without digits, one number word",
+    False,
+    _numbers,
+    acts_on=f"texts with digits of any script, or with number words of {', '.join(_WORDS)}",
+)
+DATES = Perturbation(
+    "dates",
+    "one month or weekday becomes another",
+    False,
+    _dates,
+    languages=tuple(_DATES),
+    acts_on="texts that name a month or a weekday",
+)

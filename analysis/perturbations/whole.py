@@ -1,0 +1,34 @@
+"""Another text in place of the text: its source, an unrelated one, none."""
+
+from __future__ import annotations
+
+import random
+
+from bsx.analysis.perturbations.base import Item, Perturbation
+
+
+def _source(item: Item, strength: float, rng: random.Random) -> str | None:
+    return item.source
+
+
+def _unrelated(item: Item, strength: float, rng: random.Random) -> str | None:
+    others = [other for other in item.others if other != item.text and other.strip()]
+    return rng.choice(others) if others else None
+
+
+def _empty(item: Item, strength: float, rng: random.Random) -> str | None:
+    return "" if item.text else None
+
+
+SOURCE = Perturbation(
+    "source", "the untranslated source in place of the translation", False, _source, needs=frozenset({"source"})
+)
+UNRELATED = Perturbation(
+    "unrelated",
+    "the text of another row, drawn at random: fluent, but about something else",
+    False,
+    _unrelated,
+    acts_on="any text, if there is another",
+    needs=frozenset({"corpus"}),
+)
+EMPTY = Perturbation("empty", "nothing at all", False, _empty, acts_on="any text that is not empty")

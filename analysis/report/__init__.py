@@ -1,0 +1,8 @@
+"""Reports that a person wants to read: one HTML file, or Markdown, from tables of scores and documents of results."""
+
+from __future__ import annotations
+
+from bsx.analysis.report.build import Report, build_report
+from bsx.analysis.report.documents import Document, parse_document, read_document
+
+__all__ = ["Document", "Report", "build_report", "parse_document", "read_document"]

@@ -1,0 +1,157 @@
+"""Agreement with people, as `bsx meta` measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bsx.analysis.report import charts
+from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, Prose, Section, Table
+from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, settings_line, table, text
+from bsx.analysis.report.documents import Document
+from bsx.analysis.report.scored import contents
+from bsx.analysis.report.shapes import Meta, MetaFigure, MetaGroup, Number
+
+_FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft accuracy"}
+
+
+def agreement(documents: Sequence[Document]) -> Section | None:
+    """Return the section on agreement with people."""
+    found = contents(documents, Meta)
+    if not found:
+        return None
+    section = Section("agreement", "Agreement with people")
+    leads = []
+    for name, content in found:
+        if len(found) > 1:
+            section.blocks.append(Heading(name))
+        leads.append(_lead(content))
+        section.blocks += [Prose(f"Settings: {settings_line(content.settings)}."), _chart(content)]
+        section.blocks += [_summary(content)] if len(content.groups) > 1 else []
+        section.blocks.append(_figures(content))
+        matrix = _tests(content)
+        section.blocks += [matrix] if matrix is not None else []
+        if content.notes:
+            section.blocks.append(Notes(tuple(content.notes)))
+    section.lead = " ".join(leads)
+    return section
+
+
+def _value(figure: MetaFigure, headline: str) -> Number:
+    value = figure.more.get(headline)
+    return value if isinstance(value, int | float) else None
+
+
+def _best(figures: Sequence[MetaFigure], headline: str) -> MetaFigure | None:
+    defined = [figure for figure in figures if _value(figure, headline) is not None]
+    return max(defined, key=lambda figure: _value(figure, headline) or 0.0) if defined else None
+
+
+def _lead(content: Meta) -> str:
+    several = len(content.groups) > 1
+    best = _best(content.average.metrics if several else content.groups[0].metrics, content.headline)
+    if best is None:
+        return f"No metric has a defined {content.headline} with {content.human}."
+    where = f"on average over {len(content.groups)} groups" if several else f"on {content.groups[0].n:,} rows"
+    value, ends = number(_value(best, content.headline)).text, interval(best.ci).text
+    return f"{best.metric} agrees best with {content.human}: {content.headline} {value} {ends} {where}."
+
+
+def _chart(content: Meta) -> Chart:
+    metrics = [figure.metric for figure in content.average.metrics]
+    several = len(content.groups) > 1
+    points = []
+    blocks = [(group.group, group.metrics) for group in content.groups]
+    if several:
+        blocks.append(("average", content.average.metrics))
+    for group, figures in blocks:
+        for figure in figures:
+            place = metrics.index(figure.metric) if several else 0
+            low, high = figure.ci or (None, None)
+            row = group if several else figure.metric
+            points.append(charts.Point(row, place, _value(figure, content.headline), low, high, figure.metric))
+    series = len(metrics) if several else 1
+    alt = f"{_lead(content)} The tables below hold every figure."
+    spec = charts.intervals(points, alt=alt, axis=f"{content.headline} with {content.human}", series=series)
+    return Chart("Agreement with people, with intervals", alt, (("", spec),), tuple(metrics) if several else ())
+
+
+def _summary(content: Meta) -> Table:
+    """Return metrics by groups: the figure that has intervals; winners stand out."""
+    headline = content.headline
+    heads = ["metric", *(group.group for group in content.groups), "average", "interval", "wins"]
+    rows = []
+    for average in content.average.metrics:
+        cells: list[Cell] = [text(average.metric)]
+        for group in content.groups:
+            figure = next((figure for figure in group.metrics if figure.metric == average.metric), None)
+            wins = group.clusters is not None and average.metric in group.clusters.winners
+            cells.append(number(None if figure is None else _value(figure, headline), strong=wins))
+        wins_cell = number(average.more.get("wins"))
+        rows.append([*cells, number(_value(average, headline)), interval(average.ci), wins_cell])
+    note = "Bold: no metric with a higher value is significantly better in this group."
+    return table(f"{headline} with {content.human} by group", heads, rows, note=note)
+
+
+def _figures(content: Meta) -> Table:
+    """Return every figure of every group."""
+    known = {"method", "wins"}
+    keys = list(dict.fromkeys(k for g in content.groups for f in g.metrics for k in f.more if k not in known))
+    keys = [content.headline, *(key for key in keys if key != content.headline)]
+    several = len(content.groups) > 1
+    rows = []
+    for group in content.groups:
+        for figure in group.metrics:
+            wins = group.clusters is not None and figure.metric in group.clusters.winners
+            first = [text(figure.metric)] + ([text(group.group)] if several else [])
+            value = number(_value(figure, content.headline), strong=wins)
+            cells = [_figure(figure.more.get(key)) for key in keys[1:]]
+            rank = Cell(NONE) if group.clusters is None else number(group.clusters.ranks.get(figure.metric))
+            rows.append([*first, number(group.n), value, interval(figure.ci), *cells, rank])
+    heads = ["metric", *(["group"] if several else []), "n", content.headline, "interval"]
+    heads += [*(_FIGURES.get(key, key.replace("_", " ")) for key in keys[1:]), "rank"]
+    methods = list(
+        dict.fromkeys(str(f.more.get("method")) for g in content.groups for f in g.metrics if f.more.get("method"))
+    )
+    note = f"Intervals: {listed(methods)}. " if methods else ""
+    return table("All figures", heads, rows, note=f"{note}Bold and rank: clusters by the tests below.")
+
+
+def _figure(value: object) -> Cell:
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value or NONE)
+
+
+def _tests(content: Meta) -> Table | None:
+    """Return which metric is significantly better than which: one p-value, or in how many groups."""
+    tested = [group for group in content.groups if group.tests]
+    if not tested:
+        return None
+    said = content.settings.get("alpha")
+    alpha = said if isinstance(said, float) else 0.05
+    metrics = [figure.metric for figure in content.average.metrics]
+    rows = []
+    for a in metrics:
+        cells: list[Cell] = [text(a)]
+        for b in metrics:
+            ps = [p for group in tested if (p := _p(group, a, b)) is not None]
+            if not ps:
+                cells.append(Cell("" if a == b else NONE))
+            elif len(content.groups) == 1:
+                cells.append(p_value(ps[0], heat=heat(max(0.0, alpha - ps[0]), 0, 1.3 * alpha), strong=ps[0] < alpha))
+            else:
+                count = sum(p < alpha for p in ps)
+                cells.append(number(count, heat=heat(count, 0, 1.3 * len(tested)), strong=count > 0))
+        rows.append(cells)
+    method = next((str(test.get("method")) for group in tested for test in group.tests), "")
+    what = "one-sided p" if len(content.groups) == 1 else f"in how many of {len(tested)} groups p < {alpha:g}"
+    correction = content.settings.get("correction", "none")
+    corrected = "uncorrected" if correction == "none" else f"{correction} correction"
+    note = f"{method}; {corrected}."
+    return table(f"Row better than column: {what}", ["metric", *metrics], rows, note=note, sortable=False)
+
+
+def _p(group: MetaGroup, a: str, b: str) -> float | None:
+    for test in group.tests:
+        if test.get("a") == a and test.get("b") == b:
+            p = test.get("p") if test.get("p_adjusted") is None else test.get("p_adjusted")
+            return float(p) if isinstance(p, int | float) else None
+    return None

@@ -1,0 +1,198 @@
+"""What a report consists of, whatever it is written as: sections of paragraphs, tables, charts and examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: what is shown.
+        value: what it is sorted by, in full precision; None sorts last.
+        heat: shade from 0 to 9 of a heat table, or None.
+        strong: whether it stands out.
+        code: whether it is a signature or the like.
+        prose: whether it is a text from the data, which may run from right to left.
+    """
+
+    text: str
+    value: float | str | None = None
+    heat: int | None = None
+    strong: bool = False
+    code: bool = False
+    prose: bool = False
+
+    @property
+    def full(self) -> str | None:
+        """The number in full, where less is shown."""
+        if not isinstance(self.value, float) or repr(self.value).removesuffix(".0") == self.text:
+            return None
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column heads its rows.
+
+    Attributes:
+        caption: what it shows.
+        columns: heads.
+        rows: cells.
+        numeric: which columns hold numbers.
+        note: what its marks mean.
+        sortable: whether a reader may want another order.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    numeric: frozenset[int]
+    note: str = ""
+    sortable: bool = True
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of a table's figures.
+
+    Attributes:
+        title: of the chart.
+        alt: what it shows, for those who do not see it.
+        panels: title ("" for one alone) and Vega-Lite specification of each panel.
+        series: names of what colour and shape stand for; may be empty.
+    """
+
+    title: str
+    alt: str
+    panels: tuple[tuple[str, dict[str, Any]], ...]
+    series: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Starts a part of a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Remarks that came with a result."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands to repeat."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A piece of a text.
+
+    Attributes:
+        text: the piece, with the white space after it.
+        differs: whether it is not in the text it is compared with.
+    """
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A token alignment.
+
+    Attributes:
+        caption: whose.
+        rows: tokens of the candidate.
+        columns: tokens of the reference.
+        cosines: rows by columns.
+        row_match: for each row, the column it is matched with.
+        column_match: for each column, the row it is matched with.
+        summary: P, R and F1.
+    """
+
+    caption: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cosines: tuple[tuple[float, ...], ...]
+    row_match: tuple[int, ...]
+    column_match: tuple[int, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """Texts side by side.
+
+    Attributes:
+        title: which example.
+        texts: label and pieces of each text.
+        scores: the metrics' scores of it.
+        alignments: of its tokens.
+        remark: why there is no alignment, if one was asked for.
+    """
+
+    title: str
+    texts: tuple[tuple[str, tuple[Run, ...]], ...]
+    scores: Table
+    alignments: tuple[Grid, ...] = ()
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Segments:
+    """All rows of a table of scores.
+
+    Attributes:
+        caption: what they are.
+        columns: heads.
+        rows: one a segment and system.
+        numeric: columns of numbers, by place.
+        metrics: those that hold scores, by place.
+        category: the column to choose by, by place, or None.
+        hidden: columns not shown at first, by place.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    numeric: frozenset[int]
+    metrics: tuple[int, ...]
+    category: int | None
+    hidden: frozenset[int] = frozenset()
+
+
+Block = Prose | Heading | Notes | Commands | Table | Chart | Example | Segments
+
+
+@dataclass
+class Section:
+    """A section of a report.
+
+    Attributes:
+        id: for links.
+        title: its heading.
+        lead: the finding in a sentence.
+        blocks: its content.
+    """
+
+    id: str
+    title: str
+    lead: str = ""
+    blocks: list[Block] = field(default_factory=list)

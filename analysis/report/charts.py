@@ -1,0 +1,294 @@
+"""Charts as Vega-Lite specifications. Colours are names of the page's own, so that they follow its theme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bsx.analysis.report.shapes import Number
+
+COLOURS = 8
+# In a box from -1 to 1; a chart and the legend beside it draw the same.
+SHAPES = (
+    "M0,-.7A.7,.7 0 1,1 0,.7A.7,.7 0 1,1 0,-.7Z",
+    "M-.62,-.62H.62V.62H-.62Z",
+    "M0,-.85L.8,.6H-.8Z",
+    "M0,-.95L.8,0L0,.95L-.8,0Z",
+    "M-.25,-.8H.25V-.25H.8V.25H.25V.8H-.25V.25H-.8V-.25H-.25Z",
+    "M0,.85L.8,-.6H-.8Z",
+    "M-.85,-.3H.85V.3H-.85Z",
+)
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One figure with its interval.
+
+    Attributes:
+        row: what it is about.
+        series: place of its series.
+        value: the figure.
+        low: lower end.
+        high: upper end.
+        label: what the tooltip calls the series.
+    """
+
+    row: str
+    series: int
+    value: Number
+    low: Number = None
+    high: Number = None
+    label: str = ""
+
+
+def colour(place: int) -> str:
+    """Return the colour of a series."""
+    return f"var(--c{place % COLOURS})"
+
+
+def _spec(alt: str, values: list[dict[str, Any]], series: int) -> dict[str, Any]:
+    return {
+        "$schema": _SCHEMA,
+        "description": alt,
+        "width": "container",
+        "data": {"values": values},
+        # The page's legend sets which series are shown.
+        "params": [{"name": "shown", "value": list(range(max(series, 1)))}],
+        "transform": [{"filter": "indexof(shown, datum.series) >= 0"}],
+    }
+
+
+def _scales(series: int, shapes: bool = True) -> dict[str, Any]:
+    places = list(range(max(series, 1)))
+    scales: dict[str, Any] = {
+        "color": {
+            "field": "series",
+            "type": "nominal",
+            "legend": None,
+            "scale": {"domain": places, "range": [colour(place) for place in places]},
+        }
+    }
+    if shapes:
+        ranged = [SHAPES[place % len(SHAPES)] for place in places]
+        scales["shape"] = {
+            "field": "series",
+            "type": "nominal",
+            "legend": None,
+            "scale": {"domain": places, "range": ranged},
+        }
+    return scales
+
+
+def intervals(
+    points: Sequence[Point],
+    *,
+    alt: str,
+    axis: str,
+    series: int,
+    zero: float | None = 0,
+    span: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """Return a forest plot: a row for each ``row``, in it a dot with its interval for each series.
+
+    Args:
+        points: the figures.
+        alt: what the chart shows, in words.
+        axis: title of the axis.
+        series: how many series there are.
+        zero: where to draw the line of no effect, or None.
+        span: ends of the axis; by default the figures decide.
+    """
+    rows = list(dict.fromkeys(point.row for point in points))
+    values = [
+        {"row": p.row, "series": p.series, "value": p.value, "low": p.low, "high": p.high, "name": p.label}
+        for p in points
+        if p.value is not None
+    ]
+    spec = _spec(alt, values, series)
+    x: dict[str, Any] = {"type": "quantitative", "title": axis, "axis": {"tickCount": 8}}
+    x["scale"] = {"zero": False, "nice": True}
+    if span is not None:
+        x["scale"] = {"domain": list(span)}
+    y: dict[str, Any] = {
+        "field": "row",
+        "type": "nominal",
+        "sort": rows,
+        "title": None,
+        "axis": {"labelLimit": 220, "domain": False, "ticks": False},
+        "scale": {"paddingInner": 0.3},
+    }
+    place: dict[str, Any] = {"y": y}
+    # In pixels: a step would do, but Vega-Lite warns of it beside a width that fits its container.
+    spec["height"] = len(rows) * (26 if series < 2 else 13 * series + 12)
+    if series > 1:
+        place["yOffset"] = {"field": "series", "type": "nominal", "scale": {"domain": list(range(series))}}
+    tips = (
+        [{"field": "row", "title": "of"}, {"field": "name", "title": "series"}]
+        if series > 1
+        else [{"field": "row", "title": "of"}]
+    )
+    tips += [{"field": name, "type": "quantitative", "format": ".4f"} for name in ("value", "low", "high")]
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": {**place, "x": {"field": "low", **x}, "x2": {"field": "high"}, **_scales(series, False)},
+        },
+        {
+            "mark": {
+                "type": "point",
+                "filled": True,
+                "size": 190,
+                "opacity": 1,
+                "stroke": "var(--paper)",
+                "strokeWidth": 0.6,
+            },
+            "encoding": {**place, "x": {"field": "value", **x}, "tooltip": tips, **_scales(series)},
+        },
+    ]
+    if zero is not None:
+        rule = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
+        layers.insert(
+            0, {"data": {"values": [{"zero": zero}]}, "mark": rule, "encoding": {"x": {"field": "zero", **x}}}
+        )
+    return {**spec, "layer": layers}
+
+
+def lines(
+    points: Sequence[tuple[float, int, Number, str]],
+    *,
+    alt: str,
+    x: str,
+    y: str,
+    series: int,
+    span: tuple[float, float],
+    ticks: Sequence[float],
+) -> dict[str, Any]:
+    """Return a small line chart.
+
+    Args:
+        points: position, series, value and name of the series each.
+        alt: what the chart shows, in words.
+        x: title of the horizontal axis.
+        y: title of the vertical one.
+        series: how many series there are.
+        span: ends of the vertical axis.
+        ticks: positions.
+    """
+    values = [{"x": at, "series": place, "value": value, "name": name} for at, place, value, name in points]
+    spec = {**_spec(alt, values, series), "height": 130}
+    dash = {
+        "field": "series",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": list(range(series)), "range": [DASHES[place % len(DASHES)] for place in range(series)]},
+    }
+    across = {
+        "field": "x",
+        "type": "quantitative",
+        "title": x,
+        "axis": {"values": list(ticks), "grid": False},
+        "scale": {"zero": False},
+    }
+    up = {
+        "field": "value",
+        "type": "quantitative",
+        "title": y,
+        "scale": {"domain": list(span)},
+        "axis": {"tickCount": 4},
+    }
+    tips = [{"field": "name", "title": "series"}, {"field": "x", "title": x}]
+    tips.append({"field": "value", "title": y, "format": ".4f"})
+    spec["encoding"] = {"x": across, "y": up}
+    spec["layer"] = [
+        {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {**_scales(series, False), "strokeDash": dash}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {**_scales(series), "tooltip": tips},
+        },
+    ]
+    return spec
+
+
+def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, Any]:
+    """Return how scores spread: 5th to 95th percentile, the middle half and the median of each row.
+
+    Args:
+        rows: name and percentiles 5, 25, 50, 75, 95.
+        alt: what the chart shows, in words.
+        axis: title of the axis.
+    """
+    keys = ("p5", "p25", "p50", "p75", "p95")
+    values = [{"row": name, "series": 0, **dict(zip(keys, map(float, ends), strict=True))} for name, ends in rows]
+    spec = {**_spec(alt, values, 1), "height": 24 * len(rows)}
+    x = {"type": "quantitative", "title": axis, "scale": {"zero": False}, "axis": {"tickCount": 5}}
+    y = {
+        "field": "row",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"domain": False, "ticks": False, "labelLimit": 140},
+    }
+    tips = [{"field": "row", "title": "of"}]
+    names = ("5th percentile", "lower quartile", "median", "upper quartile", "95th percentile")
+    tips += [
+        {"field": key, "title": name, "type": "quantitative", "format": ".4f"}
+        for key, name in zip(keys, names, strict=True)
+    ]
+
+    def bar(low: str, high: str, width: int, ink: str) -> dict[str, Any]:
+        encoding = {"y": y, "x": {"field": low, **x}, "x2": {"field": high}, "tooltip": tips}
+        return {"mark": {"type": "rule", "strokeWidth": width, "color": ink}, "encoding": encoding}
+
+    median = {
+        "mark": {"type": "tick", "thickness": 2.5, "size": 16, "color": "var(--ink)"},
+        "encoding": {"y": y, "x": {"field": "p50", **x}, "tooltip": tips},
+    }
+    return {**spec, "layer": [bar("p5", "p95", 1, "var(--ink-soft)"), bar("p25", "p75", 9, "var(--bar)"), median]}
+
+
+def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str, series: int) -> dict[str, Any]:
+    """Return stacked bars, one a row, each part with its series' colour and a gap between.
+
+    Args:
+        rows: row, series, value and name of the series each.
+        alt: what the chart shows, in words.
+        axis: title of the axis.
+        series: how many series there are.
+    """
+    order = list(dict.fromkeys(name for name, *_ in rows))
+    values = [
+        {"row": name, "series": place, "value": max(value or 0.0, 0.0), "name": label}
+        for name, place, value, label in rows
+    ]
+    spec = {**_spec(alt, values, series), "height": 30 * len(order)}
+    y = {
+        "field": "row",
+        "type": "nominal",
+        "sort": order,
+        "title": None,
+        "axis": {"domain": False, "ticks": False, "labelLimit": 220},
+    }
+    x = {"field": "value", "type": "quantitative", "title": axis, "stack": "zero", "axis": {"tickCount": 8}}
+    tips = [
+        {"field": "row", "title": "metric"},
+        {"field": "name", "title": "factor"},
+        {"field": "value", "title": axis, "format": ".4f"},
+    ]
+    bars = {
+        "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1.5, "height": 18},
+        "encoding": {"tooltip": tips, "order": {"field": "series"}, **_scales(series, False)},
+    }
+    labels = {
+        "transform": [{"filter": "datum.value > 0.04"}],
+        "mark": {"type": "text", "color": "var(--on-bar)", "fontSize": 11, "fontWeight": 600},
+        "encoding": {
+            "text": {"field": "name"},
+            "x": {**x, "bandPosition": 0.5},
+            "order": {"field": "series"},
+            "detail": {"field": "series"},
+        },
+    }
+    return {**spec, "encoding": {"y": y, "x": x}, "layer": [bars, labels]}

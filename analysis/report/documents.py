@@ -1,0 +1,192 @@
+"""Reading what a report is made of: tables of scores with their sidecars, and JSON documents of bsx's commands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bsx.analysis.report.shapes import KINDS, Content, Sidecar
+from bsx.errors import InputError
+from bsx.readers import TABLE_FORMATS, NamedFile
+
+_COMMANDS = "bsx meta, compare, disentangle, adversarial triples, pairs or perturb, and ensemble"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ScoreRows:
+    """A table of scores.
+
+    Attributes:
+        columns: names, in order.
+        rows: one list of cells a row; numbers are floats, the rest texts, nothing is None.
+        numeric: the columns whose every cell is a number or missing.
+        sidecar: what is known of the metrics; None without a sidecar.
+        signature: of a table of BERTScore's three figures.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    numeric: frozenset[str]
+    sidecar: Sidecar | None
+    signature: str | None
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns that hold scores."""
+        if self.sidecar is not None:
+            named = [entry.metric for entry in self.sidecar.metrics]
+            return [name for name in named if name in self.columns]
+        return [name for name in ("precision", "recall", "f1") if self.signature is not None and name in self.columns]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One input of a report.
+
+    Attributes:
+        name: the file's name, without folders.
+        sha256: digest of the file, or None of what came from memory.
+        content: a table of scores, or a document of one of the `bsx.analysis.report.shapes.KINDS`.
+    """
+
+    name: str
+    sha256: str | None
+    content: ScoreRows | Content
+
+
+def read_document(path: str | Path) -> Document:
+    """Read one input.
+
+    Args:
+        path: a table of scores (.tsv, .csv, .jsonl, .parquet) or a .json document of a bsx command.
+
+    Raises:
+        InputError: naming the file, and in a document the key, that is missing or malformed.
+    """
+    file = NamedFile(Path(path))
+    digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
+    if file.path.suffix.lower() in TABLE_FORMATS:
+        return Document(file.path.name, digest, _table(file))
+    if file.path.suffix.lower() != ".json":
+        raise InputError(
+            f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
+        )
+    return Document(file.path.name, digest, parse_document(_json(file.path, file.name), file.name))
+
+
+def parse_document(content: object, name: str) -> Content:
+    """Return a document in its shape.
+
+    Args:
+        content: what ``--format json`` printed, parsed.
+        name: what to call it in messages.
+
+    Raises:
+        InputError: naming the key that is missing or malformed.
+    """
+    if not isinstance(content, Mapping) or not isinstance(content.get("provenance"), Mapping):
+        raise InputError(
+            f"{name}: has no key 'provenance' that says what it is; a report reads what {_COMMANDS} print "
+            "with --format json"
+        )
+    kind = content["provenance"].get("kind")
+    if kind == "score":
+        raise InputError(f"{name}: is the summary of a table of scores: give the table itself")
+    if kind not in KINDS:
+        raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {', '.join(KINDS)}")
+    return _shaped(KINDS[kind], content, name)
+
+
+def _shaped(shape: type[Model], content: Mapping[str, Any], name: str) -> Model:
+    try:
+        return shape.model_validate(_clean(content))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        what = "is missing" if first["type"] == "missing" else f"{first['msg'].lower()}, not {first['input']!r:.60}"
+        raise InputError(f"{name}: {key}: {what}") from error
+
+
+def _json(path: Path, name: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=lambda _: None)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: is not UTF-8 (position {error.start + 1})") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{name}: is not JSON ({error})") from error
+
+
+def _clean(value: Any) -> Any:
+    """Return a value without halves of surrogate pairs, which JSON may hold and UTF-8 cannot."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {_clean(str(key)): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value
+
+
+def _table(file: NamedFile) -> ScoreRows:
+    from bsx.analysis.datasets.rows import MISSING, Problems, Table
+
+    table = Table(file.path, Problems())
+    columns = list(table.columns)
+    cells = [[_clean(row[name]) for name in columns] for _, row in table.rows()]
+    if not cells:
+        raise InputError(f"{file.name}: has no rows")
+    numeric = set()
+    for place, name in enumerate(columns):
+        numbers = [_number(row[place], MISSING) for row in cells]
+        if any(number is not None for number in numbers) and "bad" not in numbers:
+            numeric.add(name)
+            for row, number in zip(cells, numbers, strict=True):
+                row[place] = number
+        else:
+            for row in cells:
+                row[place] = _text(row[place])
+    beside = file.path.with_name(file.path.name + ".signatures.json")
+    sidecar = None
+    if beside.is_file():
+        found = _json(beside, str(beside))
+        # The sidecar of bsx factors describes factors, not metrics.
+        if not (isinstance(found, dict) and "factors" in found):
+            sidecar = _shaped(Sidecar, found if isinstance(found, dict) else {}, str(beside))
+    line = file.path.with_name(file.path.name + ".signature.txt")
+    signature = line.read_text(encoding="utf-8").strip() if line.is_file() else None
+    columns = [_clean(name) for name in columns]
+    return ScoreRows(tuple(columns), tuple(map(tuple, cells)), frozenset(numeric), sidecar, signature)
+
+
+def _number(value: Any, missing: tuple[str, ...]) -> float | str | None:
+    """Return a cell as a finite number, None if it is missing, or ``"bad"``."""
+    if value is None:
+        return None
+    if isinstance(value, bool | list | dict):
+        return "bad"
+    if isinstance(value, str):
+        text = value.strip()
+        if text.lower() in missing:
+            return None
+        # Identifiers such as 007 are no numbers.
+        if "_" in text or (len(text) > 1 and text[0] == "0" and text[1].isdigit()):
+            return "bad"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return "bad"
+    return number if abs(number) != float("inf") and number == number else None
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

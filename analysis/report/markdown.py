@@ -1,0 +1,135 @@
+"""A report as Markdown: the same content without charts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from bsx.analysis.report.blocks import (
+    Block,
+    Chart,
+    Commands,
+    Example,
+    Grid,
+    Heading,
+    Notes,
+    Prose,
+    Run,
+    Segments,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from bsx.analysis.report.build import Report
+
+_ROWS = 100  # of a table of segments; the HTML page holds all
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~^=$@:-])")
+# What breaks lines, or has no place in a text.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]+")
+
+
+def escape(text: str) -> str:
+    r"""Return a text that Markdown and HTML show as it is, in one line.
+
+    >>> print(escape("a_b <script> | 1"))
+    a\_b &lt;script&gt; \| 1
+    """
+    flat = _CONTROL.sub(" ", text)
+    marked = _SPECIAL.sub(r"\\\1", flat.replace("&", "&amp;"))
+    return marked.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def markdown(report: Report) -> str:
+    """Return the report."""
+    lines = [f"# {escape(report.title)}", ""]
+    for section in report.sections:
+        lines += [f"## {escape(section.title)}", ""]
+        lines += [escape(section.lead), ""] if section.lead else []
+        lines += chain.from_iterable(_block(block) for block in section.blocks)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Heading):
+        yield from (f"### {escape(block.text)}", "")
+    elif isinstance(block, Prose):
+        yield from (escape(block.text), "")
+    elif isinstance(block, Notes):
+        yield from (*(f"- {escape(item)}" for item in block.items), "")
+    elif isinstance(block, Commands):
+        yield from _fenced("\n".join(block.lines))
+    elif isinstance(block, Table):
+        yield from _table(block)
+    elif isinstance(block, Chart):
+        yield from (f"*{escape(block.title)}.* {escape(block.alt)}", "")
+    elif isinstance(block, Example):
+        yield from _example(block)
+    elif isinstance(block, Segments):
+        yield from _segments(block)
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Yield a code block whose fence is longer than any inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"{fence}text", *text.splitlines(), fence, "")
+
+
+def _rows(columns: Any, rows: Any, numeric: frozenset[int]) -> Iterator[str]:
+    yield "| " + " | ".join(escape(str(column)) for column in columns) + " |"
+    yield "|" + "|".join(" ---: " if place in numeric else " --- " for place in range(len(columns))) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield from (f"**{escape(table.caption)}**", "")
+    rows = (
+        (f"**{escape(cell.text)}**" if cell.strong and cell.text else escape(cell.text) for cell in row)
+        for row in table.rows
+    )
+    yield from _rows(table.columns, rows, table.numeric)
+    yield from ("", *([escape(table.note), ""] if table.note else []))
+
+
+def _runs(runs: tuple[Run, ...]) -> str:
+    return "".join(f"**{escape(run.text)}**" if run.differs else escape(run.text) for run in runs) or "*(empty)*"
+
+
+def _example(example: Example) -> Iterator[str]:
+    yield from (f"#### {escape(example.title)}", "")
+    yield from (*(f"- {label}: {_runs(runs)}" for label, runs in example.texts), "")
+    yield from _table(example.scores)
+    for grid in example.alignments:
+        yield from _grid(grid)
+    yield from ([f"No alignment of {escape(example.remark)}.", ""] if example.remark else [])
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    """Yield which token is matched with which, as lists; a grid of cosines is too wide for Markdown."""
+    yield from (f"Token alignment of the {escape(grid.caption)} ({escape(grid.summary)}):", "")
+    rows = []
+    for i, token in enumerate(grid.rows):
+        j = grid.row_match[i]
+        if j >= 0:
+            rows.append([escape(token), escape(grid.columns[j]), f"{grid.cosines[i][j]:.3f}"])
+    yield from _rows(("token of the candidate", "best match in the reference", "cosine"), rows, frozenset({2}))
+    yield ""
+
+
+def _segments(block: Segments) -> Iterator[str]:
+    shown = [place for place in range(len(block.columns)) if place not in block.hidden]
+    cut = f": the first {_ROWS} of {len(block.rows):,}" if len(block.rows) > _ROWS else ""
+    yield from (f"**{escape(block.caption)}{cut}**", "")
+    rows = ((_cell(row[place]) for place in shown) for row in block.rows[:_ROWS])
+    numeric = frozenset(new for new, old in enumerate(shown) if old in block.numeric)
+    yield from _rows([block.columns[place] for place in shown], rows, numeric)
+    yield ""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return escape(f"{value:.6g}") if isinstance(value, float) else escape(str(value))

@@ -1,0 +1,150 @@
+"""Factor profiles: what metrics depend on, as `bsx disentangle` measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bsx.analysis.report import charts
+from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section, Table
+from bsx.analysis.report.cells import interval, number, p_value, table, text
+from bsx.analysis.report.documents import Document
+from bsx.analysis.report.scored import contents
+from bsx.analysis.report.shapes import Disentangle, Fit, Fits
+
+
+def profiles(documents: Sequence[Document]) -> Section | None:
+    """Return the section on factor profiles."""
+    found = contents(documents, Disentangle)
+    if not found:
+        return None
+    section = Section("factors", "Factor profiles")
+    leads = []
+    for name, content in found:
+        if len(found) > 1:
+            section.blocks.append(Heading(name))
+        leads.append(_lead(content))
+        section.blocks += [
+            _coefficient_chart(content),
+            _coefficients(content, ""),
+            _share_chart(content),
+            _shares(content),
+        ]
+        section.blocks += [_coefficients(group, group.group) for group in content.groups]
+        section.blocks += _nested(content) + _comparison(content)
+        notes = [*content.notes, *(notice.message for notice in content.warnings)]
+        if notes:
+            section.blocks.append(Notes(tuple(notes)))
+    section.lead = " ".join(leads)
+    return section
+
+
+def _lead(content: Disentangle) -> str:
+    phrases = []
+    for fit in content.results:
+        defined = {name: value for name, value in fit.coef.items() if value is not None}
+        if defined and fit.r2 is not None:
+            name = max(defined, key=lambda factor: abs(defined[factor]))
+            phrases.append(f"{fit.metric} on {name} ({number(defined[name], 2).text}; R² {number(fit.r2, 2).text})")
+    most = "; ".join(phrases)
+    return f"On {content.n:,} rows, each metric depends most: {most}." if phrases else "No regression is defined."
+
+
+def _interval(fit: Fit, factor: str) -> tuple[float | None, float | None]:
+    return fit.ci_bootstrap.get(factor) or fit.ci.get(factor) or (None, None)
+
+
+def _coefficient_chart(content: Disentangle) -> Chart:
+    points = [
+        charts.Point(factor, place, fit.coef.get(factor), *_interval(fit, factor), fit.metric)
+        for factor in content.factors
+        for place, fit in enumerate(content.results)
+    ]
+    alt = f"Standardised coefficients of each factor in each metric, with intervals. {_lead(content)}"
+    series = len(content.results)
+    spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=series)
+    names = tuple(fit.metric for fit in content.results) if series > 1 else ()
+    return Chart("What each metric depends on", alt, (("", spec),), names)
+
+
+def _coefficients(content: Fits, group: str) -> Table:
+    rows = []
+    for fit in content.results:
+        for factor in content.factors:
+            significant = fit.significant.get(factor, False)
+            boot = fit.ci_bootstrap.get(factor)
+            p = (fit.p_adjusted or fit.p).get(factor)
+            rows.append(
+                [
+                    text(fit.metric),
+                    text(factor),
+                    number(fit.coef.get(factor), strong=significant),
+                    interval(fit.ci.get(factor)),
+                    *([interval(boot)] if fit.ci_bootstrap else []),
+                    p_value(p),
+                ]
+            )
+    boots = ["bootstrap interval"] if content.results and content.results[0].ci_bootstrap else []
+    corrected = "" if content.correction == "none" else f", {content.correction} correction"
+    level = f"{100 * content.confidence:g} % intervals"
+    note = f"Bold: p < {content.alpha:g}{corrected}; {content.se} standard errors; {level}; n = {content.n:,}."
+    caption = f"Coefficients{f' in {group}' if group else ''}"
+    return table(caption, ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
+
+
+def _share_chart(content: Disentangle) -> Chart:
+    rows = [
+        (fit.metric, place, fit.r2_share.get(factor), factor)
+        for fit in content.results
+        for place, factor in enumerate(content.factors)
+    ]
+    alt = "Shares of each metric's variance that the factors explain, stacked to R². " + "; ".join(
+        f"{fit.metric}: R² {number(fit.r2).text}" for fit in content.results
+    )
+    spec = charts.stacked(rows, alt=alt, axis="share of R²", series=len(content.factors))
+    return Chart("How much each factor explains", alt, (("", spec),), tuple(content.factors))
+
+
+def _shares(content: Disentangle) -> Table:
+    rows = [
+        [
+            text(fit.metric),
+            *(number(fit.r2_share.get(factor)) for factor in content.factors),
+            number(fit.r2),
+            number(fit.adj_r2),
+        ]
+        for fit in content.results
+    ]
+    note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R²."
+    return table("Shares of R²", ["metric", *content.factors, "R²", "adjusted R²"], rows, note=note)
+
+
+def _nested(content: Disentangle) -> list[Block]:
+    rows = []
+    for metric, found in content.tests.items():
+        for test in found:
+            added = test.get("added")
+            shown = ", ".join(map(str, added)) if isinstance(added, list) else ""
+            rows.append(
+                [
+                    text(metric),
+                    text(test.get("name", "")),
+                    text(shown),
+                    number(test.get("gain")),
+                    number(test.get("statistic"), 2),
+                    p_value(test.get("p")),
+                ]
+            )
+    heads = ["metric", "test", "added", "gain in R²", "statistic", "p"]
+    return [table("Does more explain more?", heads, rows)] if rows else []
+
+
+def _comparison(content: Disentangle) -> list[Block]:
+    found = content.comparison
+    if found is None:
+        return []
+    rows = []
+    for factor, c in found.by.items():
+        figures = [number(c.get(key)) for key in ("a", "b", "difference", "low", "high")]
+        rows.append([text("R²" if factor == "r2" else factor), *figures, p_value(c.get("p_two_sided"))])
+    heads = ["factor", found.a, found.b, "difference", "low", "high", "p (two-sided)"]
+    return [table(f"{found.a} against {found.b}", heads, rows)]

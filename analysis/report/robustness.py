@@ -1,0 +1,170 @@
+"""Robustness: paraphrase detection, triples and perturbations, each with its worst examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bsx.analysis.report import charts
+from bsx.analysis.report.alignments import Aligner
+from bsx.analysis.report.blocks import Block, Chart, Example, Heading, Notes, Prose, Section
+from bsx.analysis.report.cells import interval, listed, number, percent, plain_table, settings_line, table, text
+from bsx.analysis.report.documents import Document
+from bsx.analysis.report.perturbations import perturbation_blocks, perturbation_lead
+from bsx.analysis.report.scored import contents
+from bsx.analysis.report.shapes import Content, Pairs, Perturb, TripleExample, Triples
+from bsx.analysis.report.words import differing, plain
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a document adds to the section."""
+
+    lead: str
+    blocks: list[Block]
+
+
+def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) -> Section | None:
+    """Return the section on robustness; at most so many examples a document."""
+    parts = [(name, content, _triples(content, aligner, at_most)) for name, content in contents(documents, Triples)]
+    parts += [(name, content, _pairs(content)) for name, content in contents(documents, Pairs)]
+    for name, found in contents(documents, Perturb):
+        blocks = perturbation_blocks(found, aligner, at_most)
+        parts.append((name, found, Part(perturbation_lead(found), blocks)))
+    if not parts:
+        return None
+    section = Section("robustness", "Robustness", " ".join(part.lead for _, _, part in parts))
+    kinds: dict[type[Content], str] = {Triples: "Triples", Pairs: "Pairs", Perturb: "Perturbations"}
+    for name, content, part in parts:
+        several = sum(type(other) is type(content) for _, other, _ in parts) > 1
+        section.blocks.append(Heading(f"{kinds[type(content)]}: {name}" if several else kinds[type(content)]))
+        settings = settings_line(content.settings)
+        section.blocks += [Prose(f"Settings: {settings}.")] if settings else []
+        section.blocks += part.blocks
+        section.blocks += [Notes(tuple(content.notes))] if content.notes else []
+    return section
+
+
+def _triples(content: Triples, aligner: Aligner, at_most: int) -> Part:
+    rated = [result for result in content.results if result.rate is not None]
+    lead = "No metric has scores of any triple."
+    if rated:
+        best = max(rated, key=lambda result: result.rate or 0.0)
+        value, ends = percent(best.rate).text, interval(best.ci, 1, scale=100).text
+        lead = f"{best.metric} prefers the paraphrase most often, in {value} {ends} of {best.n:,} triples."
+    points = [
+        charts.Point(r.metric, 0, r.rate, *(r.ci or (None, None))) for r in sorted(rated, key=lambda r: -(r.rate or 0))
+    ]
+    alt = f"{lead} Half of the triples would be chance."
+    spec = charts.intervals(
+        points, alt=alt, axis="share of triples in which the paraphrase scores higher", series=1, zero=0.5, span=(0, 1)
+    )
+    rows = [
+        [
+            text(r.metric),
+            number(r.n),
+            number(r.prefers_paraphrase),
+            number(r.ties),
+            percent(r.rate),
+            interval(r.ci, 1, scale=100),
+            number(r.mean_margin),
+        ]
+        for r in content.results
+    ]
+    heads = ["metric", "triples", "prefers paraphrase", "ties", "rate", "interval (%)", "mean margin"]
+    note = (
+        "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many. "
+        "Ties count against the metric."
+    )
+    blocks: list[Block] = [
+        Chart("Does the metric prefer the paraphrase?", alt, (("", spec),)),
+        table("Preference", heads, rows, note=note),
+    ]
+    if content.splits:
+        rows = [
+            [text(s.metric), number(s.low), number(s.high), number(s.n), percent(s.rate), interval(s.ci, 1, scale=100)]
+            for s in content.splits
+        ]
+        heads = ["metric", "gap from", "gap to", "triples", "rate", "interval (%)"]
+        blocks.append(
+            table(
+                "By gap in lexical overlap",
+                heads,
+                rows,
+                note="Gap: overlap of the non-paraphrase with the anchor less that of the paraphrase.",
+            )
+        )
+    if content.tests:
+        blocks.append(plain_table("Paired tests (exact McNemar)", content.tests))
+    return Part(lead, blocks + _triple_examples(content.worst, aligner, at_most))
+
+
+def _triple_examples(worst: Sequence[TripleExample], aligner: Aligner, at_most: int) -> list[Block]:
+    """Return the triples that fool most metrics, one example for all metrics that they fool."""
+    found: dict[tuple[str, str, str], list[TripleExample]] = {}
+    for example in worst:
+        found.setdefault((example.anchor, example.paraphrase, example.nonparaphrase), []).append(example)
+    if not found:
+        return []
+    chosen = sorted(found.values(), key=lambda examples: -len(examples))[:at_most]
+    blocks: list[Block] = [
+        Prose(f"The worst triples ({len(chosen)} of {len(found)} listed). Marked: words that the anchor does not have.")
+    ]
+    for examples in chosen:
+        first = examples[0]
+        texts = (
+            ("anchor", plain(first.anchor)),
+            ("paraphrase", differing(first.paraphrase, first.anchor)),
+            ("non-paraphrase", differing(first.nonparaphrase, first.anchor)),
+        )
+        rows = [
+            [text(e.metric), number(e.score_paraphrase), number(e.score_nonparaphrase), number(e.margin)]
+            for e in examples
+        ]
+        scores = table("Scores", ["metric", "paraphrase", "non-paraphrase", "margin"], rows, sortable=False)
+        grids, remark = aligner.align(
+            [("paraphrase", first.paraphrase, first.anchor), ("non-paraphrase", first.nonparaphrase, first.anchor)]
+        )
+        names = listed([e.metric for e in examples])
+        blocks.append(
+            Example(
+                f"Row {first.row}: {names} prefer{'s' if len(examples) == 1 else ''} the non-paraphrase",
+                texts,
+                scores,
+                grids,
+                remark,
+            )
+        )
+    return blocks
+
+
+def _pairs(content: Pairs) -> Part:
+    defined = [result for result in content.results if result.auc is not None]
+    lead = "No metric's AUC is defined."
+    if defined:
+        best = max(defined, key=lambda result: result.auc or 0.0)
+        lead = (
+            f"{best.metric} tells paraphrases from other pairs best: AUC {number(best.auc).text} "
+            f"{interval(best.ci).text} on {best.n:,} pairs."
+        )
+    named = [(r.metric + _which(r.more), r) for r in content.results]
+    points = [charts.Point(name, 0, r.auc, *(r.ci or (None, None))) for name, r in named if r.auc is not None]
+    alt = f"{lead} An AUC of one half is chance."
+    spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=1, zero=0.5)
+    figures = [{"metric": r.metric, "n": r.n, "auc": r.auc, "ci": r.ci, **r.more} for r in content.results]
+    blocks: list[Block] = [
+        Chart("Does the metric detect paraphrases?", alt, (("", spec),)),
+        plain_table("Detection", figures),
+    ]
+    if content.tests:
+        blocks.append(plain_table("Paired tests", content.tests))
+    for key, value in content.more.items():
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+            blocks.append(plain_table(key.replace("_", " ").capitalize(), value))
+    return Part(lead, blocks)
+
+
+def _which(more: dict[str, object]) -> str:
+    """Return which of several sets a row is about, where a document says so."""
+    said = next((more[key] for key in ("set", "file", "data", "group") if isinstance(more.get(key), str)), None)
+    return f" ({said})" if said else ""

@@ -1,0 +1,209 @@
+"""What was scored: tables of scores, and systems compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.report import charts
+from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Section, Segments, Table
+from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
+from bsx.analysis.report.documents import Document, ScoreRows
+from bsx.analysis.report.shapes import Compare, Content, ScoreEntry
+
+_TEXTS = ("candidate", "reference", "source")
+_PERCENTILES = (5, 25, 50, 75, 95)
+
+
+def scored(documents: Sequence[Document]) -> Section | None:
+    """Return the section on what was scored, with which signatures."""
+    section = Section("scored", "What was scored")
+    tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
+    leads = []
+    for name, content in tables:
+        if len(tables) > 1:
+            section.blocks.append(Heading(name))
+        section.blocks += _scores(name, content)
+        named = (
+            f" under {listed(content.metrics)}" if content.metrics else ", none of whose columns is known as a metric"
+        )
+        leads.append(f"{name} holds {len(content.rows):,} scored rows{named}.")
+    signatures = _signatures(documents)
+    if signatures is not None:
+        section.blocks.append(signatures)
+    section.lead = " ".join(leads) or "No table of scores is part of this report; the results below name their metrics."
+    return section if section.blocks else None
+
+
+def _signatures(documents: Sequence[Document]) -> Table | None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for document in documents:
+        content = document.content
+        if isinstance(content, ScoreRows):
+            known = {entry.metric: entry.signature for entry in content.sidecar.metrics} if content.sidecar else {}
+            if content.signature is not None:
+                known["precision, recall, f1"] = content.signature
+        else:
+            known = content.provenance.signatures
+        for metric, signature in known.items():
+            found.setdefault((metric, signature), []).append(document.name)
+    if not found:
+        return None
+    rows = [
+        [text(metric), text(signature, code=True), text(", ".join(dict.fromkeys(names)))]
+        for (metric, signature), names in found.items()
+    ]
+    note = "A signature names every setting that changes a score: scores with different signatures are not comparable."
+    return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False)
+
+
+def _scores(name: str, content: ScoreRows) -> list[Block]:
+    """Return the means of every metric and system, and how the scores spread."""
+    metrics = content.metrics
+    if not metrics:
+        return []
+    places = {column: content.columns.index(column) for column in content.columns}
+    systems = _systems(content)
+    of = places.get("system")
+    entries = {entry.metric: entry for entry in content.sidecar.metrics} if content.sidecar else {}
+    rows: list[list[Cell]] = []
+    panels = []
+    for metric in metrics:
+        column: dict[str, Any] = {}
+        for system in systems:
+            values = [row[places[metric]] for row in content.rows if of is None or str(row[of]) == system]
+            column[system] = np.array([value for value in values if value is not None], dtype=np.float64)
+        digits = decimals(value for values in column.values() for value in values)
+        for system, values in column.items():
+            if not len(values):
+                continue
+            entry = entries.get(metric)
+            rows.append([text(metric), text(system), *_score_cells(entry, system, values, digits)])
+        spread = [
+            (system, np.percentile(values, _PERCENTILES).tolist()) for system, values in column.items() if len(values)
+        ]
+        arrow = "" if entries.get(metric) is None or entries[metric].higher_is_better else " (lower is better)"
+        alt = f"Spread of {metric}: " + "; ".join(f"{s} median {number(ends[2], digits).text}" for s, ends in spread)
+        panels.append((metric + arrow, charts.spreads(spread, alt=alt, axis="score of a segment")))
+    heads = ["metric", "system", "n", "score", "mean of segments", "better", "remarks"]
+    if all(row[6].text == "" for row in rows):
+        heads, rows = heads[:6], [row[:6] for row in rows]
+    found = table(f"Scores in {name}", heads, rows)
+    alt = "How the scores of segments spread in each system: 5th to 95th percentile, middle half, median."
+    return [found, Chart("How scores spread", alt, tuple(panels))]
+
+
+def _score_cells(entry: ScoreEntry | None, system: str, values: Any, digits: int) -> list[Cell]:
+    mean = float(values.mean())
+    said: dict[str, Any] = next((s for s in entry.scores if s.get("system") == system), {}) if entry is not None else {}
+    if entry is not None and len(entry.scores) == 1:
+        said = entry.scores[0]
+    score = said.get("score")
+    words = {"empty": "empty", "undefined": "undefined", "truncated": "truncated"}
+    remarks = ", ".join(f"{said[key]} {word}" for key, word in words.items() if said.get(key))
+    better = "" if entry is None else "higher" if entry.higher_is_better else "lower"
+    shown = number(score if isinstance(score, float) else mean, digits)
+    return [number(len(values)), shown, number(mean, digits), text(better), text(remarks)]
+
+
+def _systems(content: ScoreRows) -> list[str]:
+    if "system" not in content.columns:
+        return ["all"]
+    place = content.columns.index("system")
+    return list(dict.fromkeys(str(row[place]) for row in content.rows))
+
+
+def segments(documents: Sequence[Document]) -> Section | None:
+    """Return the section with every row of every table of scores."""
+    blocks: list[Block] = [
+        _segments(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)
+    ]
+    if not blocks:
+        return None
+    rows = sum(len(block.rows) for block in blocks if isinstance(block, Segments))
+    return Section("segments", "Segments", f"All {rows:,} rows with their scores, to sort and search.", blocks)
+
+
+def _segments(name: str, content: ScoreRows) -> Segments:
+    """Return the rows; the texts of other systems in a row of one system are left out."""
+    columns, rows = list(content.columns), [list(row) for row in content.rows]
+    systems = _systems(content)
+    if "system" in columns and set(systems) <= set(columns) and "candidate" not in columns:
+        of = columns.index("system")
+        own = {system: columns.index(system) for system in systems}
+        first = min(own.values())
+        rows = [
+            [
+                cell
+                for place, cell in enumerate([*row[:first], row[own[str(row[of])]], *row[first:]])
+                if place == first or place - (place > first) not in own.values()
+            ]
+            for row in rows
+        ]
+        columns = [c for c in [*columns[:first], "candidate", *columns[first:]] if c not in own]
+    numeric = frozenset(place for place, column in enumerate(columns) if column in content.numeric)
+    metrics = tuple(columns.index(metric) for metric in content.metrics)
+    shown = {"id", "system", *_TEXTS, *content.metrics} if metrics else set(columns)
+    hidden = frozenset(place for place, column in enumerate(columns) if column not in shown)
+    if len(hidden) == len(columns) - len(metrics):
+        hidden = frozenset()
+    category = columns.index("system") if len(systems) > 1 else None
+    order = sorted(range(len(columns)), key=lambda place: _rank(columns[place], place in metrics))
+    moved = {old: new for new, old in enumerate(order)}
+    return Segments(
+        f"Rows of {name}",
+        tuple(columns[p] for p in order),
+        tuple(tuple(row[p] for p in order) for row in rows),
+        frozenset(moved[p] for p in numeric),
+        tuple(moved[p] for p in metrics),
+        None if category is None else moved[category],
+        frozenset(moved[p] for p in hidden),
+    )
+
+
+def _rank(column: str, metric: bool) -> int:
+    names = ("id", "system", "candidate", "reference", "source")
+    return names.index(column) if column in names else 5 + (not metric)
+
+
+def compared(documents: Sequence[Document]) -> Section | None:
+    """Return the section on tests between systems."""
+    found = [(document.name, document.content) for document in documents if isinstance(document.content, Compare)]
+    if not found:
+        return None
+    section = Section("systems", "Systems compared")
+    leads = []
+    for name, content in found:
+        if len(found) > 1:
+            section.blocks.append(Heading(name))
+        rows, different = [], 0
+        for one in content.metrics:
+            digits = decimals(system.score for system in one.systems)
+            scores = {system.system: system for system in one.systems}
+            for test in one.tests:
+                system, better = scores.get(str(test.get("a"))), test.get("better")
+                different += better is not None
+                rows.append(
+                    [
+                        text(one.metric + ("" if one.higher_is_better else " (lower is better)")),
+                        text(test.get("a")),
+                        text(test.get("b")),
+                        number(None if system is None else system.score, digits),
+                        interval(None if system is None else system.ci, digits),
+                        number(test.get("difference"), digits),
+                        p_value(test.get("p_adjusted")),
+                        text(better if better is not None else "–", strong=better is not None),
+                    ]
+                )
+        heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
+        section.blocks.append(table(f"Paired tests on {content.segments:,} segments", heads, rows))
+        leads.append(f"{different} of {len(rows)} differences between systems are significant.")
+    section.lead = " ".join(leads)
+    return section
+
+
+def contents(documents: Sequence[Document], kind: type[Content]) -> list[tuple[str, Any]]:
+    """Return names and contents of the documents of one kind."""
+    return [(document.name, document.content) for document in documents if isinstance(document.content, kind)]

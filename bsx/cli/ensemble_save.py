@@ -1,0 +1,99 @@
+"""Keeping an ensemble of columns as a metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bsx.errors import BsxError, InputError
+
+if TYPE_CHECKING:
+    from bsx.analysis.ensemble_result import EnsembleResult
+    from bsx.catalog import Catalog
+    from bsx.combination import Member
+
+_NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
+
+
+def save_ensemble(
+    result: EnsembleResult,
+    name: str,
+    members: Sequence[str],
+    human: str,
+    files: Sequence[Path],
+    signatures: Mapping[str, str],
+    registry: Path | None,
+) -> Path:
+    """Write an ensemble as YAML; members of weight 0 are left out.
+
+    Args:
+        result: the ensemble.
+        name: what to call it, or the path of a ``.yaml`` file.
+        members: ``column=metric`` where a column is not called as its metric.
+        human: column it was fitted to.
+        files: tables it was fitted on.
+        signatures: column -> signature, where known.
+        registry: folder to save in; the user's own if None.
+
+    Raises:
+        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
+    """
+    from bsx.catalog import load_registry
+    from bsx.entries import EnsembleEntry, EnsembleOrigin
+    from bsx.overlay import write_ensemble
+    from bsx.provenance import provenance
+
+    file = Path(name) if name.endswith((".yaml", ".yml")) else None
+    stem = name if file is None else file.stem
+    if not _NAME.match(stem):
+        raise InputError(f"--save {name}: a name has letters, digits, -, _ and +; a file ends in .yaml")
+    specs = dict(part.partition("=")[::2] for part in members)
+    used = [member for member in result.combination.members if member.weight]
+    unknown = [column for column in specs if column not in result.combination.weights]
+    if unknown:
+        raise InputError(f"--member {unknown[0]}: is not one of the --metrics; write COLUMN=METRIC")
+    catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
+    renamed = [
+        member.model_copy(update={"metric": _spec(member, specs.get(member.metric), catalog)}) for member in used
+    ]
+    twice = [one.metric for one in renamed if [other.metric for other in renamed].count(one.metric) > 1]
+    if twice:
+        raise InputError(f"--save: two members are the metric {twice[0]}; one column of it is enough")
+    source = provenance("ensemble", files)
+    fitted = EnsembleOrigin(
+        rows=result.fitted,
+        human=human,
+        files=source["files"],
+        command=source["command"],
+        versions=source["versions"],
+        signatures={
+            after.metric: signatures[before.metric]
+            for before, after in zip(used, renamed, strict=True)
+            if before.metric in signatures
+        },
+    )
+    combination = result.combination.model_copy(update={"members": renamed})
+    return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
+
+
+def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
+    """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model."""
+    from bsx.metrics.zoo import config_of, find_metric, read_spec
+
+    spec = given if given is not None else member.metric
+    try:
+        name, settings = read_spec(spec)
+        kind, entry = find_metric(name, catalog)
+        config_of(kind, entry, settings, {})
+    except BsxError as error:
+        hint = "" if given is not None else f"; say which metric the column holds with --member {spec}=METRIC"
+        raise InputError(f"--save: {error}{hint}") from error
+    if name == "ensemble":
+        raise InputError(f"--save: {spec} is an ensemble itself; name its members instead")
+    if entry.higher_is_better == member.lower:
+        better = "higher" if entry.higher_is_better else "lower"
+        wanted = "must not" if entry.higher_is_better else "must"
+        raise InputError(f"--save: of {name}, {better} is better: --lower {wanted} name {member.metric}")
+    return spec

@@ -1,0 +1,50 @@
+"""``bsx report``: one file that a person reads, from tables of scores and documents of results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def report(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Tables of scores (.tsv, .csv, .jsonl, .parquet), and .json documents of --format json."),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The report: .html or .md.")],
+    title: Annotated[str, typer.Option(help="Heading of the report.")] = "Evaluation report",
+    align: Annotated[
+        str | None, typer.Option(help="Draw token alignments of the worst examples with this model.")
+    ] = None,
+    examples: Annotated[
+        int, typer.Option(min=0, help="Worst examples to show of each document, and to align in all.")
+    ] = 10,
+    format: Annotated[
+        Literal["html", "markdown"] | None, typer.Option(help="For a name that ends in neither .html nor .md.")
+    ] = None,
+) -> None:
+    """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it."""
+    from bsx.analysis.report import build_report, read_document
+    from bsx.analysis.report.build import which_format
+    from bsx.provenance import provenance
+    from bsx.table import atomic_path
+
+    which_format(output, format)
+    with atomic_path(output) as temporary:  # an unwritable place is found before any work
+        documents = [read_document(file) for file in files]
+        aligned = None
+        if align is not None:
+            from bsx.scorer import Scorer
+
+            scorer = Scorer(model=align)
+
+            def aligned(candidate: str, reference: str) -> dict[str, object]:
+                return scorer.align(candidate, reference).to_dict()
+
+        origin = provenance("report", files)
+        made = build_report(documents, title=title, align=aligned, examples=examples, origin=origin)
+        made.save(temporary, format=which_format(output, format))
+    print(f"bsx: wrote {output}", file=sys.stderr)

@@ -1,0 +1,196 @@
+"""A metric that fails on some items: which ones, and going on without them if the user wants that."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError, RegistryError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bsx.metrics.base import Metric
+
+Progress = Callable[[str, int, int], None]
+Scored = TypeVar("Scored")
+
+
+@dataclass
+class RowScores:
+    """One metric's scores of items, higher is better.
+
+    Attributes:
+        metric: as the user spelled it.
+        values: (n,); NaN where the metric failed.
+        signature: the settings behind the numbers.
+        notes: what the user should know: a turned sign, empty or cut texts, items that failed.
+        failed: place of a failed item -> the metric's message.
+    """
+
+    metric: str
+    values: NDArray[np.float64]
+    signature: str
+    notes: list[str] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+
+
+def score_without_failures(
+    name: str,
+    score: Callable[[Sequence[int]], Scored],
+    count: int,
+    *,
+    skip_errors: bool,
+    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+) -> tuple[Scored, list[int], dict[int, str]]:
+    """Score items; where the metric raises an error, find the items it is about.
+
+    The items that failed are found by halves. The others are then scored together once more, since what a metric
+    learns from all items (idf weights) would differ in parts.
+
+    Args:
+        name: the metric's, for messages.
+        score: given places of items from 0, scores them together.
+        count: how many items there are.
+        skip_errors: go on without items that fail instead of ending.
+        where: says where an item is, for messages.
+
+    Returns:
+        What ``score`` returned for the items that work, their places, and the messages of those that failed.
+
+    Raises:
+        InputError: naming the first item that fails and why, unless ``skip_errors``; or if all items fail.
+    """
+    every = range(count)
+    try:
+        return score(every), list(every), {}
+    except (MissingExtraError, ModelUnavailableError, RegistryError):
+        raise  # about no item
+    except Exception as error:  # a metric may be anybody's code and raise anything
+        failed = _failing(score, count, first_only=not skip_errors)
+        if not failed or len(failed) == count:  # it is not about single items
+            if isinstance(error, BsxError):
+                raise
+            raise InputError(f"{name} failed: {_message(error)}") from error
+        if not skip_errors:
+            place, message = next(iter(failed.items()))
+            raise InputError(
+                f"{name} failed on {where(place)}: {message}; --skip-errors goes on without such rows"
+            ) from error
+        good = [place for place in every if place not in failed]
+        return score(good), good, failed
+
+
+def score_rows(
+    metric: Metric,
+    candidates: Sequence[str],
+    references: Sequence[str],
+    *,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+    progress: Progress | None = None,
+) -> RowScores:
+    """Score items with a metric of the zoo; see `score_without_failures`.
+
+    Args:
+        metric: the metric; the sign of its scores is turned if lower is better.
+        candidates: n texts.
+        references: n texts.
+        skip_errors: give items that fail NaN instead of ending.
+        where: says where an item is, for messages.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: as `score_without_failures`.
+    """
+    scores, good, failed = score_without_failures(
+        metric.spec,
+        lambda rows: metric.score([candidates[i] for i in rows], [references[i] for i in rows], progress=progress),
+        len(candidates),
+        skip_errors=skip_errors,
+        where=where,
+    )
+    return _rows(metric, scores, good, len(candidates), failed, where)
+
+
+def score_all(
+    metrics: Sequence[Metric],
+    candidates: Sequence[str],
+    references: Sequence[str],
+    *,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+    progress: Progress | None = None,
+) -> list[RowScores]:
+    """Score items with several metrics, those on one model with one encoding; if that fails, one by one.
+
+    Args and errors as `score_rows`.
+    """
+    from bsx.metrics.run import score_corpus
+    from bsx.text import MemoryCorpus
+
+    try:
+        corpus = MemoryCorpus({"candidate": candidates}, references)
+        found = score_corpus(metrics, corpus, progress=progress)
+    except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
+        return [
+            score_rows(m, candidates, references, skip_errors=skip_errors, where=where, progress=progress)
+            for m in metrics
+        ]
+    every = list(range(len(candidates)))
+    return [_rows(m, found[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
+
+
+def _rows(
+    metric: Metric, scores: Any, good: Sequence[int], n: int, failed: dict[int, str], where: Callable[[int], str]
+) -> RowScores:
+    """Return the scores of the items at ``good`` among n, with notes."""
+    import numpy as np
+
+    values = np.full(n, np.nan)
+    values[good] = scores.values if metric.higher_is_better else -scores.values
+    result = RowScores(metric.spec, values, str(scores.signature), failed=failed)
+    if not metric.higher_is_better:
+        result.notes.append(f"lower is better for {metric.spec}: its sign is turned")
+    for name, what in (("empty", "have an empty side"), ("undefined", "have no defined score"),
+                       ("truncated", "were cut off at the model's limit")):  # fmt: skip
+        if len(getattr(scores, name)):
+            result.notes.append(f"{metric.spec}: {len(getattr(scores, name))} of {len(good)} scores {what}")
+    if failed:
+        shown = "; ".join(f"{where(place)}: {message}" for place, message in list(failed.items())[:3])
+        more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
+        result.notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
+    return result
+
+
+def say(notes: Sequence[str]) -> None:
+    """Print notes on standard error."""
+    for note in notes:
+        print(f"bsx: note: {note}", file=sys.stderr)
+
+
+def _failing(score: Callable[[Sequence[int]], Any], count: int, *, first_only: bool) -> dict[int, str]:
+    """Return the items on which a metric fails by themselves, in order, with its messages; by halves."""
+    failed: dict[int, str] = {}
+    waiting = [range(count)]
+    while waiting:
+        items = waiting.pop()
+        try:
+            score(items)
+        except Exception as error:  # noqa: BLE001 - as above
+            if len(items) == 1:
+                failed[items[0]] = _message(error)
+                if first_only:
+                    break
+                continue
+            middle = len(items) // 2
+            waiting += [items[middle:], items[:middle]]  # the first half is taken up first
+    return failed
+
+
+def _message(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, BsxError) and text else f"{type(error).__name__}: {text}" if text else repr(error)

@@ -1,0 +1,413 @@
+"""Documents of every kind that a report reads, small and in the shapes that the commands print."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+METRICS = ("bertscore", "chrf", "sentbleu")
+SYSTEMS = ("atlas", "brook")
+# Under these keys lie dictionaries whose keys are names from the data, not of the format.
+OPEN = {
+    "coef",
+    "members",
+    "weights",
+    "versions",
+    "signatures",
+    "settings",
+    "significant",
+    "r2_share",
+    "ranks",
+    "by",
+    "p",
+}
+
+
+def provenance(kind: str) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "command": f"bsx {kind.replace('-', ' ')} table.tsv --format json",
+        "versions": {"bsx": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
+        "files": [{"name": "table.tsv", "sha256": "1b" * 32}],
+        "signatures": {name: f"metric:{name}|refs:1|bsx:0.1.0" for name in METRICS},
+    }
+
+
+def meta(groups: int = 3) -> dict[str, Any]:
+    draw = random.Random(1)  # noqa: S311 - a sample
+    parts = []
+    for place in range(groups):
+        values = {name: round(0.6 - 0.12 * k + draw.uniform(-0.08, 0.08), 6) for k, name in enumerate(METRICS)}
+        tests = [
+            {
+                "a": a,
+                "b": b,
+                "difference": values[a] - values[b],
+                "ci": [-0.1, 0.2],
+                "statistic": 1.0,
+                "p": 0.01 if values[a] > values[b] + 0.1 else 0.4,
+                "p_two_sided": 0.02,
+                "p_adjusted": None,
+                "method": "Williams",
+            }
+            for a in METRICS
+            for b in METRICS
+            if a != b
+        ]
+        figures = [
+            {
+                "metric": name,
+                "pearson": value,
+                "spearman": value - 0.02,
+                "kendall": value - 0.15,
+                "ci": [value - 0.09, value + 0.08],
+                "method": "Fisher's z",
+            }
+            for name, value in values.items()
+        ]
+        clusters = {"winners": ["bertscore"], "ranks": {"bertscore": 1, "chrf": 2, "sentbleu": 3}, "alpha": 0.05}
+        parts.append(
+            {
+                "group": ("cs-en", "de-en", "zh-en", "fi-en")[place],
+                "n": 560,
+                "left_out": 0,
+                "metrics": figures,
+                "tests": tests,
+                "test": "williams",
+                "clusters": clusters,
+            }
+        )
+    means = [
+        {
+            "metric": name,
+            "pearson": 0.6 - 0.12 * k,
+            "spearman": 0.5,
+            "kendall": 0.4,
+            "ci": [0.5 - 0.12 * k, 0.7 - 0.12 * k],
+            "wins": 3 - k,
+        }
+        for k, name in enumerate(METRICS)
+    ]
+    return {
+        "groups": parts,
+        "average": {"groups": groups, "metrics": means},
+        "headline": "pearson",
+        "human": "human",
+        "settings": {"level": "seg", "alpha": 0.05, "correction": "none", "confidence": 0.95, "seed": 1},
+        "notes": ["ter: lower is better, so its sign is turned"],
+        "provenance": provenance("meta"),
+    }
+
+
+def compare() -> dict[str, Any]:
+    tests = [
+        {
+            "a": "brook",
+            "b": "atlas",
+            "difference": 13.3,
+            "ci": [6.0, 21.0],
+            "p": 0.002,
+            "p_two_sided": 0.004,
+            "p_adjusted": 0.004,
+            "better": "brook",
+            "method": "paired bootstrap",
+        }
+    ]
+    systems = [
+        {"system": "atlas", "score": 56.27, "ci": [50.6, 60.9]},
+        {"system": "brook", "score": 69.61, "ci": [64.5, 74.5]},
+    ]
+    return {
+        "segments": 110,
+        "systems": list(SYSTEMS),
+        "baseline": "atlas",
+        "metrics": [
+            {"metric": "chrf", "higher_is_better": True, "signature": "metric:chrf", "systems": systems, "tests": tests}
+        ],
+        "settings": {"test": "bootstrap", "resamples": 1000, "seed": 1},
+        "provenance": provenance("compare"),
+    }
+
+
+def disentangle() -> dict[str, Any]:
+    factors = ["sem", "syn", "lex"]
+    results = []
+    for k, name in enumerate(METRICS):
+        coef = {factor: round(0.5 - 0.2 * j + 0.15 * k * j, 4) for j, factor in enumerate(factors)}
+        results.append(
+            {
+                "metric": name,
+                "coef": coef,
+                "ci": {f: [v - 0.04, v + 0.04] for f, v in coef.items()},
+                "r2": 0.55 - 0.1 * k,
+                "p": dict.fromkeys(factors, 0.0001),
+                "significant": dict.fromkeys(factors, True),
+                "adj_r2": 0.54 - 0.1 * k,
+                "r2_share": {"sem": 0.3 - 0.1 * k, "syn": 0.05, "lex": 0.2},
+            }
+        )
+    return {
+        "n": 3000,
+        "factors": factors,
+        "results": results,
+        "se": "classic",
+        "confidence": 0.95,
+        "alpha": 0.05,
+        "correction": "none",
+        "bootstrap": 0,
+        "warnings": [{"name": "tiny-n", "message": "few rows"}],
+        "seed": 1,
+        "provenance": provenance("disentangle"),
+    }
+
+
+TRIPLES = [
+    (
+        "The teacher praised the parents for their patience.",
+        "A schoolmaster had kind words about how calm mothers were.",
+        "The parents praised the teacher for her patience.",
+    ),
+    (
+        "The bus leaves at seven in the morning.",
+        "Departure of our coach is 7 a.m.",
+        "The bus leaves at eleven in the morning.",
+    ),
+]
+
+
+def triples() -> dict[str, Any]:
+    rates = {"bertscore": 0.4, "chrf": 0.05, "sentbleu": 0.0}
+    worst = [
+        {
+            "metric": name,
+            "row": row,
+            "anchor": a,
+            "paraphrase": b,
+            "nonparaphrase": c,
+            "score_paraphrase": 0.41 - 0.1 * k,
+            "score_nonparaphrase": 0.93,
+            "margin": -0.52 - 0.1 * k,
+        }
+        for row, (a, b, c) in enumerate(TRIPLES, start=1)
+        for k, name in enumerate(METRICS[: 4 - row])
+    ]
+    return {
+        "results": [
+            {
+                "metric": name,
+                "n": 60,
+                "prefers_paraphrase": round(60 * rate),
+                "ties": 0,
+                "rate": rate,
+                "ci": [max(0.0, rate - 0.1), rate + 0.12],
+                "mean_margin": rate - 0.5,
+            }
+            for name, rate in rates.items()
+        ],
+        "tests": [{"a": "bertscore", "b": "chrf", "only_a": 22, "only_b": 1, "p": 0.00002}],
+        "splits": [
+            {"metric": name, "low": low, "high": low + 0.3, "n": 20, "rate": rate - low / 2, "ci": [0.0, 0.5]}
+            for name, rate in rates.items()
+            for low in (0.0, 0.3)
+        ],
+        "worst": worst,
+        "settings": {"confidence": 0.95, "seed": 1},
+        "notes": [],
+        "provenance": provenance("adversarial-triples"),
+    }
+
+
+def pairs() -> dict[str, Any]:
+    return {
+        "results": [
+            {
+                "metric": name,
+                "n": 677,
+                "auc": 0.7 - 0.06 * k,
+                "ci": [0.66 - 0.06 * k, 0.74 - 0.06 * k],
+                "average_precision": 0.5,
+            }
+            for k, name in enumerate(METRICS)
+        ],
+        "tests": [{"a": "bertscore", "b": "chrf", "difference": 0.06, "ci": [0.02, 0.1], "p": 0.003}],
+        "settings": {"label": "label"},
+        "notes": [],
+        "provenance": provenance("adversarial-pairs"),
+    }
+
+
+def perturb() -> dict[str, Any]:
+    results = []
+    for k, name in enumerate(METRICS):
+        for perturbation, preserves, strengths, size in (
+            ("lower case", True, (None,), 0.05),
+            ("typos", False, (0.1, 0.3, 0.5), 0.4),
+            ("negation", False, (None,), 0.1),
+            ("word drop", False, (0.1, 0.3, 0.5), 0.5),
+        ):
+            for strength in strengths:
+                drop = size * (strength or 0.3) * (1 + k)
+                results.append(
+                    {
+                        "metric": name,
+                        "perturbation": perturbation,
+                        "strength": strength,
+                        "preserves": preserves,
+                        "n": 480,
+                        "unchanged": 20,
+                        "mean_score": 0.9 - drop,
+                        "drop": drop,
+                        "ci": [drop - 0.01, drop + 0.01],
+                        "relative_drop": min(1.0, 1.4 * drop),
+                        "excess": None if preserves else drop - 0.02,
+                        "excess_ci": [None, None] if preserves else [drop - 0.03, drop],
+                        "p": None if preserves else 0.0005,
+                    }
+                )
+    worst = [
+        {
+            "metric": name,
+            "perturbation": "negation",
+            "strength": None,
+            "row": 7,
+            "reference": "He does not ring.",
+            "original": "He never calls.",
+            "perturbed": "He calls.",
+            "score": 0.84,
+            "perturbed_score": 0.83,
+            "drop": 0.01,
+        }
+        for name in METRICS
+    ]
+    worst.append(
+        {
+            "metric": "chrf",
+            "perturbation": "truncation",
+            "strength": 1.0,
+            "row": 9,
+            "reference": "There was rain.",
+            "original": "It rained.",
+            "perturbed": "",
+            "score": 0.4,
+            "perturbed_score": 0.0,
+            "drop": 0.4,
+        }
+    )
+    return {
+        "results": results,
+        "worst": worst,
+        "skipped": [{"perturbation": "noun swap", "why": "needs a parse"}],
+        "settings": {"control": "lower case", "seed": 1},
+        "notes": [],
+        "provenance": provenance("adversarial-perturb"),
+    }
+
+
+def ensemble() -> dict[str, Any]:
+    groups = []
+    for k, name in enumerate(("cs-en", "de-en", "zh-en")):
+        members = {metric: 0.6 - 0.1 * j + 0.02 * k for j, metric in enumerate(METRICS)}
+        test = {"a": "ensemble", "b": "bertscore", "test": "williams", "difference": 0.03, "p": 0.01}
+        groups.append(
+            {
+                "group": name,
+                "n": 560,
+                "members": members,
+                "ensemble": 0.63 + 0.02 * k,
+                "gain": 0.05,
+                "ci": [0.01, 0.09],
+                "tests": [test],
+            }
+        )
+    return {
+        "groups": groups,
+        "average_gain": 0.05,
+        "how": "z",
+        "members": list(METRICS),
+        "weights": dict.fromkeys(METRICS, 1 / 3),
+        "settings": {"seed": 1},
+        "notes": [],
+        "provenance": provenance("ensemble"),
+    }
+
+
+MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "meta": meta,
+    "compare": compare,
+    "disentangle": disentangle,
+    "triples": triples,
+    "pairs": pairs,
+    "perturb": perturb,
+    "ensemble": ensemble,
+}
+
+
+def scores(rows: int = 60) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return rows of a wide table of scores with two systems, and its sidecar."""
+    draw = random.Random(2)  # noqa: S311 - a sample
+    words = ["the", "old", "bridge", "was", "shut", "after", "a", "storm", "nobody", "rang", "before", "seven"]
+    for i in range(rows):
+        for system in SYSTEMS:
+            texts = {name: " ".join(draw.choices(words, k=12)) for name in ("reference", *SYSTEMS)}
+            figures = {name: draw.uniform(0, 1 if name == "bertscore" else 100) for name in METRICS}
+            figures["chrf"] = None if i == 3 else figures["chrf"]
+            table.append(
+                {"id": f"en-{i:05d}", **texts, "system": system, **figures, "domain": draw.choice(["news", "sport"])}
+            )
+    entries = [
+        {
+            "metric": name,
+            "higher_is_better": True,
+            "signature": f"metric:{name}|refs:1|bsx:0.1.0",
+            "scores": [
+                {"system": s, "score": 0.5, "mean": 0.5, "empty": 1, "undefined": 0, "truncated": 0} for s in SYSTEMS
+            ],
+        }
+        for name in METRICS
+    ]
+    return table, {"segments": rows, "systems": SYSTEMS, "metrics": entries, "provenance": provenance("score")}
+
+
+def write(folder: Path, *, rows: int = 60, spoil: Callable[[Any], Any] = lambda content: content) -> list[Path]:
+    """Write a table of scores and a document of each kind; return the files.
+
+    Args:
+        folder: where.
+        rows: segments of the table.
+        spoil: changes every document, and the table's rows, before they are written.
+    """
+    table, sidecar = scores(rows)
+    files = [folder / "scores.jsonl"]
+    files[0].write_text("".join(json.dumps(spoil(row)) + "\n" for row in table))
+    (folder / "scores.jsonl.signatures.json").write_text(json.dumps(spoil(sidecar)))
+    for name, make in MAKERS.items():
+        files.append(folder / f"{name}.json")
+        files[-1].write_text(json.dumps(spoil(make())))
+    return files
+
+
+def spoiler(payload: str) -> Callable[[Any], Any]:
+    """Return a function that appends a text to every text of a document, and to those keys that come from data."""
+    fixed = {"kind", "se", "correction", "sha256", "level"}
+
+    def spoil(value: Any, key: str = "", *, inside: bool = False) -> Any:
+        if isinstance(value, str):
+            return value if key in fixed else value + payload
+        if isinstance(value, list):
+            return [spoil(item, key) for item in value]
+        if not isinstance(value, dict):
+            return value
+        of_data = key in OPEN or (key == "ci" and not inside)
+        return {
+            (name + payload if of_data else name): spoil(item, "" if of_data else name, inside=of_data)
+            for name, item in value.items()
+        }
+
+    def row(value: Any) -> Any:
+        return {name + payload: spoil(item) for name, item in value.items()}
+
+    # A row of a table has names of columns for keys; a document has the format's.
+    return lambda content: spoil(content) if "provenance" in content else row(content)
