@@ -108,7 +108,8 @@ def ensemble(
         lower: metrics of which lower is better; their sign is turned.
         fit: another table of the same columns to take constants and weights from; then nothing is cross-validated. It
             may share no segment and no text with ``table`` if weights are learnt.
-        profiles: for ``how="factors"``: metric -> factor -> coefficient, as `bsx.analysis.disentangle` computes them.
+        profiles: for ``how="factors"``: metric -> factor -> coefficient, as `bsx.analysis.disentangle` computes them
+            from the same columns; those of ``lower`` are turned here.
         how: fields of `bsx.analysis.ensemble_settings.EnsembleSettings`: ``how``, ``by``, ``folds``, …
 
     Returns:
@@ -135,7 +136,7 @@ def ensemble(
     if learns:
         final = learn(training, settings)
     elif settings.how == "factors":
-        final = Weights(choose_by_profile(names, profiles, settings.size))
+        final = Weights(choose_by_profile(names, profiles, lower, settings.size))
     else:
         final = Weights(equal_weights(range(len(names)), len(names)))
     combination = weighted(settings.how, normalise, members, final.values)
@@ -160,6 +161,12 @@ def ensemble(
     draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
     groups, average, (low, high), p = gains(measured, **draw)  # type: ignore[arg-type]
     notes += _notes(settings, final, scored.folds, data)
+    notes += [
+        f"{one.group}: the interval leaves out {one.undefined} of {settings.resamples} resamples, in which the best "
+        "member's r is not above 0"
+        for one in groups
+        if one.undefined and not np.isnan(one.gain)
+    ]
     used = {**settings.model_dump(), "penalty": final.penalty}
     return EnsembleResult(
         combination, tuple(groups), average, low, high, p, tuple(scored.folds), tuple(data.keys),

@@ -57,7 +57,7 @@ class Training:
 
     def take(self, rows: Rows) -> Training:
         """Return some of the rows."""
-        return Training(*(column[rows] for column in (self.scores, self.singles, self.human, self.groups, self.of)))
+        return Training(self.scores[rows], self.singles[rows], self.human[rows], self.groups[rows], self.of[rows])
 
 
 def normalisation(how: How) -> Normalise:
@@ -116,8 +116,11 @@ def learn(training: Training, settings: EnsembleSettings) -> Weights:
     return Weights(values, penalty)
 
 
-def choose_by_profile(metrics: Sequence[str], profiles: Profiles | None, size: int) -> Array:
+def choose_by_profile(metrics: Sequence[str], profiles: Profiles | None, lower: Sequence[str], size: int) -> Array:
     """Return equal weights for the metrics whose factor profiles differ most, 0 for the others.
+
+    The profile of a metric whose sign is turned is turned too: an error rate is not far from every other metric for
+    that alone.
 
     Raises:
         InputError: if a metric has no profile, or profiles do not have the same factors.
@@ -131,7 +134,9 @@ def choose_by_profile(metrics: Sequence[str], profiles: Profiles | None, size: i
     for name in metrics:
         if set(profiles[name]) != set(factors):
             raise InputError(f"the profiles of {metrics[0]} and {name} have different factors")
+    signs = np.array([-1.0 if name in lower else 1.0 for name in metrics])
     table = np.array([[profiles[name][factor] for factor in factors] for name in metrics], dtype=np.float64)
+    table *= signs[:, None]
     vectors({f"profile of {name}": row for name, row in zip(metrics, table, strict=True)}, minimum=1)
     return equal_weights(furthest_members(table, size), len(metrics))
 

@@ -72,9 +72,11 @@ def gains(
         one, drawn = _group(measured, group, rows, resamples, confidence, rng)
         found.append(one)
         draws.append(drawn)
+    mean = float(np.mean([one.gain for one in found]))
     average = np.mean(draws, axis=0)  # a resample in which one group's gain is undefined has no average
-    p = bootstrap_p(average)[0]
-    return found, float(np.mean([one.gain for one in found])), percentile_interval(average, confidence), p
+    if np.isnan(mean):
+        return found, mean, (mean, mean), mean
+    return found, mean, percentile_interval(average, confidence), bootstrap_p(average)[0]
 
 
 def _group(
@@ -105,7 +107,8 @@ def _group(
     with np.errstate(invalid="ignore"):
         rivals = drawn[:, :k].max(axis=1) if measured.baseline is None else drawn[:, k + 1]
     gain_draws = relative(drawn[:, k], rivals)
-    low, high = percentile_interval(gain_draws, confidence)
+    gain = float(relative(r[k], r[best]))
+    low, high = (gain, gain) if np.isnan(gain) else percentile_interval(gain_draws, confidence)
     test = williams_from_correlations(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
@@ -116,10 +119,11 @@ def _group(
         ensemble=float(r[k]),
         best=measured.metrics[best] if best < k else measured.baseline_name,
         best_r=float(r[best]),
-        gain=float(relative(r[k], r[best])),
+        gain=gain,
         low=low,
         high=high,
         williams=test,
         bootstrap_p=bootstrap_p(drawn[:, k] - rivals)[0],
+        undefined=int(np.isnan(gain_draws).sum()),
     )
     return one, gain_draws

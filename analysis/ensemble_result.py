@@ -27,6 +27,7 @@ class GroupGain:
         high: upper end.
         williams: Williams test of the ensemble against the best member.
         bootstrap_p: one-sided bootstrap p of "the ensemble agrees better than its best member".
+        undefined: resamples in which the best member's r is not above 0; they are left out of the interval.
     """
 
     group: str
@@ -40,6 +41,7 @@ class GroupGain:
     high: float
     williams: Comparison
     bootstrap_p: float
+    undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the group as plain values."""
@@ -54,6 +56,7 @@ class GroupGain:
             "best_r": self.best_r,
             "gain": self.gain,
             "ci": [self.low, self.high],
+            "undefined_resamples": self.undefined,
             "tests": [
                 {**shared, "test": "williams", "difference": test.difference, "ci": [test.low, test.high],
                  "statistic": test.statistic, "p": test.p, "p_two_sided": test.p_two_sided},
@@ -155,21 +158,25 @@ class EnsembleResult:
             "Williams p",
         ]
         for group in self.groups:
-            interval = f"[{_percent(group.low)}, {_percent(group.high)}]"
+            interval = _interval(group.low, group.high)
             lines.append(
                 f"{group.group:<{width}}  {group.n:>6}  {group.best:<{best}}  {group.best_r:7.4f}  "
                 f"{group.ensemble:8.4f}  {_percent(group.gain):>7}  {interval:<18}  {group.williams.p:10.4f}"
             )
-        interval = f"[{_percent(self.low)}, {_percent(self.high)}]"
+        interval = _interval(self.low, self.high)
         lines.append(
             f"{'average':<{width}}  {'':>6}  {'':<{best}}  {'':>7}  {'':>8}  {_percent(self.average_gain):>7}  "
-            f"{interval:<18}  bootstrap p = {self.p:.4f}"
+            f"{interval:<18}  " + ("" if math.isnan(self.p) else f"bootstrap p = {self.p:.4f}")
         )
         names = max(len(name) for name in self.combination.weights)
         where = "weights, fitted on all rows" if self.folds else "weights"
         lines += ["", where]
         lines += [f"  {name:<{names}}  {weight:+.4f}" for name, weight in self.combination.weights.items()]
-        return "\n".join(lines)
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f"[{_percent(low)}, {_percent(high)}]"
 
 
 def _percent(share: float) -> str:

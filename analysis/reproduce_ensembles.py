@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.columns import read_columns
 from bsx.analysis.ensemble import ensemble
-from bsx.analysis.validate import Array
 from bsx.errors import InputError
 
 FILE = "daseg-wmt17.tsv"
@@ -153,7 +153,7 @@ def reproduce_ensembles(scores: dict[str, Any], judgments: Path, facts: dict[str
     return Table13(tuple(cells), facts["expected"], rows, dropped)
 
 
-def _join(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> tuple[dict[str, Any], Array]:
+def _join(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> tuple[dict[str, Any], NDArray[np.bool_]]:
     """Return the WMT17 rows with language pair and human score, and which of them several systems share."""
     human = read_columns(judgments, ["human"], ["lp", "system", "reference", "candidate"])
     places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
@@ -174,7 +174,7 @@ def _join(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> tup
     return table, np.array(["+" in human["system"][i] for i in found])
 
 
-def _rows(table: dict[str, Any], kept: Array) -> dict[str, Any]:
+def _rows(table: dict[str, Any], kept: NDArray[np.bool_]) -> dict[str, Any]:
     return {name: [value for value, keep in zip(column, kept, strict=True) if keep] for name, column in table.items()}
 
 

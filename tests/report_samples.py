@@ -349,6 +349,7 @@ def scores(rows: int = 60) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return rows of a wide table of scores with two systems, and its sidecar."""
     draw = random.Random(2)  # noqa: S311 - a sample
     words = ["the", "old", "bridge", "was", "shut", "after", "a", "storm", "nobody", "rang", "before", "seven"]
+    table: list[dict[str, Any]] = []
     for i in range(rows):
         for system in SYSTEMS:
             texts = {name: " ".join(draw.choices(words, k=12)) for name in ("reference", *SYSTEMS)}
@@ -392,6 +393,7 @@ def write(folder: Path, *, rows: int = 60, spoil: Callable[[Any], Any] = lambda 
 def spoiler(payload: str) -> Callable[[Any], Any]:
     """Return a function that appends a text to every text of a document, and to those keys that come from data."""
     fixed = {"kind", "se", "correction", "sha256", "level"}
+    columns = {"id", "system", "reference"}
 
     def spoil(value: Any, key: str = "", *, inside: bool = False) -> Any:
         if isinstance(value, str):
@@ -402,12 +404,14 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
             return value
         of_data = key in OPEN or (key == "ci" and not inside)
         return {
-            (name + payload if of_data else name): spoil(item, "" if of_data else name, inside=of_data)
+            (name + payload if of_data or name == "pearson" else name): spoil(
+                item, "" if of_data else name, inside=of_data
+            )
             for name, item in value.items()
         }
 
     def row(value: Any) -> Any:
-        return {name + payload: spoil(item) for name, item in value.items()}
+        return {name if name in columns else name + payload: spoil(item) for name, item in value.items()}
 
     # A row of a table has names of columns for keys; a document has the format's.
     return lambda content: spoil(content) if "provenance" in content else row(content)

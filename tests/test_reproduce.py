@@ -55,6 +55,42 @@ def test_lex_and_table_1(reproduction: Reproduction, shared: Path) -> None:
     assert all(example.matches for example in reproduction.examples)
 
 
+def test_table_13_is_reproduced_with_the_papers_join(reproduction: Reproduction, shared: Path) -> None:
+    content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))["table13"]
+    found = reproduction.table13
+    assert found is not None
+    assert found.ok
+    assert len(found.pairs) == 28
+    assert sum(cell.matches for cell in found.pairs) == 22
+    assert [cell.matches for cell in found.averages] == [True] * 4
+    assert found.dropped == content["rows_dropped_plus"]
+    assert found.rows == content["rows_available"]
+    for cell in found.cells:
+        theirs = content[cell.ensemble]
+        assert cell.paper == theirs["published_pct"][cell.group]
+        # Both are deterministic statistics of the same rows.
+        assert cell.ours == pytest.approx(theirs["computed_drop_plus_z17"][cell.group], abs=1e-5)
+        assert cell.proper == pytest.approx(theirs["computed_all_rows_z17"][cell.group], abs=1e-5)
+        assert cell.low < cell.high
+    assert sum(round(cell.proper) == cell.paper for cell in found.pairs) == 11
+    assert "22 of 28 cells and 4 of 4 averages" in as_text(reproduction)
+
+
+def test_table_13_needs_the_judgments(shared: Path, tmp_path: Path) -> None:
+    for name in published()["files"]:
+        (tmp_path / f"{name}.tsv").write_bytes((shared / f"data/kaster2021/{name}.tsv").read_bytes())
+    without = reproduce(tmp_path, lex=False)
+    assert without.table13 is None
+    assert without.ok
+    assert "Table 13 needs the human judgments of WMT17" in as_text(without)
+    judged = (shared / "data/wmt/daseg-wmt17.tsv").read_text(encoding="utf-8").split("\n")
+    (tmp_path / "other.tsv").write_text("\n".join([judged[0], *judged[300:]]), encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"other.tsv: has no cs-en row with the texts of row \d+ of the published scores"
+    ):
+        reproduce(tmp_path, lex=False, wmt17=tmp_path / "other.tsv")
+
+
 def test_the_text_names_what_does_not_match(reproduction: Reproduction) -> None:
     shown = as_text(reproduction)
     assert "222 of 225 cells have the paper's digits" in shown

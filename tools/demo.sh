@@ -5,10 +5,12 @@ bsx=${BSX:-bsx}
 python=${PYTHON:-python}
 data=$("$python" -c 'from importlib.resources import files; print(files("bsx.examples"))')
 mkdir -p demo-output
+out=demo-output
+systems=(--candidate atlas --candidate brook --candidate cinder)
+metrics=bertscore,chrf,sentbleu
 
 echo "Three imaginary systems against one set of references (110 segments each):"
-"$bsx" score --model minilm --data "$data/en-systems.tsv" --id id \
-  --candidate atlas --candidate brook --candidate cinder --reference reference -o demo-output/scores.tsv
+"$bsx" score --model minilm --metric $metrics --data "$data/en-systems.tsv" --id id "${systems[@]}" -o $out/scores.tsv
 "$python" - "$data/en-systems.tsv" <<'PYTHON'
 import csv, sys
 
@@ -20,7 +22,14 @@ print("atlas keeps the meaning best but paraphrases most; the scores reward shar
 PYTHON
 echo
 echo "Which token matched which:"
-"$bsx" match --model minilm "He promised to call on Monday." "On Monday he said he would ring." \
-  --plot demo-output/alignment.html
+"$bsx" match --model minilm "He promised to call on Monday." "On Monday he said he would ring." --plot $out/alignment.html
 echo
-echo "Scores of every segment: demo-output/scores.tsv; the alignment as a page: demo-output/alignment.html"
+echo "Scores of every segment: $out/scores.tsv; the alignment as a page: $out/alignment.html"
+
+# What the report is made of; each result of another command is one more document.
+documents=("$out/scores.tsv")
+"$bsx" meta --score $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
+  --human atlas_grade --human brook_grade --human cinder_grade --format json -o $out/meta.json
+documents+=("$out/meta.json")
+"$bsx" report "${documents[@]}" --title "bsx on its example texts" --align minilm -o $out/report.html
+echo "All of it as one page to read, with charts: $out/report.html"

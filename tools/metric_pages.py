@@ -44,6 +44,8 @@ def offline(entry: MetricEntry, has_model: bool) -> str:
         return "if its encoder does"
     if entry.name == "meteor":
         return "with `synonyms=false`, or once NLTK has WordNet"
+    if entry.name == "ensemble":
+        return "if its members do"
     if entry.needs_hub:
         return "once its model is on the machine"
     if not has_model or entry.model == EMBEDDED:
@@ -109,7 +111,7 @@ def cost(entry: MetricEntry) -> str:
         if name in measured:
             encoder = " with MiniLM" if float(measured[name]) > 5 else ""
             return f"{measured[name]} CPU seconds per 1,000 pairs{encoder} (`benchmarks/agreement/metrics-wmt17.md`)"
-    return "not measured: its model is not at hand"
+    return "that of its members" if entry.name == "ensemble" else "not measured: its model is not at hand"
 
 
 def settings(name: str, catalog: Catalog) -> str:

@@ -16,6 +16,7 @@ from bsx.analysis.report.profiles import profiles
 from bsx.analysis.report.repeat import repeat
 from bsx.analysis.report.robustness import robustness
 from bsx.analysis.report.scored import compared, scored, segments
+from bsx.analysis.report.shapes import Perturb, Triples
 from bsx.errors import InputError
 
 SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
@@ -78,6 +79,11 @@ def which_format(path: Path, format: str | None) -> str:
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: cannot tell the format; the name must end in .html or .md, or say --format")
     return SUFFIXES[path.suffix.lower()]
+
+
+def has_examples(document: Document) -> bool:
+    """Return whether a document has examples whose tokens could be aligned."""
+    return isinstance(document.content, Triples | Perturb) and bool(document.content.worst)
 
 
 def build_report(

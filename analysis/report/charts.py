@@ -20,6 +20,8 @@ SHAPES = (
     "M-.85,-.3H.85V.3H-.85Z",
 )
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+# Order comes from the data. A list of names would be compiled into an expression, and names may hold anything.
+_IN_ORDER = {"field": "order", "op": "min"}
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -50,6 +52,9 @@ def colour(place: int) -> str:
 
 
 def _spec(alt: str, values: list[dict[str, Any]], series: int) -> dict[str, Any]:
+    places: dict[Any, int] = {}
+    for value in values:
+        value["order"] = places.setdefault(value.get("row"), len(places))
     return {
         "$schema": _SCHEMA,
         "description": alt,
@@ -115,7 +120,7 @@ def intervals(
     y: dict[str, Any] = {
         "field": "row",
         "type": "nominal",
-        "sort": rows,
+        "sort": _IN_ORDER,
         "title": None,
         "axis": {"labelLimit": 220, "domain": False, "ticks": False},
         "scale": {"paddingInner": 0.3},
@@ -227,7 +232,7 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
     y = {
         "field": "row",
         "type": "nominal",
-        "sort": None,
+        "sort": _IN_ORDER,
         "title": None,
         "axis": {"domain": False, "ticks": False, "labelLimit": 140},
     }
@@ -258,16 +263,15 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
         axis: title of the axis.
         series: how many series there are.
     """
-    order = list(dict.fromkeys(name for name, *_ in rows))
     values = [
         {"row": name, "series": place, "value": max(value or 0.0, 0.0), "name": label}
         for name, place, value, label in rows
     ]
-    spec = {**_spec(alt, values, series), "height": 30 * len(order)}
+    spec = {**_spec(alt, values, series), "height": 30 * len({name for name, *_ in rows})}
     y = {
         "field": "row",
         "type": "nominal",
-        "sort": order,
+        "sort": _IN_ORDER,
         "title": None,
         "axis": {"domain": False, "ticks": False, "labelLimit": 220},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ def _part(name: str) -> str:
     return resources.files("bsx.analysis.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
+@cache
 def _chart_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, whose interpreter of expressions needs no eval."""
     library = need("vl_convert", "drawing the charts of an HTML report")

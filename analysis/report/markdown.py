@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from bsx.analysis.report.build import Report
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~^=$@:-])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]|])")
+# As character references: not every Markdown knows a backslash before these.
+_REFERENCES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;", "$": "&#36;"}
+_BLOCK = re.compile(r"^(\d*)([#+\-.)])")  # what starts a heading, a list or a rule
 # What breaks lines, or has no place in a text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]+")
 
@@ -36,9 +39,13 @@ def escape(text: str) -> str:
     >>> print(escape("a_b <script> | 1"))
     a\_b &lt;script&gt; \| 1
     """
-    flat = _CONTROL.sub(" ", text)
-    marked = _SPECIAL.sub(r"\\\1", flat.replace("&", "&amp;"))
-    return marked.replace("<", "&lt;").replace(">", "&gt;")
+    marked = _SPECIAL.sub(r"\\\1", _CONTROL.sub(" ", text))
+    return re.sub("[&<>~$]", lambda found: _REFERENCES[found[0]], marked)
+
+
+def _line(text: str) -> str:
+    """Return an escaped text for the start of a line, where more characters mean something."""
+    return _BLOCK.sub(r"\1\\\2", escape(text.strip()))
 
 
 def markdown(report: Report) -> str:
@@ -46,7 +53,7 @@ def markdown(report: Report) -> str:
     lines = [f"# {escape(report.title)}", ""]
     for section in report.sections:
         lines += [f"## {escape(section.title)}", ""]
-        lines += [escape(section.lead), ""] if section.lead else []
+        lines += [_line(section.lead), ""] if section.lead else []
         lines += chain.from_iterable(_block(block) for block in section.blocks)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -55,9 +62,9 @@ def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Heading):
         yield from (f"### {escape(block.text)}", "")
     elif isinstance(block, Prose):
-        yield from (escape(block.text), "")
+        yield from (_line(block.text), "")
     elif isinstance(block, Notes):
-        yield from (*(f"- {escape(item)}" for item in block.items), "")
+        yield from (*(f"- {_line(item)}" for item in block.items), "")
     elif isinstance(block, Commands):
         yield from _fenced("\n".join(block.lines))
     elif isinstance(block, Table):
@@ -91,7 +98,7 @@ def _table(table: Table) -> Iterator[str]:
         for row in table.rows
     )
     yield from _rows(table.columns, rows, table.numeric)
-    yield from ("", *([escape(table.note), ""] if table.note else []))
+    yield from ("", *([_line(table.note), ""] if table.note else []))
 
 
 def _runs(runs: tuple[Run, ...]) -> str:

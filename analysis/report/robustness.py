@@ -46,15 +46,15 @@ def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) ->
 
 
 def _triples(content: Triples, aligner: Aligner, at_most: int) -> Part:
-    rated = [result for result in content.results if result.rate is not None]
+    rated = sorted(
+        (result for result in content.results if result.rate is not None), key=lambda result: -(result.rate or 0.0)
+    )
     lead = "No metric has scores of any triple."
     if rated:
-        best = max(rated, key=lambda result: result.rate or 0.0)
-        value, ends = percent(best.rate).text, interval(best.ci, 1, scale=100).text
-        lead = f"{best.metric} prefers the paraphrase most often, in {value} {ends} of {best.n:,} triples."
-    points = [
-        charts.Point(r.metric, 0, r.rate, *(r.ci or (None, None))) for r in sorted(rated, key=lambda r: -(r.rate or 0))
-    ]
+        shares = [f"{percent(r.rate).text} {interval(r.ci, 1, scale=100).text} under {r.metric}" for r in rated[:4]]
+        rest = f" (and {len(rated) - 4} metrics more)" if len(rated) > 4 else ""
+        lead = f"The paraphrase scores higher in {listed(shares)}{rest}, of {rated[0].n:,} triples."
+    points = [charts.Point(r.metric, 0, r.rate, *(r.ci or (None, None))) for r in rated]
     alt = f"{lead} Half of the triples would be chance."
     spec = charts.intervals(
         points, alt=alt, axis="share of triples in which the paraphrase scores higher", series=1, zero=0.5, span=(0, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,11 +49,8 @@ def save_ensemble(
     stem = name if file is None else file.stem
     if not _NAME.match(stem):
         raise InputError(f"--save {name}: a name has letters, digits, -, _ and +; a file ends in .yaml")
-    specs = dict(part.partition("=")[::2] for part in members)
+    specs = dict(_named(part, result.combination.weights) for part in members)
     used = [member for member in result.combination.members if member.weight]
-    unknown = [column for column in specs if column not in result.combination.weights]
-    if unknown:
-        raise InputError(f"--member {unknown[0]}: is not one of the --metrics; write COLUMN=METRIC")
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     renamed = [
         member.model_copy(update={"metric": _spec(member, specs.get(member.metric), catalog)}) for member in used
@@ -76,6 +73,14 @@ def save_ensemble(
     )
     combination = result.combination.model_copy(update={"members": renamed})
     return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
+
+
+def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
+    """Cut ``column=metric`` after a column; both sides may have a = of their own."""
+    for column in columns:
+        if part.startswith(f"{column}="):
+            return column, part.removeprefix(f"{column}=")
+    raise InputError(f"--member {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
 
 
 def _spec(member: Member, given: str | None, catalog: Catalog) -> str:

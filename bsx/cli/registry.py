@@ -43,13 +43,15 @@ def validate(
     if problems:
         raise RegistryError(f"{len(problems)} problems: " + " | ".join(map(str, problems)))
     kinds = [kind for kind, _ in catalog.origins]
-    counts = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in ("model", "language", "metric", "baseline"))
+    counts = ", ".join(
+        f"{kinds.count(kind)} {kind}s" for kind in ("model", "language", "metric", "ensemble", "baseline")
+    )
     print(f"{counts}, {datasets} datasets: all valid")
 
 
 @registry.command()
 def schema(
-    kind: Annotated[str, typer.Argument(help="model, language, metric, baseline, family or dataset.")],
+    kind: Annotated[str, typer.Argument(help="model, language, metric, ensemble, baseline, family or dataset.")],
 ) -> None:
     """Print the JSON Schema of a kind of registry file, for editors."""
     from bsx.schema import schema_text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -28,23 +29,26 @@ def report(
 ) -> None:
     """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it."""
     from bsx.analysis.report import build_report, read_document
-    from bsx.analysis.report.build import which_format
+    from bsx.analysis.report.build import has_examples, which_format
     from bsx.provenance import provenance
     from bsx.table import atomic_path
 
     which_format(output, format)
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
         documents = [read_document(file) for file in files]
-        aligned = None
-        if align is not None:
-            from bsx.scorer import Scorer
-
-            scorer = Scorer(model=align)
-
-            def aligned(candidate: str, reference: str) -> dict[str, object]:
-                return scorer.align(candidate, reference).to_dict()
-
+        function = None
+        if align is not None and any(has_examples(document) for document in documents):
+            function = _aligner(align)
+        elif align is not None:
+            print("bsx: note: no document has examples to align", file=sys.stderr)
         origin = provenance("report", files)
-        made = build_report(documents, title=title, align=aligned, examples=examples, origin=origin)
+        made = build_report(documents, title=title, align=function, examples=examples, origin=origin)
         made.save(temporary, format=which_format(output, format))
     print(f"bsx: wrote {output}", file=sys.stderr)
+
+
+def _aligner(model: str) -> Callable[[str, str], dict[str, Any]]:
+    from bsx.scorer import Scorer
+
+    scorer = Scorer(model=model)
+    return lambda candidate, reference: scorer.align(candidate, reference).to_dict()
