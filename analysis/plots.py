@@ -15,6 +15,7 @@ from bsx.errors import InputError
 from bsx.optional import need
 
 if TYPE_CHECKING:
+    from bsx.analysis.learning_curve import LearningCurve
     from bsx.analysis.meta import MetaResult
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -160,5 +161,29 @@ def draw_metric_layers(results: Mapping[str, LayerAgreement], path: Path, *, tit
             axes.fill_between(layers, result.low, result.high, color=line.get_color(), alpha=0.15)
         axes.set_xlabel("layer (0 = embeddings)")
         axes.set_ylabel(f"mean {next(iter(results.values())).statistic} with human scores, 95% interval")
+        axes.set_title(_plain(title), fontsize=10)
+        axes.legend(fontsize=8)
+
+
+def draw_learning_curve(curve: LearningCurve, path: Path, *, title: str) -> None:
+    """Draw agreement over the number of training instances, a line for each number of judgments.
+
+    Args:
+        curve: from `bsx.analysis.learning_curve.learning_curve`.
+        path: .png, .svg or .pdf.
+        title: of the picture.
+    """
+    with _figure(path, 5.6, 3.6) as figure:
+        axes = figure.subplots()
+        for i, each in enumerate(dict.fromkeys(point.judgments for point in curve.points)):
+            points = [point for point in curve.points if point.judgments == each]
+            sizes, colour = [point.instances for point in points], _COLOURS[i % len(_COLOURS)]
+            low, high = [point.low for point in points], [point.high for point in points]
+            axes.fill_between(sizes, low, high, color=colour, alpha=0.15, lw=0)
+            label = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
+            axes.plot(sizes, [point.estimate for point in points], color=colour, marker="o", ms=4, label=label)
+        axes.set_xscale("log")
+        axes.set_xlabel("training instances")
+        axes.set_ylabel("Pearson's r with people")
         axes.set_title(_plain(title), fontsize=10)
         axes.legend(fontsize=8)

@@ -528,8 +528,62 @@ def build_gpt2(folder: Path, seed: int = 7) -> Path:
     return folder
 
 
+def build_trained(folder: Path, seed: int = 7, *, architecture: str = "esim", inputs: str = "reference") -> Path:
+    """Write a trained metric of two networks, with the first weights of their seeds, and its encoder."""
+    from bsx.encoders import Encoders
+    from bsx.provenance import file_digest
+    from bsx.train.checkpoint import write_tensors
+    from bsx.train.config import TrainConfig
+    from bsx.train.encoder import FrozenEncoder
+    from bsx.train.networks import build_network
+    from bsx.train.saved import MODEL, MemberRecord, ModelRecord
+
+    build("bert", folder / "encoder")
+    encoder = FrozenEncoder(Encoders(model=str(folder / "encoder"), device="cpu")).record
+    config = TrainConfig.model_validate({"hidden": 8, "inputs": inputs})
+    members = []
+    for number in (seed, seed + 1):
+        network = build_network(
+            architecture,  # type: ignore[arg-type]
+            config, layers=encoder.layers, dimensions=encoder.dimensions, seed=number,
+        )  # fmt: skip
+        file = folder / f"seed-{number}.safetensors"
+        write_tensors(file, network.state_dict(), {})
+        members.append(
+            MemberRecord(
+                seed=number,
+                file=file.name,
+                sha256=file_digest(file),
+                scale=1.0,
+                shift=0.0,
+                best_epoch=1,
+                valid=0.0,
+                log=[],
+            )
+        )
+    data = {"instances": 0, "digest": ""}
+    ModelRecord.model_validate(
+        {
+            "architecture": architecture,
+            "settings": config,
+            "encoder": encoder,
+            "train": data,
+            "valid": data,
+            "statistic": "pearson",
+            "low": -2.0,
+            "members": members,
+            "versions": {},
+        }
+    ).write(folder / MODEL)
+    return folder
+
+
 # What the zoo's metrics read that is no encoder of the registry.
-OTHERS: dict[str, Callable[[Path, int], Path]] = {"bleurt": build_bleurt, "gpt2": build_gpt2}
+OTHERS: dict[str, Callable[[Path, int], Path]] = {
+    "bleurt": build_bleurt,
+    "gpt2": build_gpt2,
+    "trained": build_trained,
+}
 
 
 SYNONYMS = [("cat", "kitten"), ("rain", "shower"), ("house", "home")]

@@ -41,7 +41,9 @@ def computed(text: str, models: Path) -> list[float] | None:
         folder = models / check.model
         if not folder.exists():
             tiny.build(check.model, folder)
-        settings["model"] = str(folder)
+        config = find_metric(entry.name, shipped())[0].Config
+        field = "model" if "model" in config.model_fields else config.positional
+        settings[str(field)] = str(folder)
     metric = get_metric(entry.name, **settings)
     scores = metric.score(check.candidates, check.references, check.sources)
     return [round(value, 6) for value in scores]

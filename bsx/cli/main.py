@@ -15,6 +15,7 @@ from bsx.errors import BsxError
 # name -> (module that holds the command, one line of help). Modules are imported when their command runs.
 COMMANDS = {
     "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
+    "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
     "compare": ("bsx.cli.compare", "Compare systems under a metric: are they different?"),

@@ -281,14 +281,18 @@ class Pairs:
     Attributes:
         texts: distinct texts.
         left: index of each pair's candidate (pairs,).
-        right: index of each pair's reference or source (pairs,).
+        right: index of each pair's reference, or source for a metric that needs no reference (pairs,).
         systems: the system each candidate belongs to (pairs,).
+        rows: the row of the block each pair belongs to, in rising order (pairs,).
+        sources: index of each pair's source (pairs,), for a metric that needs reference and source; else None.
     """
 
     texts: list[str]
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     systems: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    sources: NDArray[np.int64] | None = None
 
 
 @dataclass
@@ -309,7 +313,8 @@ class PairScores:
 class PairMetric(Metric):
     """A metric that compares a candidate with one other text; several references are reduced to one score.
 
-    A pair of which one text is blank is not scored: it gets the entry's ``empty`` score and is counted.
+    A pair of which one text is blank is not scored: it gets the entry's ``empty`` score and is counted. A metric that
+    needs reference and source gets the row's source with each pair.
     """
 
     @abstractmethod
@@ -331,23 +336,29 @@ class PairMetric(Metric):
         """Score rows pair by pair; see `Metric.score_block`."""
         texts: dict[str, int] = {}
         rows: list[tuple[int, int, int]] = []
+        sources = (block.sources or []) if {"reference", "source"} <= self.needs else None
         for row, (candidate, others) in enumerate(zip(block.candidates, self.others(block), strict=True)):
-            if not candidate.strip():
+            if not candidate.strip() or (sources is not None and not sources[row].strip()):
                 continue
             left = texts.setdefault(candidate, len(texts))
             rows += [(row, left, texts.setdefault(other, len(texts))) for other in others if other.strip()]
         table = np.asarray(rows, dtype=np.int64).reshape(-1, 3)
+        third = None
+        if sources is not None:
+            third = np.array([texts.setdefault(sources[row], len(texts)) for row in table[:, 0]], dtype=np.int64)
         values = np.full(len(block), np.nan)
         lost = np.zeros(len(block), dtype=np.int64)
         empty = np.ones(len(block), dtype=bool)
         if len(table):
-            pairs = Pairs(list(texts), table[:, 1], table[:, 2], block.systems[table[:, 0]])
+            pairs = Pairs(list(texts), table[:, 1], table[:, 2], block.systems[table[:, 0]], table[:, 0], third)
             scored = self.score_pairs(pairs, fitted)
             present, starts = np.unique(table[:, 0], return_index=True)
             empty[present] = False
             values[present] = self._reduce(np.asarray(scored.values, dtype=np.float64), starts)
             if scored.lost is not None:
                 lost[present] = np.add.reduceat(scored.lost[table[:, 2]], starts) + scored.lost[table[starts, 1]]
+                if third is not None:
+                    lost[present] += scored.lost[third[starts]]
             if scored.lost_together is not None:
                 lost[present] += np.add.reduceat(scored.lost_together, starts)
         if self.entry.empty is not None:

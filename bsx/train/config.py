@@ -1,0 +1,36 @@
+"""Every setting of a training, written once: Python arguments and command-line options come from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Architecture = Literal["esim", "bilstm", "bilstm-attention"]
+Inputs = Literal["reference", "source", "both"]
+Loss = Literal["mse", "ranking"]
+ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
+
+
+class TrainConfig(BaseModel):
+    """Settings of a training; the defaults are those of Mathur et al. 2019."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    inputs: Annotated[
+        Inputs, Field(description="What a candidate is compared with: the reference, the source, or both.")
+    ] = "reference"
+    loss: Annotated[
+        Loss, Field(description="mse: squared error on human scores; ranking: logistic loss on preferences.")
+    ] = "mse"
+    hidden: Annotated[int, Field(ge=1, description="Units of each direction of a BiLSTM, and of hidden layers.")] = 300
+    dropout: Annotated[float, Field(ge=0, lt=1, description="Share of units that are dropped in training.")] = 0.5
+    max_pieces: Annotated[int, Field(ge=1, description="Word pieces read of each text.")] = 100
+    learning_rate: Annotated[float, Field(gt=0, description="First learning rate of Adam.")] = 4e-4
+    batch_size: Annotated[int, Field(ge=1, description="Instances of a training batch.")] = 32
+    clip: Annotated[float, Field(gt=0, description="Largest norm of the gradient; a longer one is shortened.")] = 10.0
+    epochs: Annotated[int, Field(ge=1, description="Most epochs.")] = 75
+    patience: Annotated[int, Field(ge=1, description="Stop after so many epochs without a better validation.")] = 4
+    precision: Annotated[
+        Literal["fp32", "fp16"], Field(description="Number format of the stored vectors; fp16 takes half the disk.")
+    ] = "fp32"

@@ -1,0 +1,114 @@
+"""The frozen encoder under a trained metric: which one, which layers, which of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from bsx.embed.states import States, encode_texts
+from bsx.encoders import Encoders, LocatedModel
+from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
+from bsx.tokens import Tokenizer
+
+
+class EncoderRecord(BaseModel):
+    """What a trained metric remembers of its encoder, so that no other one is taken for it.
+
+    Attributes:
+        model: how it was called: a registry name, a hub id, or the path of a folder.
+        identity: its weights, ``hub:<commit>`` or ``sha256:<digest>``.
+        tokenizer: sha256 over its tokenizer's files.
+        layers: how many layers are mixed: all but the embedding layer.
+        dimensions: size of a vector.
+        max_pieces: word pieces read of a text, special tokens not counted.
+        dtype: number format that it ran in.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    identity: str
+    tokenizer: str
+    layers: int
+    dimensions: int
+    max_pieces: int
+    dtype: str
+
+
+def limited_tokenizer(located: LocatedModel, max_pieces: int) -> Tokenizer:
+    """Return a model's tokenizer that reads so many word pieces of a text, beside its special tokens."""
+    whole = located.tokenizer()
+    return located.tokenizer(limit=max_pieces + len(whole.prefix) + len(whole.suffix))
+
+
+class FrozenEncoder:
+    """All layers of an encoder above its embeddings, at the word pieces of texts.
+
+    Special tokens are encoded but not passed on. Source: Mathur et al. 2019 (configuration files).
+
+    Args:
+        encoders: where and how to run.
+        model: registry name, folder or hub id; the run's model unless given.
+        max_pieces: word pieces read of a text.
+
+    Raises:
+        InputError: if nothing says which model to use.
+        ModelUnavailableError: if it is neither here nor to be had.
+    """
+
+    def __init__(self, encoders: Encoders, model: str | None = None, *, max_pieces: int = 100) -> None:
+        located = encoders.locate(model)
+        self.tokenizer = limited_tokenizer(located, max_pieces)
+        self.view = encoders.encoder(located).view(range(1, located.architecture.depth + 1))
+        self.budget = encoders.budget
+        name = located.choice.name if located.choice.entry is not None else str(model or encoders.model)
+        self.record = EncoderRecord(
+            model=str(Path(name).resolve()) if Path(name).is_dir() else name,
+            identity=located.checkpoint.identity,
+            tokenizer=located.checkpoint.tokenizer_digest,
+            layers=len(self.view.layers),
+            dimensions=self.view.dimensions,
+            max_pieces=max_pieces,
+            dtype=encoders.dtype,
+        )
+
+    def states(self, texts: Sequence[str]) -> States:
+        """Return the states of the word pieces of texts; vectors (layers, pieces, dim)."""
+        states = encode_texts(texts, self.tokenizer, self.view)
+        return states.select(~self.tokenizer.is_special[states.ids])
+
+
+def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedModel:
+    """Find the encoder that a metric was trained on, and make sure that it is the same.
+
+    Args:
+        record: what the metric remembers of it.
+        encoders: where to look; their model is tried if the encoder is no longer where it was.
+        what: the metric, for messages.
+
+    Raises:
+        InputError: if the weights or the tokenizer are others than in training.
+        ModelUnavailableError: if it is neither here nor to be had.
+    """
+    try:
+        located = encoders.locate(record.model)
+    except (InputError, ModelUnavailableError, UnknownNameError) as error:
+        if encoders.model is None:
+            raise ModelUnavailableError(
+                f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
+                "now, --model says where"
+            ) from error
+        located = encoders.locate(encoders.model)
+    checks = {
+        "weights": (located.checkpoint.identity, record.identity),
+        "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
+    }
+    for part, (found, wanted) in checks.items():
+        if found != wanted:
+            raise InputError(
+                f"{what}: was trained on another encoder: the {part} of {located.choice.name} are {found}, those of "
+                f"training were {wanted}; restore that encoder, or train again"
+            )
+    return located

@@ -1,0 +1,225 @@
+"""Training a metric: vectors, one network a seed, and the folder they are saved in."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.provenance import file_digest, versions
+from bsx.train.batches import lengths_of, predict
+from bsx.train.checkpoint import Epoch, read_tensors, write_tensors
+from bsx.train.config import Architecture, TrainConfig
+from bsx.train.data import Instances, Target, agreement
+from bsx.train.encoder import FrozenEncoder
+from bsx.train.networks import build_network
+from bsx.train.saved import MODEL, PLAN, DataRecord, EpochRecord, FileRecord, MemberRecord, ModelRecord, member_file
+from bsx.train.saved import read_record as read
+from bsx.train.store import VectorStore
+from bsx.train.trainer import Material, Notify, Report, fit
+
+Files = dict[str, Sequence[Path]]
+
+
+def train(
+    architecture: Architecture,
+    train: Instances,
+    valid: Instances,
+    *,
+    encoder: FrozenEncoder,
+    output: Path,
+    seeds: Sequence[int] = (1,),
+    config: TrainConfig | None = None,
+    resume: bool = False,
+    vectors: Path | None = None,
+    files: Files | None = None,
+    report: Report | None = None,
+    notify: Notify | None = None,
+) -> ModelRecord:
+    """Train a metric on human scores, one network a seed, and save it.
+
+    Args:
+        architecture: ``bilstm``, ``bilstm-attention`` or ``esim``.
+        train: training instances; preferences go with ``loss=ranking``.
+        valid: validation instances, scored ones or preferences.
+        encoder: the frozen encoder; its ``max_pieces`` must be that of the settings.
+        output: folder of the metric; made if it is not there.
+        seeds: one network each; their mean is the metric, their spread its uncertainty.
+        config: settings; the paper's unless given.
+        resume: go on with a training that was interrupted, or add seeds to a finished one.
+        vectors: folder that keeps the encoder's vectors for further trainings; unless given they are in ``output``,
+            and removed at the end.
+        files: ``train`` and ``valid`` -> the files they were read from, for the record.
+        report: called with a phase's name, things done and things in all.
+        notify: called with a line now and then.
+
+    Returns:
+        What is saved as ``model.yaml``.
+
+    Raises:
+        InputError: if the data do not fit the settings, or the folder holds something else.
+    """
+    config = config or TrainConfig()
+    _check(train, valid, seeds, config, encoder)
+    plan = ModelRecord(
+        architecture=architecture, settings=config, encoder=encoder.record,
+        train=_describe(train, (files or {}).get("train", ())), valid=_describe(valid, (files or {}).get("valid", ())),
+        statistic="tau" if valid.scores is None else "pearson", versions=_versions(),
+    )  # fmt: skip
+    _open_folder(output, plan, resume=resume)
+    store = VectorStore(vectors if vectors is not None else output / "vectors", encoder, config.precision)
+    material, left_out = _material(train, valid, store, report)
+    plan = plan.model_copy(
+        update={part: getattr(plan, part).model_copy(update=counts) for part, counts in left_out.items()}
+    )
+    for part, counts in left_out.items():
+        if counts["left_out"] and notify is not None:
+            notify(f"{part}: left out {counts['left_out']} instances with a text without content")
+    plan.write(output / PLAN)
+    known = _known_seeds(output)
+    wanted = list(dict.fromkeys([*known, *seeds]))
+    for seed in seeds:
+        file, checkpoint = output / member_file(seed), output / f"checkpoint-{seed}.safetensors"
+        if file.is_file():
+            continue
+        fitted = fit(architecture, material, config, seed, checkpoint=checkpoint, report=report, notify=notify)
+        facts = {"best_epoch": fitted.best_epoch, "log": [asdict(epoch) for epoch in fitted.log]}
+        write_tensors(file, fitted.weights, facts)
+        checkpoint.unlink(missing_ok=True)
+    record = _finish(plan, output, wanted, material)
+    record.write(output / MODEL)
+    (output / PLAN).unlink()
+    if vectors is None:
+        shutil.rmtree(output / "vectors")
+    return record
+
+
+def _check(
+    train: Instances, valid: Instances, seeds: Sequence[int], config: TrainConfig, encoder: FrozenEncoder
+) -> None:
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+        raise InputError("seeds: at least one is needed, each once, none below 0")
+    if (train.scores is None) != (config.loss == "ranking"):
+        raise InputError(
+            "loss=ranking learns from preferences, loss=mse from human scores: "
+            f"loss={config.loss} does not go with these training data"
+        )
+    if encoder.record.max_pieces != config.max_pieces:
+        raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, max_pieces={config.max_pieces}")
+    sides = 2 if config.inputs == "both" else 1
+    for name, part in (("training", train), ("validation", valid)):
+        if part.others.shape[1] != sides:
+            raise InputError(f"inputs={config.inputs}: the {name} data were built with other inputs")
+    if len(valid) < 2 or (valid.scores is not None and np.ptp(valid.scores) == 0):
+        raise InputError("validation needs at least two instances with different human scores")
+
+
+def _versions() -> dict[str, str]:
+    keep = ("bsx", "python", "torch", "transformers", "tokenizers", "numpy")
+    return {name: version for name, version in versions().items() if name in keep}
+
+
+def _describe(instances: Instances, files: Sequence[Path]) -> DataRecord:
+    read_from = [FileRecord(name=file.name, sha256=file_digest(file)) for file in files]
+    return DataRecord(files=read_from, instances=len(instances), digest=instances.digest)
+
+
+def _open_folder(output: Path, plan: ModelRecord, *, resume: bool) -> None:
+    """Make the folder, or make sure that what is in it belongs to this training."""
+    earlier = next((output / name for name in (PLAN, MODEL) if (output / name).is_file()), None)
+    if earlier is None:
+        if output.exists() and (not output.is_dir() or any(output.iterdir())):
+            raise InputError(f"{output}: is there already and holds no training; name another folder")
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{output}: cannot be made a folder ({error.strerror})") from error
+        return
+    if not resume:
+        raise InputError(f"{output}: holds a training already: --resume goes on with it, or adds seeds")
+    before, now = (_essence(record) for record in (read(earlier), plan))
+    changed = [name for name in now if before[name] != now[name]]
+    if changed:
+        raise InputError(
+            f"{output}: cannot go on: {changed[0]} was {before[changed[0]]}, is {now[changed[0]]}; name another folder"
+        )
+
+
+def _essence(record: ModelRecord) -> dict[str, Any]:
+    """Return what two trainings must have in common for one to go on with the other."""
+    settings = {f"setting {name}": value for name, value in record.settings.model_dump().items()}
+    encoder = record.encoder.model_dump(exclude={"model"})
+    return {
+        "architecture": record.architecture, **settings, "encoder": encoder,
+        "training data": record.train.digest, "validation data": record.valid.digest,
+    }  # fmt: skip
+
+
+def _material(
+    train: Instances, valid: Instances, store: VectorStore, report: Report | None
+) -> tuple[Material, dict[str, dict[str, int]]]:
+    """Store all vectors and leave out instances with a text that has no word piece."""
+    parts = {"train": train, "valid": valid}
+    counts: dict[str, dict[str, int]] = {}
+    blank = {name: part.without_blank() for name, part in parts.items()}
+    store.add([text for part in blank.values() for text in part.used_texts()], report)
+    kept = {}
+    for name, part in blank.items():
+        kept[name] = part.take(np.flatnonzero((lengths_of(part, store) > 0).all(axis=1)))
+        if len(kept[name]) < 2:
+            raise InputError(f"{name}: fewer than two instances have texts with content")
+        counts[name] = {"instances": len(kept[name]), "left_out": len(parts[name]) - len(kept[name])}
+    return Material(kept["train"], kept["valid"], Target.of(kept["train"].scores), store), counts
+
+
+def _known_seeds(output: Path) -> list[int]:
+    """Return the seeds of a finished training that more seeds are added to."""
+    return [member.seed for member in read(output / MODEL).members] if (output / MODEL).is_file() else []
+
+
+def _finish(plan: ModelRecord, output: Path, seeds: Sequence[int], material: Material) -> ModelRecord:
+    """Bring every network's output to one scale, and measure the ensemble on the validation data."""
+    members, predictions = [], []
+    for seed in seeds:
+        file = output / member_file(seed)
+        weights, facts = read_tensors(file)
+        raw = _predict(plan, weights, seed, material)
+        target = material.target
+        scale, shift = target.sd, target.mean
+        if material.train.scores is None:  # differences are all that was learnt: give the networks one scale
+            sd = float(raw.std()) or 1.0
+            scale, shift = 1 / sd, -float(raw.mean()) / sd
+        predictions.append(shift + scale * raw)
+        log = [EpochRecord(**asdict(Epoch(**epoch))) for epoch in facts["log"]]
+        members.append(
+            MemberRecord(
+                seed=seed,
+                file=file.name,
+                sha256=file_digest(file),
+                scale=scale,
+                shift=shift,
+                best_epoch=facts["best_epoch"],
+                valid=agreement(raw, material.valid),
+                log=log,
+            )
+        )
+    mean = np.mean(predictions, axis=0)
+    low = material.target.low if material.train.scores is not None else float(mean.min())
+    return plan.model_copy(update={"members": members, "low": low, "ensemble_valid": agreement(mean, material.valid)})
+
+
+def _predict(plan: ModelRecord, weights: Any, seed: int, material: Material) -> NDArray[np.float64]:
+    record = plan.encoder
+    network = build_network(
+        plan.architecture, plan.settings, layers=record.layers, dimensions=record.dimensions, seed=seed
+    )
+    network.load_state_dict(weights)
+    device = material.store.encoder.view.device
+    size = 2 * plan.settings.batch_size
+    return predict(network.to(device), material.valid, material.store, size=size, device=device)
