@@ -16,8 +16,10 @@ from bsx.alignment import Alignment, align_texts
 from bsx.catalog import Catalog, load_registry
 from bsx.config import RunConfig, ScorerConfig, build_config
 from bsx.embed.batching import Batcher
+from bsx.embed.cache import CachedEncoding, open_cache
+from bsx.embed.opening import open_encoding
 from bsx.embed.shared import LayerView
-from bsx.embed.transformer import TransformerEmbedder, choose_device, choose_dtype
+from bsx.embed.transformer import choose_device, choose_dtype
 from bsx.encoders import Encoders, locate_model, memory_budget
 from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
@@ -88,20 +90,22 @@ class Scorer:
         self._checkpoint = located.checkpoint
         self._identity = located.identity
         architecture = located.architecture
-        self.batcher: Batcher | LayerView
+        self.batcher: Batcher | CachedEncoding | LayerView
         if encoders is not None:
             shared = encoders.encoder(located, final_norm=config.final_norm)
             self.batcher = shared.view(range(architecture.depth + 1) if layer is None else [layer])
         else:
-            embedder = TransformerEmbedder(
+            self.batcher = open_encoding(
                 architecture,
-                layers=None if layer is None else [layer],
+                None if layer is None else [layer],
                 device=device,
                 dtype=self._dtype,
+                batch_tokens=config.batch_tokens,
                 final_norm=config.final_norm,
                 trust_remote_code=trust,
+                cache=open_cache(config.cache, config.cache_size),
+                weights=located.checkpoint.identity,
             )
-            self.batcher = Batcher(embedder, config.batch_tokens)
         self.embedder = self.batcher.embedder
         self.tokenizer = located.tokenizer(
             leading_space=config.leading_space, specials=config.specials, long=config.long
