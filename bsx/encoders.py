@@ -162,6 +162,11 @@ class Encoders:
             )
         return self._encoders[key]
 
+    def forget(self) -> None:
+        """Let go of all vectors that are held in memory."""
+        for encoder in self._encoders.values():
+            encoder.forget()
+
     @property
     def sequences_encoded(self) -> int:
         """How many sequences went through all encoders so far."""

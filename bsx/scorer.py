@@ -219,25 +219,42 @@ class Scorer:
             plan.idf = self._fixed_idf
         return plan
 
-    def stream(self, corpus: Corpus, plan: Plan, *, progress: Progress | None = None) -> Iterator[ScoredWindow]:
+    @property
+    def window_tokens(self) -> int:
+        """Tokens of a window of `stream`, as the memory budget allows."""
+        row_bytes = len(self.layers) * self.embedder.dimensions * 4
+        return max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
+
+    def stream(
+        self,
+        corpus: Corpus,
+        plan: Plan,
+        *,
+        progress: Progress | None = None,
+        start: int = 0,
+        window_tokens: int | None = None,
+    ) -> Iterator[ScoredWindow]:
         """Score a corpus of any size, one window of segments at a time, within the memory budget.
 
         Args:
             corpus: the segments.
             plan: what `survey` said about this corpus.
             progress: as in `score`.
+            start: how many segments to leave out, because they are scored already.
+            window_tokens: tokens of a window, if not as many as memory allows.
 
         Yields:
             Results in the corpus's order.
         """
         weights = self._weights(plan)
-        row_bytes = len(self.layers) * self.embedder.dimensions * 4
-        limit = max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
-        reused = dict(plan.reused)
+        limit = window_tokens or self.window_tokens
+        reused = plan.reused_after(corpus, start)
         with closing(Carry(self._budget // 4)) as carry:
-            for window in ahead(windows(corpus, self.tokenizer, limit), worthwhile=plan.segments > BLOCK):
+            ready = windows(corpus, self.tokenizer, limit, start)
+            for window in ahead(ready, worthwhile=plan.segments - start > BLOCK):
                 self._refuse_truncation(window)
-                vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
+                report = None if progress is None else _within(window, plan.segments, progress)
+                vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry, report)
                 yield self._score_window(window, vectors)
                 carry.settle(window, vectors, reused)
                 if progress is not None:
@@ -369,6 +386,11 @@ class Scorer:
             "bsx": bsx.__version__,
         }
         return Signature.of(fields)
+
+
+def _within(window: Window, segments: int, progress: Progress) -> Callable[[float], None]:
+    """Return a function that reports how much of a window is encoded as segments done."""
+    return lambda share: progress("scoring", window.start + int(share * len(window.segments)), segments)
 
 
 def _transformers_version() -> str:
