@@ -1,12 +1,12 @@
-"""Many systems, again and again: bsx against bert-score 0.3.13 on ten systems of one reference set, and on a second run.
+"""Ten systems on one reference set, and the same again: bsx against bert-score 0.3.13.
 
 Run: python benchmarks/systems.py [--segments 300] [--repeats 3] [--output FILE.json]
 
-Ten systems are the translations of WMT20's English-German or, where those are not to be had, ten versions of the WMT17
-candidates (the words of each rotated), against the same references. Three things are timed, alternating, the figure is
-the median: bert-score called once a system; `bsx.Scorer.score_systems` without a cache; the same with a cache that an
-earlier run filled. Each call starts with its package imported and, but for the run from the cache, its model loaded.
-Whole processes (imports, model and all) are timed too, for one system: that is what a repeated command costs.
+The systems are ten versions of WMT17 candidates, the words of each text rotated by 0 to 9, against the same references.
+Three things are timed, alternating, the figure is the median: bert-score called once a system;
+`bsx.Scorer.score_systems` without a cache; the same with a cache that an earlier run filled. Models are loaded before,
+but for the run from the cache, which loads none. Whole processes (imports, model and all) are timed too, for one
+system: that is what a repeated command costs.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
 from bsx.loss import Measure, Reduction, bertscore_loss
 from bsx.match.pairs import match_pairs
+from bsx.match.product import match_product
 from bsx.reduce import Reduced, reduce_references
 from bsx.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.resolve import choose
@@ -276,6 +277,34 @@ class Scorer:
         with closing(Carry(0)) as carry:
             vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
             return self._score_window(window, vectors)
+
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], plan: Plan) -> NDArray[np.float32]:
+        """Score every candidate against every reference at once, all their vectors in memory.
+
+        Args:
+            candidates: n texts.
+            references: m texts.
+            plan: what `survey` said about their corpus.
+
+        Returns:
+            P, R, F1 (layers, n, m, 3); 0 where a text is empty, NaN where no token has weight.
+        """
+        window = Window(0)
+        texts = list(dict.fromkeys((*candidates, *references)))
+        tokenized = dict(zip(texts, self.tokenizer.tokenize(texts), strict=True))
+        window.add(Segment("", tuple(candidates), tuple(references)), tokenized)
+        with closing(Carry(0)) as carry:
+            vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
+        left, right = (np.array([window.texts[text] for text in side]) for side in (candidates, references))
+        rows, columns = (np.flatnonzero(vectors.content[side]) for side in (left, right))
+        scores = np.zeros((len(self.layers), len(left), len(right), 3), dtype=np.float32)
+        if len(rows) and len(columns):
+            found = match_product(vectors, left[rows], right[columns])
+            if self._baselines is not None:
+                flat = found.reshape(len(self.layers), -1, 3)
+                found = self._baselines.apply(flat, self.embedder.layers).reshape(found.shape)
+            scores[:, rows[:, None], columns[None, :]] = found
+        return scores
 
     def _weights(self, plan: Plan) -> NDArray[np.float32]:
         if plan.idf is not None:

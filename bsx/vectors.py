@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from bsx.embed.base import Encoding
+from bsx.embed.batching import to_device
 from bsx.tokens import TokenizedText, Tokenizer
 from bsx.windows import Window
 
@@ -128,10 +129,8 @@ def encode_rows(
         source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
         target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + starts[i] for i in batch])
         flat = output.reshape(layers, -1, dimensions)
-        yield (
-            torch.from_numpy(target).to(output.device),
-            flat.index_select(1, torch.from_numpy(source).to(output.device)),
-        )
+        rows, places = to_device(torch.from_numpy(np.stack([target, source])), output.device)
+        yield rows, flat.index_select(1, places)
 
 
 class WindowVectors:
