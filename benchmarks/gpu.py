@@ -3,9 +3,9 @@
 Run: python benchmarks/gpu.py [--device cuda] [--pairs 10000] [--repeats 3] [--output FILE.json]
 
 The encoder has roberta-large's shape and random weights, cut at layer 17; the pairs are WMT17's, as often as needed,
-each made distinct by a number. Both packages score the same pairs on the same card, alternating, loaded already; the figure
-is the median. bsx is timed in fp32, fp16 and bf16. The share of the card is the encoder's own operations (two for each
-weight and token, and attention) by the time it takes, over the rate of a large bf16 product measured here.
+each made distinct by a number. Both packages score the same pairs on the same card, alternating, loaded already; the
+figure is the median. bsx is timed in fp32, fp16 and bf16. The share of the card is the encoder's own operations (two
+for each weight and token, and attention) by the time it takes, over the rate of a large bf16 product measured here.
 """
 
 from __future__ import annotations

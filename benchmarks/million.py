@@ -4,8 +4,9 @@ Run: python benchmarks/million.py [--sizes 100000,1000000] [--layer 0] [--home F
 
 Each size is a process of its own, `bsx score --data … -o …`, on distinct pairs: WMT17 segments with a number behind
 each text. The model is MiniLM cut at layer 0 (its embedding layer), so that a million pairs take minutes: how long a
-deeper layer takes, benchmarks/speed.py measures; the memory of a run does not depend on it beyond the weights. The largest run
-is done again, killed twice at random moments, and gone on with by --resume: its output must be the same to the byte.
+deeper layer takes, benchmarks/speed.py measures; the memory of a run does not depend on it beyond the weights. The
+largest run is done again, killed twice at random moments, and gone on with by --resume: its output must be the same to
+the byte.
 """
 
 from __future__ import annotations
