@@ -31,9 +31,15 @@ class RunConfig(BaseModel):
     batch_tokens: Annotated[
         int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
     ] = None
+    cache: Annotated[
+        Path | None, Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice.")
+    ] = None
+    cache_size: Annotated[str, Field(description="Disk space for --cache; vectors unused for longest go first.")] = (
+        "10GB"
+    )
     trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
 
-    @field_validator("memory", mode="before")
+    @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -12,6 +12,7 @@ import torch
 from bsx.catalog import Catalog, load_registry
 from bsx.checkpoint import Checkpoint, locate
 from bsx.config import RunConfig, build_config
+from bsx.embed.cache import open_cache
 from bsx.embed.shared import SharedEncoder
 from bsx.embed.transformer import Architecture, choose_device, choose_dtype
 from bsx.errors import InputError
@@ -119,6 +120,7 @@ class Encoders:
         self.device = choose_device(self.config.device)
         self.dtype: Literal["fp32", "bf16", "fp16"] = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
+        self.cache = open_cache(self.config.cache, self.config.cache_size)
         self._models: dict[str, LocatedModel] = {}
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
 
@@ -155,8 +157,15 @@ class Encoders:
                 budget=self.budget // 2,
                 final_norm=final_norm,
                 trust_remote_code=self.config.trust_remote_code,
+                cache=self.cache,
+                weights=located.checkpoint.identity,
             )
         return self._encoders[key]
+
+    def forget(self) -> None:
+        """Let go of all vectors that are held in memory."""
+        for encoder in self._encoders.values():
+            encoder.forget()
 
     @property
     def sequences_encoded(self) -> int:

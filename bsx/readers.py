@@ -103,13 +103,24 @@ class LineFiles:
         self._references = list(references)
         self._sources = [source] if source is not None else []
 
+    @property
+    def files(self) -> list[NamedFile]:
+        """The files it reads, candidates first."""
+        return [*self._candidates, *self._references, *self._sources]
+
+    @property
+    def layout(self) -> list[str]:
+        """What each file holds."""
+        kinds = ["candidates"] * len(self._candidates) + ["references"] * len(self._references)
+        return [*kinds, *["sources"] * len(self._sources)]
+
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start.
 
         Raises:
             InputError: if the files have different numbers of lines (says both) or are not UTF-8.
         """
-        files = [*self._candidates, *self._references, *self._sources]
+        files = self.files
         split, end = len(self._candidates), len(files) - len(self._sources)
         for number, row in enumerate(zip_longest(*(file.lines() for file in files)), start=1):
             if None in row:
@@ -170,6 +181,18 @@ class TableFile:
         """Names of all columns; of a JSON-lines file, those of its first line."""
         for column in wanted:
             self._require(column)
+
+    @property
+    def files(self) -> list[NamedFile]:
+        """The one file it reads."""
+        return [self._file]
+
+    @property
+    def layout(self) -> list[str]:
+        """The columns it uses and what for."""
+        named = [("candidate", name) for name in self.systems] + [("reference", name) for name in self._references]
+        named += [(kind, name) for kind, name in (("source", self._source), ("id", self._id)) if name is not None]
+        return [f"{kind}={name}" for kind, name in named]
 
     def _require(self, column: str) -> None:
         if column not in self.columns:

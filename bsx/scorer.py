@@ -16,13 +16,16 @@ from bsx.alignment import Alignment, align_texts
 from bsx.catalog import Catalog, load_registry
 from bsx.config import RunConfig, ScorerConfig, build_config
 from bsx.embed.batching import Batcher
+from bsx.embed.cache import CachedEncoding, open_cache
+from bsx.embed.opening import open_encoding
 from bsx.embed.shared import LayerView
-from bsx.embed.transformer import TransformerEmbedder, choose_device, choose_dtype
+from bsx.embed.transformer import choose_device, choose_dtype
 from bsx.encoders import Encoders, locate_model, memory_budget
 from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
 from bsx.loss import Measure, Reduction, bertscore_loss
 from bsx.match.pairs import match_pairs
+from bsx.match.product import match_product
 from bsx.reduce import Reduced, reduce_references
 from bsx.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.resolve import choose
@@ -88,20 +91,22 @@ class Scorer:
         self._checkpoint = located.checkpoint
         self._identity = located.identity
         architecture = located.architecture
-        self.batcher: Batcher | LayerView
+        self.batcher: Batcher | CachedEncoding | LayerView
         if encoders is not None:
             shared = encoders.encoder(located, final_norm=config.final_norm)
             self.batcher = shared.view(range(architecture.depth + 1) if layer is None else [layer])
         else:
-            embedder = TransformerEmbedder(
+            self.batcher = open_encoding(
                 architecture,
-                layers=None if layer is None else [layer],
+                None if layer is None else [layer],
                 device=device,
                 dtype=self._dtype,
+                batch_tokens=config.batch_tokens,
                 final_norm=config.final_norm,
                 trust_remote_code=trust,
+                cache=open_cache(config.cache, config.cache_size),
+                weights=located.checkpoint.identity,
             )
-            self.batcher = Batcher(embedder, config.batch_tokens)
         self.embedder = self.batcher.embedder
         self.tokenizer = located.tokenizer(
             leading_space=config.leading_space, specials=config.specials, long=config.long
@@ -215,25 +220,42 @@ class Scorer:
             plan.idf = self._fixed_idf
         return plan
 
-    def stream(self, corpus: Corpus, plan: Plan, *, progress: Progress | None = None) -> Iterator[ScoredWindow]:
+    @property
+    def window_tokens(self) -> int:
+        """Tokens of a window of `stream`, as the memory budget allows."""
+        row_bytes = len(self.layers) * self.embedder.dimensions * 4
+        return max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
+
+    def stream(
+        self,
+        corpus: Corpus,
+        plan: Plan,
+        *,
+        progress: Progress | None = None,
+        start: int = 0,
+        window_tokens: int | None = None,
+    ) -> Iterator[ScoredWindow]:
         """Score a corpus of any size, one window of segments at a time, within the memory budget.
 
         Args:
             corpus: the segments.
             plan: what `survey` said about this corpus.
             progress: as in `score`.
+            start: how many segments to leave out, because they are scored already.
+            window_tokens: tokens of a window, if not as many as memory allows.
 
         Yields:
             Results in the corpus's order.
         """
         weights = self._weights(plan)
-        row_bytes = len(self.layers) * self.embedder.dimensions * 4
-        limit = max(1, min(_WINDOW_TOKENS, self._budget // 2 // row_bytes))
-        reused = dict(plan.reused)
+        limit = window_tokens or self.window_tokens
+        reused = plan.reused_after(corpus, start)
         with closing(Carry(self._budget // 4)) as carry:
-            for window in ahead(windows(corpus, self.tokenizer, limit), worthwhile=plan.segments > BLOCK):
+            ready = windows(corpus, self.tokenizer, limit, start)
+            for window in ahead(ready, worthwhile=plan.segments - start > BLOCK):
                 self._refuse_truncation(window)
-                vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry)
+                report = None if progress is None else _within(window, plan.segments, progress)
+                vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry, report)
                 yield self._score_window(window, vectors)
                 carry.settle(window, vectors, reused)
                 if progress is not None:
@@ -255,6 +277,34 @@ class Scorer:
         with closing(Carry(0)) as carry:
             vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
             return self._score_window(window, vectors)
+
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], plan: Plan) -> NDArray[np.float32]:
+        """Score every candidate against every reference at once, all their vectors in memory.
+
+        Args:
+            candidates: n texts.
+            references: m texts.
+            plan: what `survey` said about their corpus.
+
+        Returns:
+            P, R, F1 (layers, n, m, 3); 0 where a text is empty, NaN where no token has weight.
+        """
+        window = Window(0)
+        texts = list(dict.fromkeys((*candidates, *references)))
+        tokenized = dict(zip(texts, self.tokenizer.tokenize(texts), strict=True))
+        window.add(Segment("", tuple(candidates), tuple(references)), tokenized)
+        with closing(Carry(0)) as carry:
+            vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
+        left, right = (np.array([window.texts[text] for text in side]) for side in (candidates, references))
+        rows, columns = (np.flatnonzero(vectors.content[side]) for side in (left, right))
+        scores = np.zeros((len(self.layers), len(left), len(right), 3), dtype=np.float32)
+        if len(rows) and len(columns):
+            found = match_product(vectors, left[rows], right[columns])
+            if self._baselines is not None:
+                flat = found.reshape(len(self.layers), -1, 3)
+                found = self._baselines.apply(flat, self.embedder.layers).reshape(found.shape)
+            scores[:, rows[:, None], columns[None, :]] = found
+        return scores
 
     def _weights(self, plan: Plan) -> NDArray[np.float32]:
         if plan.idf is not None:
@@ -365,6 +415,11 @@ class Scorer:
             "bsx": bsx.__version__,
         }
         return Signature.of(fields)
+
+
+def _within(window: Window, segments: int, progress: Progress) -> Callable[[float], None]:
+    """Return a function that reports how much of a window is encoded as segments done."""
+    return lambda share: progress("scoring", window.start + int(share * len(window.segments)), segments)
 
 
 def _transformers_version() -> str:

@@ -76,6 +76,7 @@ class ScoreTable:
     Attributes:
         signature: if set before the end, written beside the table as ``<path>.signature.txt``.
         sidecar: if set before the end, written beside the table as ``<path>.signatures.json``.
+        temporary: the unfinished file, while there is one.
 
     Raises:
         InputError: for another file type or an unwritable place, before anything is computed.
@@ -93,11 +94,12 @@ class ScoreTable:
         self._columns: list[str] | None = None
         self._pending: list[dict[str, Any]] = []
         self._writer: Any = None
+        self.temporary: Path | None = None
 
     def __enter__(self) -> ScoreTable:
-        self._temporary = self._exits.enter_context(atomic_path(self._path))
+        self.temporary = self._exits.enter_context(atomic_path(self._path))
         if self._arrow is None:
-            self._stream = self._exits.enter_context(self._temporary.open("w", encoding="utf-8", newline=""))
+            self._stream = self._exits.enter_context(self.temporary.open("w", encoding="utf-8", newline=""))
         return self
 
     def write(self, row: dict[str, Any]) -> None:
@@ -133,7 +135,7 @@ class ScoreTable:
         if unclear:  # None, a list, …: what the first rows together say
             inferred = arrow.Table.from_pylist([{name: row[name] for name in unclear} for row in self._pending]).schema
             types |= {name: inferred.field(name).type for name in unclear}
-        self._writer = arrow.parquet.ParquetWriter(self._temporary, arrow.schema(list(types.items())))
+        self._writer = arrow.parquet.ParquetWriter(self.temporary, arrow.schema(list(types.items())))
         self._exits.callback(self._writer.close)
 
     def _flush(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from bsx.embed.base import Encoding
+from bsx.embed.batching import to_device
 from bsx.tokens import TokenizedText, Tokenizer
 from bsx.windows import Window
 
@@ -128,10 +129,8 @@ def encode_rows(
         source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
         target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + starts[i] for i in batch])
         flat = output.reshape(layers, -1, dimensions)
-        yield (
-            torch.from_numpy(target).to(output.device),
-            flat.index_select(1, torch.from_numpy(source).to(output.device)),
-        )
+        rows, places = to_device(torch.from_numpy(np.stack([target, source])), output.device)
+        yield rows, flat.index_select(1, places)
 
 
 class WindowVectors:
@@ -145,6 +144,7 @@ class WindowVectors:
         weights: weight of each id, array (vocabulary,).
         encoding: runs the encoder.
         carry: vectors kept from earlier windows.
+        report: called with the share of the window's tokens that is encoded.
 
     Attributes:
         vectors: (layers, tokens + 1, dim), fp32, on the encoder's device.
@@ -156,7 +156,13 @@ class WindowVectors:
     """
 
     def __init__(
-        self, window: Window, tokenizer: Tokenizer, weights: NDArray[np.float32], encoding: Encoding, carry: Carry
+        self,
+        window: Window,
+        tokenizer: Tokenizer,
+        weights: NDArray[np.float32],
+        encoding: Encoding,
+        carry: Carry,
+        report: Callable[[float], None] | None = None,
     ) -> None:
         embedder = encoding.embedder
         self.lengths = np.array([len(t.ids) for t in window.tokens], dtype=np.int64)
@@ -179,8 +185,12 @@ class WindowVectors:
                 self.vectors[:, row : row + kept.shape[1]] = kept.to(self.vectors.device)
             elif self.content[index]:  # an empty text is never matched: nothing to encode
                 missing.append((window.tokens[index], row))
+        done, wanted = 0, sum(len(text.ids) for text, _ in missing)
         for rows, vectors in encode_rows(missing, encoding):
             self.vectors.index_copy_(1, rows, normalise(vectors))
+            done += len(rows)
+            if report is not None:
+                report(done / wanted)
 
     def of(self, index: int) -> torch.Tensor:
         """Return one text's vectors (layers, tokens, dim)."""

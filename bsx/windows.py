@@ -36,6 +36,15 @@ class Plan:
     references: tuple[int, int]
     idf: Idf | None
 
+    def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
+        """Return how many uses of each reused text remain when ``start`` segments are done."""
+        reused = dict(self.reused)
+        for segment in islice(corpus, start):
+            for text in (*segment.candidates, *segment.references):
+                if hash(text) in reused:
+                    reused[hash(text)] -= 1
+        return reused
+
 
 def survey(
     corpus: Corpus,
@@ -101,10 +110,17 @@ class Window:
                 self.size += len(tokenized[text].ids)
 
 
-def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int) -> Iterator[Window]:
-    """Cut a corpus into windows of at most ``token_limit`` tokens (a window holds at least one segment)."""
-    window = Window(0)
-    rows = iter(corpus)
+def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int, start: int = 0) -> Iterator[Window]:
+    """Cut a corpus into windows of at most ``token_limit`` tokens (a window holds at least one segment).
+
+    Args:
+        corpus: the segments.
+        tokenizer: splits their texts.
+        token_limit: tokens of a window.
+        start: how many segments to leave out; from a window's first one on, windows are what they would be anyway.
+    """
+    window = Window(start)
+    rows = islice(corpus, start, None)
     while block := list(islice(rows, BLOCK)):
         distinct = list(dict.fromkeys(t for s in block for t in (*s.candidates, *s.references)))
         tokenized = dict(zip(distinct, tokenizer.tokenize(distinct), strict=True))

@@ -17,7 +17,8 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # Rich looks back 30 seconds by default, in which a large model may finish no batch or only easy ones.
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
         tasks: dict[str, int] = {}
 
         def report(phase: str, done: int, total: int) -> None:

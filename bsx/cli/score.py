@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -51,6 +52,9 @@ def score(
             help="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."
         ),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run that was stopped with the same -o left off.")
+    ] = False,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
     **settings: Any,
 ) -> None:
@@ -61,10 +65,11 @@ def score(
         from bsx.cli.score_metrics import Input, score_metrics
 
         given = Input(candidates or [], references or [], sources, data, candidate or [], reference or [], source, id)
-        score_metrics(metric, given, output, format, settings)
+        score_metrics(metric, given, output, resume, format, settings)
         return
     if sources is not None or source is not None:
         raise InputError("BERTScore reads no sources; --metric names metrics that do (bsx metrics lists them)")
+    from bsx.cli.resume import WINDOWS, keeping, kept_blocks
     from bsx.windows import survey
 
     files = (candidates or [], references or [], data, candidate or [], reference or [], id)
@@ -73,17 +78,25 @@ def score(
         plan = survey(corpus)  # all of the input is checked before a model is loaded
         if settings.get("lang") == "auto":
             settings["lang"] = _detect(corpus)
+        journal = stack.enter_context(keeping(output, resume))
         table = _open_table(output, stack)
         scorer = _load_scorer(settings)
         summary = Summary(corpus.systems, scorer.layers, scorer.config.all_layers)
         with progress_bar() as report:
             if scorer.config.idf:
                 plan = scorer.survey(corpus, progress=report)
-            for window in scorer.stream(corpus, plan, progress=report):
+            signature = scorer.signature(plan)
+
+            def windows(start: int, settings: dict[str, int]) -> Iterator[ScoredWindow]:
+                return scorer.stream(corpus, plan, progress=report, start=start, **settings)
+
+            kept = {"window_tokens": scorer.window_tokens}
+            for window in kept_blocks(
+                journal, table, resume, corpus, plan.segments, [signature], kept, windows, WINDOWS
+            ):
                 summary.add(window)
                 if table is not None:
                     _write(table, window, corpus.systems, scorer)
-        signature = scorer.signature(plan)
         if table is not None:
             table.signature = str(signature)
     result = summary.to_dict(scorer.model, signature)

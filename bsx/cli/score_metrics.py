@@ -49,10 +49,11 @@ class Input:
 
 
 def score_metrics(
-    named: Sequence[str], given: Input, output: Path | None, format: str, settings: dict[str, Any]
+    named: Sequence[str], given: Input, output: Path | None, resume: bool, format: str, settings: dict[str, Any]
 ) -> None:
     """Score with several metrics, print a summary, write a wide table if ``output`` says so."""
-    from bsx.metrics.run import Totals, prepare, stream
+    from bsx.cli.resume import BLOCKS, keeping, kept_blocks
+    from bsx.metrics.run import Totals, block_tokens, prepare, stream
     from bsx.metrics.zoo import split_specs
     from bsx.provenance import provenance
 
@@ -67,6 +68,7 @@ def score_metrics(
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=output is not None))
         _check_needs(specs, settings, corpus)
         metrics = load_metrics(specs, settings, corpus)
+        journal = stack.enter_context(keeping(output, resume))
         table = None
         if output is not None:
             from bsx.table import ScoreTable
@@ -75,7 +77,15 @@ def score_metrics(
         totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
         with progress_bar() as report:
             prepared = prepare(metrics, corpus, progress=report)
-            for block in stream(prepared, progress=report):
+            signatures = [prepared.signature(i) for i in range(len(metrics))]
+
+            def blocks(start: int, settings: dict[str, int]) -> Iterator[ScoredBlock]:
+                return stream(prepared, progress=report, start=start, **settings)
+
+            kept = {"tokens": block_tokens(metrics)}
+            for block in kept_blocks(
+                journal, table, resume, corpus, prepared.segments, signatures, kept, blocks, BLOCKS
+            ):
                 for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                     total.add(scores, undefined)
                 if table is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
 
 from bsx.embed.base import Embedder
@@ -39,14 +40,22 @@ def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = F
 
 
 def _pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
-    longest = max(len(s) for s in sequences)
-    ids = torch.full((len(sequences), longest), pad_id, dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = torch.as_tensor(sequence, dtype=torch.long)
-        mask[row, : len(sequence)] = 1
-    padded = any(len(s) != longest for s in sequences)
-    return ids.to(device), mask.to(device) if padded else None
+    lengths = np.array([len(s) for s in sequences])
+    longest = int(lengths.max())
+    present = np.arange(longest)[None, :] < lengths[:, None]
+    both = np.zeros((2, len(sequences), longest), dtype=np.int64)
+    both[0] = pad_id
+    both[0][present] = np.concatenate([np.asarray(s, dtype=np.int64) for s in sequences])
+    both[1] = present
+    ids, mask = to_device(torch.from_numpy(both), device)
+    return ids, None if present.all() else mask
+
+
+def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return a tensor on a device; on its way to a graphics card it is pinned, so that nothing waits for the copy."""
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

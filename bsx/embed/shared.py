@@ -11,7 +11,10 @@ import numpy as np
 import torch
 
 from bsx.embed.batching import Batcher
-from bsx.embed.transformer import Architecture, TransformerEmbedder
+from bsx.embed.cache import CachedEncoding
+from bsx.embed.opening import open_encoding
+from bsx.embed.store import VectorCache
+from bsx.embed.transformer import Architecture
 from bsx.errors import InputError
 
 
@@ -36,6 +39,8 @@ class SharedEncoder:
         budget: bytes of vectors to remember; the longest unused ones are forgotten beyond it.
         final_norm: see `bsx.embed.transformer.TransformerEmbedder`.
         trust_remote_code: allow the checkpoint to run its own Python code.
+        cache: where vectors outlive the run, if anywhere.
+        weights: identity of the checkpoint's weights, for the cache.
     """
 
     def __init__(
@@ -48,6 +53,8 @@ class SharedEncoder:
         budget: int,
         final_norm: bool = True,
         trust_remote_code: bool = False,
+        cache: VectorCache | None = None,
+        weights: str = "",
     ) -> None:
         self.architecture = architecture
         self.device = device
@@ -59,7 +66,9 @@ class SharedEncoder:
         self._final_norm = final_norm
         self._trust_remote_code = trust_remote_code
         self._wanted: set[int] = set()
-        self._batcher: Batcher | None = None
+        self._cache = cache
+        self._weights = weights
+        self._batcher: Batcher | CachedEncoding | None = None
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._where: dict[bytes, tuple[int, int]] = {}
         self._bytes = 0
@@ -78,19 +87,21 @@ class SharedEncoder:
         return LayerView(self, layers)
 
     @property
-    def _loaded(self) -> Batcher:
+    def _loaded(self) -> Batcher | CachedEncoding:
         held = [] if self._batcher is None else self._batcher.embedder.layers
         if self._batcher is None or not self._wanted <= set(held):
             self.forget()  # what is remembered lacks the new layers
-            embedder = TransformerEmbedder(
+            self._batcher = open_encoding(
                 self.architecture,
-                layers=sorted(self._wanted),
+                sorted(self._wanted),
                 device=self.device,
                 dtype=self.dtype,
+                batch_tokens=self._batch_tokens,
                 final_norm=self._final_norm,
                 trust_remote_code=self._trust_remote_code,
+                cache=self._cache,
+                weights=self._weights,
             )
-            self._batcher = Batcher(embedder, self._batch_tokens)
         return self._batcher
 
     def encode(self, sequences: Sequence[Sequence[int]], layers: list[int]) -> Iterator[tuple[list[int], torch.Tensor]]:
@@ -119,9 +130,11 @@ class SharedEncoder:
             places = [self._where[keys[i]][1] for i in indices]
             yield indices, self._kept[number].vectors[chosen][:, places]
         firsts = [indices[0] for indices in new.values()]
+        before = batcher.sequences_encoded
         for batch, vectors in batcher.run([sequences[i] for i in firsts]):
             mine = [firsts[i] for i in batch]
-            self.sequences_encoded += len(mine)
+            self.sequences_encoded += batcher.sequences_encoded - before
+            before = batcher.sequences_encoded
             self._remember([keys[i] for i in mine], vectors)
             copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
             places = [row for _, row in copies]

@@ -18,7 +18,7 @@ from bsx.entries import Family
 from bsx.errors import InputError
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16"]
-_TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def choose_device(name: str) -> torch.device:
@@ -137,6 +137,11 @@ class Architecture:
         depth = int(getattr(config, family.layer_count))
         return cls(folder, config, family, depth, int(config.hidden_size), position_limit(config, family))
 
+    @property
+    def pad_id(self) -> int:
+        """The id that fills short sequences."""
+        return int(self.config.pad_token_id if self.config.pad_token_id is not None else 0)
+
     def check_layer(self, layer: int) -> None:
         """Refuse a layer that the model does not have.
 
@@ -179,14 +184,14 @@ class TransformerEmbedder:
         self.layers = list(range(self.depth + 1)) if layers is None else sorted(set(layers))
         self.device = device
         self.position_limit = architecture.position_limit
-        self.pad_id = int(config.pad_token_id if config.pad_token_id is not None else 0)
+        self.pad_id = architecture.pad_id
         self.ignores_padding = self._family.padding
         whole = layers is None or len(self.layers) == self.depth + 1
         self._built = self.depth if whole else max(*self.layers, self._family.fewest_layers)
         self._final_norm = final_norm
         if self._built < self.depth:
             _cut(config, self._family, self._built)
-        self._encoder = self._load(architecture.folder, config, _TORCH_DTYPES[dtype], trust_remote_code)
+        self._encoder = self._load(architecture.folder, config, TORCH_DTYPES[dtype], trust_remote_code)
         self.dimensions = architecture.dimensions
 
     def _load(self, folder: Path, config: Any, dtype: torch.dtype, trust_remote_code: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bsx.embed.batching import to_device
 from bsx.match.greedy import greedy_match
 from bsx.match.ngrams import Units
 
@@ -70,20 +71,22 @@ def match_pairs(
         P, R, F1 of each pair: (layers, pairs, 3).
     """
     layers, _, dimensions = window.vectors.shape
-    scores = np.zeros((layers, len(candidates), 3), dtype=np.float32)
-    budget = BATCH_NUMBERS.get(window.vectors.device.type, 2_000_000)
+    device = window.vectors.device
+    # Results stay on the device until all are there: a copy back would wait for each batch.
+    scores = torch.zeros((layers, len(candidates), 3), dtype=torch.float32, device=device)
+    budget = BATCH_NUMBERS.get(device.type, 2_000_000)
     lengths = (window.lengths[candidates], window.lengths[references])
     for batch in batches(*lengths, dimensions, budget):
-        left = _rows(window, candidates[batch])
-        right = _rows(window, references[batch])
+        left = padded_rows(window, candidates[batch])
+        right = padded_rows(window, references[batch])
+        places = to_device(torch.from_numpy(batch), device)
         for layer in range(layers):
             vectors = window.vectors[layer]
-            result = greedy_match(
+            scores[layer, places] = greedy_match(
                 vectors[left], vectors[right], window.weights[left], window.weights[right],
                 window.pool[left], window.pool[right],
             )  # fmt: skip
-            scores[layer, batch] = result.cpu().numpy()
-    return scores
+    return scores.cpu().numpy()
 
 
 def batches(
@@ -115,9 +118,9 @@ def batches(
         start = stop
 
 
-def _rows(window: FlatVectors, texts: NDArray[np.int64]) -> torch.Tensor:
+def padded_rows(window: FlatVectors, texts: NDArray[np.int64]) -> torch.Tensor:
     """Return the rows of ``window.vectors`` of each text's tokens (texts, longest); padding points to the last row."""
     lengths = window.lengths[texts]
-    positions = np.arange(lengths.max())[None, :]
+    positions = np.arange(max(1, int(lengths.max())))[None, :]
     rows = np.where(positions < lengths[:, None], window.offsets[texts][:, None] + positions, len(window.weights) - 1)
-    return torch.from_numpy(rows).to(window.vectors.device)
+    return to_device(torch.from_numpy(rows), window.vectors.device)

@@ -191,6 +191,13 @@ class Metric(ABC):
             fitted: what `fit` returned for the corpus they are from.
         """
 
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: Any) -> Values | None:
+        """Return the scores of every candidate against every reference (n, m), NaN where not defined.
+
+        None if the metric has no faster way than pair by pair.
+        """
+        return None
+
     def system_score(self, statistics: Values) -> float:
         """Return the score of a whole system from the sum of its rows' statistics (k,)."""
         raise NotImplementedError(f"{self.name} has no statistics: the mean is its score of a system")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from bsx.metrics.base import Block, BlockScores, Metric, MetricConfig
+from bsx.metrics.base import Block, BlockScores, Metric, MetricConfig, Values
 from bsx.scorer import Scorer
 from bsx.signature import Signature
 from bsx.text import Corpus, Segment
@@ -65,12 +66,21 @@ class BertScore(Metric):
         """Count idf weights on the references, if they are wanted."""
         return self._scorer.survey(corpus)
 
+    @property
+    def _figure(self) -> int:
+        return ("precision", "recall", "f1").index(self.config.measure)
+
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: Plan) -> Values:
+        """Score every candidate against every reference; see `Metric.score_product`."""
+        scores = self._scorer.score_product(candidates, references, fitted)[0]
+        undefined = np.isnan(scores).any(axis=-1)
+        return np.where(undefined, np.nan, scores[..., self._figure].astype(np.float64))
+
     def score_block(self, block: Block, fitted: Plan) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         rows = zip(block.candidates, block.references, strict=True)
         segments = [Segment(str(i), (text,), references) for i, (text, references) in enumerate(rows)]
         window = self._scorer.score_segments(segments, fitted)
-        figure = ("precision", "recall", "f1").index(self.config.measure)
-        values = window.scores[0, :, 0, figure].astype(np.float64)
+        values = window.scores[0, :, 0, self._figure].astype(np.float64)
         values[window.unweighted[:, 0]] = np.nan
         return BlockScores(values, window.empty[:, 0], window.tokens_lost[:, 0])

@@ -31,13 +31,18 @@ def matrix(metric: Metric, candidates: list[str], others: list[str], source: str
     side = _side(metric, [*candidates, *others])
     for top in range(0, len(candidates), side):
         for left in range(0, len(others), side):
+            part = scores[top : top + side, left : left + side]
+            if by_reference and source is None:
+                product = metric.score_product(candidates[top : top + side], others[left : left + side], fitted)
+                if product is not None:
+                    part[:] = product
+                    continue
             rows = [
                 (candidate, (other,) if by_reference else (), source if by_reference else other, 0)
                 for candidate in candidates[top : top + side]
                 for other in others[left : left + side]
             ]
             values = metric.score_block(as_block(rows), fitted).values
-            part = scores[top : top + side, left : left + side]
             part[:] = values.reshape(part.shape)
     fill = metric.entry.empty
     return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -94,20 +95,32 @@ def prepare(metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | N
     return Prepared(tuple(metrics), corpus, plan.segments, plan.references, fitted)
 
 
-def stream(prepared: Prepared, *, progress: Progress | None = None) -> Iterator[ScoredBlock]:
+def block_tokens(metrics: Sequence[Metric]) -> int:
+    """Return about how many tokens a block of `stream` has, as the memory budget allows."""
+    per_token = sum(metric.bytes_per_token for metric in metrics)
+    if not per_token:
+        return _BLOCK_TOKENS
+    budget = min(metric.encoders.budget for metric in metrics) // 4
+    return max(256, min(_BLOCK_TOKENS, budget // per_token))
+
+
+def stream(
+    prepared: Prepared, *, progress: Progress | None = None, start: int = 0, tokens: int | None = None
+) -> Iterator[ScoredBlock]:
     """Score a corpus of any size, one block of segments at a time, within the memory budget.
+
+    Args:
+        prepared: what `prepare` returned.
+        progress: called with a phase's name, segments done and segments in all.
+        start: how many segments to leave out, because they are scored already.
+        tokens: tokens of a block, if not as many as `block_tokens` says.
 
     Yields:
         Results in the corpus's order.
     """
-    done = 0
+    done = start
     metrics = prepared.metrics
-    per_token = sum(metric.bytes_per_token for metric in metrics)
-    tokens = _BLOCK_TOKENS
-    if per_token:
-        budget = min(metric.encoders.budget for metric in metrics) // 4
-        tokens = max(256, min(tokens, budget // per_token))
-    for segments in _segments(prepared.corpus, tokens):
+    for segments in _segments(prepared.corpus, tokens or block_tokens(metrics), start):
         block = rows_of(segments)
         scores, undefined = [], []
         for metric, fitted in zip(metrics, prepared.fitted, strict=True):
@@ -128,12 +141,12 @@ def fill_undefined(metric: Metric, scores: BlockScores) -> NDArray[np.bool_]:
     return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
-def _segments(corpus: Corpus, tokens: int) -> Iterator[list[Segment]]:
+def _segments(corpus: Corpus, tokens: int, start: int) -> Iterator[list[Segment]]:
     """Cut a corpus into lists of segments whose distinct texts have about ``tokens`` tokens at most."""
     segments: list[Segment] = []
     texts: set[str] = set()
     size = 0
-    for segment in corpus:
+    for segment in islice(corpus, start, None):
         own = {*segment.candidates, *segment.references, *([segment.source] if segment.source is not None else [])}
         grows_by = sum(about_tokens(text) for text in own - texts)
         if segments and (size + grows_by > tokens or len(segments) * len(segment.candidates) >= _BLOCK_ROWS):

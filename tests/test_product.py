@@ -1,0 +1,56 @@
+"""Every text against every other by one product: the figures of pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bsx
+from bsx.match.pairs import BATCH_NUMBERS, UnitVectors, match_pairs
+from bsx.match.product import match_product
+
+TEXTS = ["the cat sat on the mat", "a dog", "", "rain at the old station bridge", "the bank", "  ", "river " * 20]
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=9), st.integers(0, 2**31 - 1), st.booleans())
+def test_product_is_pair_by_pair(lengths: list[int], seed: int, small: bool) -> None:
+    torch.manual_seed(seed)
+    sizes = np.array(lengths, dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    vectors = torch.nn.functional.normalize(torch.randn(2, int(sizes.sum()) + 1, 8), dim=-1)
+    vectors[:, -1] = 0
+    pool = torch.rand(int(sizes.sum()) + 1) < 0.8
+    pool[-1] = False
+    weights = torch.rand(len(pool)) * (torch.rand(len(pool)) < 0.8) * pool  # what cannot be matched weighs nothing
+    window = UnitVectors(vectors, weights, pool, offsets, sizes)
+    left, right = np.arange(len(sizes) // 2), np.arange(len(sizes) // 2, len(sizes))
+    with pytest.MonkeyPatch.context() as patch:
+        if small:  # several groups a side
+            patch.setitem(BATCH_NUMBERS, "cpu", 600)
+        product = match_product(window, left, right)
+    pairs = match_pairs(window, np.repeat(left, len(right)), np.tile(right, len(left)))
+    # Sums of products in another order: a few units in the last place of fp32. F1 is the ratio of two such sums, of
+    # which the lower may be near 0, where vectors are random and cosines take both signs.
+    product = product.reshape(pairs.shape)
+    np.testing.assert_allclose(product[..., :2], pairs[..., :2], atol=2e-6)
+    steady = (np.isnan(pairs[..., 0]) | np.isnan(pairs[..., 1])) | (np.abs(pairs[..., 0] + pairs[..., 1]) > 0.1)
+    np.testing.assert_allclose(product[steady][:, 2], pairs[steady][:, 2], atol=1e-4)
+
+
+@pytest.mark.parametrize("spec", ["", "idf=true", "specials=exclude", "specials=bert-score", "measure=recall,idf=true"])
+def test_score_matrix_is_score_by_score(spec: str, tiny_model: Callable[[str], str]) -> None:
+    metric = bsx.get_metric(f"bertscore:layer=2,{spec}".rstrip(","), model=tiny_model("bert"))
+    matrix = metric.score_matrix(TEXTS, TEXTS[::-1])
+    assert matrix.shape == (len(TEXTS), len(TEXTS))
+    if "idf" in spec:  # one by one, idf would be counted on other texts
+        assert np.allclose(matrix, matrix.T[::-1, ::-1], atol=1e-6) == ("measure" not in spec)
+        return
+    flat = metric.score([a for a in TEXTS for _ in TEXTS], TEXTS[::-1] * len(TEXTS))
+    np.testing.assert_allclose(matrix.reshape(-1), flat.values, atol=2e-6)
