@@ -23,6 +23,7 @@ EXTRAS = {
     "sklearn": "analysis",
     "stanza": "syntax",
     "statsmodels": "analysis",
+    "threadpoolctl": "metrics",
 }
 
 
