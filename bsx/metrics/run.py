@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,29 +101,43 @@ def stream(prepared: Prepared, *, progress: Progress | None = None) -> Iterator[
         Results in the corpus's order.
     """
     done = 0
-    metrics = prepared.metrics
-    per_token = sum(metric.bytes_per_token for metric in metrics)
-    tokens = _BLOCK_TOKENS
-    if per_token:
-        budget = min(metric.encoders.budget for metric in metrics) // 4
-        tokens = max(256, min(tokens, budget // per_token))
-    for segments in _segments(prepared.corpus, tokens):
-        block = rows_of(segments)
-        scores, undefined = [], []
-        for metric, fitted in zip(metrics, prepared.fitted, strict=True):
-            result = metric.score_block(block, fitted)
-            missing = np.isnan(result.values)
-            fill = metric.entry.empty
-            result.values = np.where(missing, 0.0 if fill is None else fill, result.values)
-            scores.append(result)
-            undefined.append(missing & ~result.empty)
+    for segments in blocks_of(prepared.corpus, block_tokens(prepared.metrics)):
+        yield score_segments(prepared.metrics, prepared.fitted, segments)
         done += len(segments)
-        yield ScoredBlock(segments, scores, undefined)
         if progress is not None:
             progress("scoring", done, prepared.segments)
 
 
-def _segments(corpus: Corpus, tokens: int) -> Iterator[list[Segment]]:
+def block_tokens(metrics: Sequence[Metric]) -> int:
+    """Return how many tokens the distinct texts of a block may have within the metrics' memory budget."""
+    per_token = sum(metric.bytes_per_token for metric in metrics)
+    if not per_token:
+        return _BLOCK_TOKENS
+    budget = min(metric.encoders.budget for metric in metrics) // 4
+    return max(256, min(_BLOCK_TOKENS, budget // per_token))
+
+
+def score_segments(metrics: Sequence[Metric], fitted: Sequence[Any], segments: list[Segment]) -> ScoredBlock:
+    """Score some segments with every metric.
+
+    Args:
+        metrics: the metrics.
+        fitted: what the `fit` of each returned for the corpus that the segments are from.
+        segments: the segments.
+    """
+    block = rows_of(segments)
+    scores, undefined = [], []
+    for metric, learnt in zip(metrics, fitted, strict=True):
+        result = metric.score_block(block, learnt)
+        missing = np.isnan(result.values)
+        fill = metric.entry.empty
+        result.values = np.where(missing, 0.0 if fill is None else fill, result.values)
+        scores.append(result)
+        undefined.append(missing & ~result.empty)
+    return ScoredBlock(segments, scores, undefined)
+
+
+def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]:
     """Cut a corpus into lists of segments whose distinct texts have about ``tokens`` tokens at most."""
     segments: list[Segment] = []
     texts: set[str] = set()
