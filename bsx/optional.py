@@ -17,6 +17,7 @@ EXTRAS = {
     "pandas": "analysis",
     "py3langid": "detect",
     "pyarrow": "analysis",
+    "ray": "ray",
     "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "scipy": "analysis",

@@ -44,8 +44,29 @@ class Input:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """Where else than here to score: the address of a Ray cluster, None for one on this machine, and its workers."""
+
+    address: str | None
+    workers: int
+
+    def stream(self, prepared: Prepared, settings: dict[str, Any], progress: Any) -> Iterator[ScoredBlock]:
+        """Score there; see `bsx.distributed_corpus.stream`."""
+        from bsx.distributed_corpus import stream
+
+        run = {name: value for name, value in settings.items() if name in _SHARED}
+        run["lang"] = prepared.metrics[0].encoders.lang  # auto has become a language by now
+        return stream(prepared, run, address=self.address, workers=self.workers, progress=progress)
+
+
 def score_metrics(
-    named: Sequence[str], given: Input, output: Path | None, format: str, settings: dict[str, Any]
+    named: Sequence[str],
+    given: Input,
+    output: Path | None,
+    format: str,
+    settings: dict[str, Any],
+    cluster: Cluster | None = None,
 ) -> None:
     """Score with several metrics, print a summary, write a wide table if ``output`` says so."""
     from bsx.metrics.run import Totals, prepare, stream
@@ -70,7 +91,12 @@ def score_metrics(
         totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
         with progress_bar() as report:
             prepared = prepare(metrics, corpus, progress=report)
-            for block in stream(prepared, progress=report):
+            scored = (
+                stream(prepared, progress=report)
+                if cluster is None
+                else stack.enter_context(contextlib.closing(cluster.stream(prepared, settings, report)))
+            )
+            for block in scored:
                 for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                     total.add(scores, undefined)
                 if table is not None:
