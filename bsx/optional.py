@@ -19,12 +19,14 @@ EXTRAS = {
     "pandas": "analysis",
     "py3langid": "detect",
     "pyarrow": "analysis",
+    "ray": "ray",
     "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "scipy": "analysis",
     "sklearn": "analysis",
     "stanza": "syntax",
     "statsmodels": "analysis",
+    "threadpoolctl": "metrics",
     "vl_convert": "report",
 }
 

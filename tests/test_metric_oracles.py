@@ -21,7 +21,7 @@ from test_match import hid
 
 from bsx.match.ngrams import Units, ngram_units, power_means
 from bsx.match.pairs import UnitVectors, match_pairs
-from bsx.match.transport import transport_costs
+from bsx.match.transport import Cost, _batched, _sliced, transport_costs
 from bsx.metrics.bleu import moses_sentence_bleu
 from bsx.metrics.mapping import Mapping
 from bsx.metrics.sbert_wk import dissect, layer_weights
@@ -107,6 +107,24 @@ def test_transport_of_many_pairs_at_once_and_of_texts_without_mass() -> None:
         assert got[i, j] == pytest.approx(alone, abs=1e-7)
     np.testing.assert_allclose(got[:4, :4], got[:4, :4].T, atol=1e-6)
     np.testing.assert_allclose(np.diag(got)[:4], 0, atol=1e-6)
+
+
+def test_distances_pair_by_pair_equal_those_of_padded_batches() -> None:
+    # A device takes the second way; both run anywhere. Products of fp32 differ in their last bits.
+    rng = np.random.default_rng(0)
+    units = as_units(*((rng.normal(size=(k, 3)), np.ones(k)) for k in (3, 1, 5, 2)))
+    left, right = map(np.array, zip(*itertools.product(range(4), range(4)), strict=True))
+    ways: list[Cost] = ["squared", "euclidean"]
+    for cost in ways:
+        found = []
+        for way in (_sliced, _batched):
+            shapes: dict[int, np.ndarray] = {}
+            for chosen, distance in way(units, units, left, right, cost):
+                shapes |= {int(pair): distance(position) for position, pair in enumerate(chosen)}
+            found.append(shapes)
+        assert found[0].keys() == found[1].keys() == set(range(16))
+        for pair, one in found[0].items():
+            np.testing.assert_allclose(one**2, found[1][pair] ** 2, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -56,16 +56,30 @@ def score(
         bool, typer.Option("--resume", help="Go on where a run that was stopped with the same -o left off.")
     ] = False,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where --metric runs: in this process, or on a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that score, with --engine ray.")] = 1,
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
     from bsx.cli.summary import Summary
 
+    if engine == "local" and (address is not None or workers > 1):
+        raise InputError(f"--{'workers' if address is None else 'address'} goes with --engine ray")
+    if engine == "ray" and resume:
+        raise InputError("--resume goes with --engine local")
+    if engine == "ray" and not metric:
+        raise InputError("--engine ray scores with named metrics: add --metric bertscore, or others (bsx metrics)")
     if metric:
-        from bsx.cli.score_metrics import Input, score_metrics
+        from bsx.cli.score_metrics import Cluster, Input, score_metrics
 
         given = Input(candidates or [], references or [], sources, data, candidate or [], reference or [], source, id)
-        score_metrics(metric, given, output, resume, format, settings)
+        cluster = Cluster(address, workers) if engine == "ray" else None
+        score_metrics(metric, given, output, resume, format, settings, cluster)
         return
     if sources is not None or source is not None:
         raise InputError("BERTScore reads no sources; --metric names metrics that do (bsx metrics lists them)")

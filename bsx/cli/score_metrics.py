@@ -48,8 +48,30 @@ class Input:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """Where else than here to score: the address of a Ray cluster, None for one on this machine, and its workers."""
+
+    address: str | None
+    workers: int
+
+    def stream(self, prepared: Prepared, settings: dict[str, Any], progress: Any) -> Iterator[ScoredBlock]:
+        """Score there; see `bsx.distributed_corpus.stream`."""
+        from bsx.distributed_corpus import stream
+
+        run = {name: value for name, value in settings.items() if name in _SHARED}
+        run["lang"] = prepared.metrics[0].encoders.lang  # auto has become a language by now
+        return stream(prepared, run, address=self.address, workers=self.workers, progress=progress)
+
+
 def score_metrics(
-    named: Sequence[str], given: Input, output: Path | None, resume: bool, format: str, settings: dict[str, Any]
+    named: Sequence[str],
+    given: Input,
+    output: Path | None,
+    resume: bool,
+    format: str,
+    settings: dict[str, Any],
+    cluster: Cluster | None = None,
 ) -> None:
     """Score with several metrics, print a summary, write a wide table if ``output`` says so."""
     from bsx.cli.resume import BLOCKS, keeping, kept_blocks
@@ -79,8 +101,10 @@ def score_metrics(
             prepared = prepare(metrics, corpus, progress=report)
             signatures = [prepared.signature(i) for i in range(len(metrics))]
 
-            def blocks(start: int, settings: dict[str, int]) -> Iterator[ScoredBlock]:
-                return stream(prepared, progress=report, start=start, **settings)
+            def blocks(start: int, how: dict[str, int]) -> Iterator[ScoredBlock]:
+                if cluster is not None:
+                    return stack.enter_context(contextlib.closing(cluster.stream(prepared, settings, report)))
+                return stream(prepared, progress=report, start=start, **how)
 
             kept = {"tokens": block_tokens(metrics)}
             for block in kept_blocks(
@@ -92,8 +116,8 @@ def score_metrics(
                     for row in _rows(block, prepared):
                         table.write(row)
         result = summarise(prepared, totals)
-        signatures = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
-        result["provenance"] = provenance("score", given.files(), signatures)
+        known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
+        result["provenance"] = provenance("score", given.files(), known)
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))

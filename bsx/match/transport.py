@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from functools import cache, partial
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,8 +17,10 @@ from bsx.match.pairs import BATCH_NUMBERS, batches
 from bsx.optional import need
 
 Cost = Literal["squared", "euclidean"]
+Distance = Callable[[int], NDArray[np.float64]]
 _WORTHWHILE = 32  # pairs for which a second thread pays
 _SHARE = 16  # pairs a thread solves in a row
+_MOST_PIVOTS = 100_000  # ot.emd2's default
 
 
 def transport_costs(
@@ -45,71 +48,103 @@ def transport_costs(
     Returns:
         Costs (pairs,); NaN where a text has no mass.
     """
-    ot = need("ot", "optimal transport")
-    sources = _with_mass(units)
-    targets = sources if right_units is None else _with_mass(right_units)
+    solver = need("ot.lp.emd_wrap", "optimal transport")
+    sources, targets = units, units if right_units is None else right_units
+    shares = [_shares(side) for side in (sources, targets)]
+    spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
     costs = np.full(len(left), np.nan)
-    defined = np.flatnonzero((sources.lengths[left] > 0) & (targets.lengths[right] > 0))
-    masses = [_shares(side) for side in (sources, targets)]
+    filled = [_totals(side) > 0 for side in (sources, targets)]
+    defined = np.flatnonzero(filled[0][left] & filled[1][right])
 
     def solve(pair: int, distance: NDArray[np.float64]) -> None:
-        a, b = masses[0](left[pair]), masses[1](right[pair])
-        distance = np.ascontiguousarray(distance[: len(a), : len(b)])
-        if trim:
-            costs[pair] = _trimmed(ot.emd(a, b, distance, check_marginals=False), distance, trim)
-        elif len(a) == 1 or len(b) == 1:
+        a, b = shares[0][spans[0][left[pair]]], shares[1][spans[1][right[pair]]]
+        if not trim and (len(a) == 1 or len(b) == 1):
             costs[pair] = a @ distance @ b  # there is one plan only
-        else:
-            costs[pair] = ot.emd2(a, b, distance, check_marginals=False)
+            return
+        # The compiled solver itself, since ot.emd2 takes longer around it than it takes. It wants equal sums.
+        flow, least, _, _, outcome = solver.emd_c(a, b * (a.sum() / b.sum()), distance, _MOST_PIVOTS, 1)
+        solver.check_result(outcome)  # warns unless the optimum was found
+        costs[pair] = _trimmed(flow, distance, trim) if trim else least
 
-    def solve_some(pairs: Sequence[int], distances: NDArray[np.float64]) -> None:
-        for pair, distance in zip(pairs, distances, strict=True):
-            solve(pair, distance)
+    def solve_some(pairs: NDArray[np.int64], distance: Distance, start: int) -> None:
+        for position in range(start, min(start + _SHARE, len(pairs))):
+            solve(pairs[position], distance(position))
 
-    # The solver lets go of Python's lock, so that pairs are solved side by side.
+    # Products and solver let go of Python's lock, so pairs are done side by side; each product by one thread, because
+    # threads that share products of this size wait for each other more than they compute.
     workers = os.cpu_count() or 1 if len(defined) >= _WORTHWHILE else 1
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="bsx-transport") as pool:
-        for chosen, distances in _distances(sources, targets, left[defined], right[defined], cost):
-            pairs = defined[chosen].tolist()
-            starts = range(0, len(pairs), _SHARE)
-            parts = ((pairs[i : i + _SHARE], distances[i : i + _SHARE]) for i in starts)
-            list(pool.map(solve_some, *zip(*parts, strict=True)))
+    with (
+        _blas().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(max_workers=workers, thread_name_prefix="bsx-transport") as pool,
+    ):
+        for chosen, distance in _distances(sources, targets, left[defined], right[defined], cost):
+            pairs = defined[chosen]
+            list(pool.map(partial(solve_some, pairs, distance), range(0, len(pairs), _SHARE)))
     return costs
 
 
-def _with_mass(units: Units) -> Units:
-    """Return the units that have mass."""
-    keep = units.masses > 0
-    kept = np.concatenate([[0], np.cumsum(keep)])
-    offsets = kept[units.offsets]
-    rows = torch.from_numpy(np.flatnonzero(keep)).to(units.vectors.device)
-    lengths = kept[units.offsets + units.lengths] - offsets
-    return Units(units.vectors.index_select(0, rows), units.masses[keep], offsets, lengths)
+@cache
+def _blas() -> Any:
+    """Return what sets the threads of NumPy's linear algebra."""
+    return need("threadpoolctl", "optimal transport").ThreadpoolController()
 
 
-def _shares(units: Units) -> Callable[[int], NDArray[np.float64]]:
-    """Return a function: text -> its units' masses, which sum to 1."""
-    masses = units.masses.astype(np.float64)
-    totals = np.add.reduceat(np.append(masses, 0.0), units.offsets) if len(units.offsets) else np.zeros(0)
+def _totals(units: Units) -> NDArray[np.float64]:
+    """Return each text's mass (texts,)."""
+    if not len(units.offsets):
+        return np.zeros(0)
+    masses = np.append(units.masses.astype(np.float64), 0.0)
+    return np.where(units.lengths > 0, np.add.reduceat(masses, units.offsets), 0.0)
 
-    def of(text: int) -> NDArray[np.float64]:
-        first = units.offsets[text]
-        return np.asarray(masses[first : first + units.lengths[text]] / totals[text])
 
-    return of
+def _shares(units: Units) -> NDArray[np.float64]:
+    """Return each unit's share of its text's mass (units,); the solver passes over units without any."""
+    totals = np.repeat(_totals(units), units.lengths)
+    return np.divide(units.masses, totals, out=np.zeros(len(totals)), where=totals > 0)
 
 
 def _distances(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield pairs of similar sizes and their padded distances (pairs, left units, right units)."""
-    dimensions = sources.vectors.shape[-1]
+) -> Iterator[tuple[NDArray[np.int64], Distance]]:
+    """Yield pairs, and the function that returns the distances of one of them by its position (left, right units)."""
+    way = _sliced if sources.vectors.device.type == "cpu" else _batched
+    return way(sources, targets, left, right, cost)
+
+
+def _sliced(
+    sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
+) -> Iterator[tuple[NDArray[np.int64], Distance]]:
+    """Multiply two slices when a pair's turn comes, where a batch would first have to copy them."""
+    x, y = (side.vectors.float().numpy() for side in (sources, targets))
+    spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
+
+    def product(pair: int) -> NDArray[np.float64]:
+        return _length(x[spans[0][left[pair]]] @ y[spans[1][right[pair]]].T, cost)
+
+    yield np.arange(len(left)), product
+
+
+def _batched(
+    sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
+) -> Iterator[tuple[NDArray[np.int64], Distance]]:
+    """Multiply pairs of similar sizes at once, where a device wants large products and few transfers."""
     budget = BATCH_NUMBERS.get(sources.vectors.device.type, 2_000_000)
-    for chosen in batches(sources.lengths[left], targets.lengths[right], dimensions, budget):
-        x = sources.vectors[_rows(sources, left[chosen])]
-        y = targets.vectors[_rows(targets, right[chosen])]
-        squared = (2 - 2 * torch.bmm(x, y.transpose(1, 2)).double()).clamp_min_(0)
-        yield chosen, (squared if cost == "squared" else squared.sqrt_()).cpu().numpy()
+    for chosen in batches(sources.lengths[left], targets.lengths[right], sources.vectors.shape[-1], budget):
+        x, y = sources.vectors[_rows(sources, left[chosen])], targets.vectors[_rows(targets, right[chosen])]
+        products = torch.bmm(x, y.transpose(1, 2)).float().cpu().numpy()
+        yield chosen, partial(_cut, products, sources.lengths[left[chosen]], targets.lengths[right[chosen]], cost)
+
+
+def _cut(
+    products: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64], cost: Cost, pair: int
+) -> NDArray[np.float64]:
+    return _length(products[pair, : rows[pair], : columns[pair]], cost)
+
+
+def _length(products: NDArray[np.float32], cost: Cost) -> NDArray[np.float64]:
+    """Return distances of unit vectors from their inner products (left, right units)."""
+    squared = np.maximum(2 - 2 * products.astype(np.float64, order="C"), 0)
+    return squared if cost == "squared" else np.sqrt(squared)
 
 
 def _rows(units: Units, texts: NDArray[np.int64]) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -119,16 +119,10 @@ def stream(
         Results in the corpus's order.
     """
     done = start
-    metrics = prepared.metrics
-    for segments in _segments(prepared.corpus, tokens or block_tokens(metrics), start):
-        block = rows_of(segments)
-        scores, undefined = [], []
-        for metric, fitted in zip(metrics, prepared.fitted, strict=True):
-            result = metric.score_block(block, fitted)
-            scores.append(result)
-            undefined.append(fill_undefined(metric, result))
+    remaining = islice(prepared.corpus, start, None)
+    for segments in blocks_of(remaining, tokens or block_tokens(prepared.metrics)):
+        yield score_segments(prepared.metrics, prepared.fitted, segments)
         done += len(segments)
-        yield ScoredBlock(segments, scores, undefined)
         if progress is not None:
             progress("scoring", done, prepared.segments)
 
@@ -141,12 +135,29 @@ def fill_undefined(metric: Metric, scores: BlockScores) -> NDArray[np.bool_]:
     return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
-def _segments(corpus: Corpus, tokens: int, start: int) -> Iterator[list[Segment]]:
+def score_segments(metrics: Sequence[Metric], fitted: Sequence[Any], segments: list[Segment]) -> ScoredBlock:
+    """Score some segments with every metric.
+
+    Args:
+        metrics: the metrics.
+        fitted: what the `fit` of each returned for the corpus that the segments are from.
+        segments: the segments.
+    """
+    block = rows_of(segments)
+    scores, undefined = [], []
+    for metric, learnt in zip(metrics, fitted, strict=True):
+        result = metric.score_block(block, learnt)
+        scores.append(result)
+        undefined.append(fill_undefined(metric, result))
+    return ScoredBlock(segments, scores, undefined)
+
+
+def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]:
     """Cut a corpus into lists of segments whose distinct texts have about ``tokens`` tokens at most."""
     segments: list[Segment] = []
     texts: set[str] = set()
     size = 0
-    for segment in islice(corpus, start, None):
+    for segment in corpus:
         own = {*segment.candidates, *segment.references, *([segment.source] if segment.source is not None else [])}
         grows_by = sum(about_tokens(text) for text in own - texts)
         if segments and (size + grows_by > tokens or len(segments) * len(segment.candidates) >= _BLOCK_ROWS):
