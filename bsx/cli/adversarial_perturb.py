@@ -41,7 +41,6 @@ def perturb(
     parser: Annotated[Literal["stanza", "spacy"] | None, typer.Option(help="Or parse them with this.")] = None,
     parser_dir: Annotated[Path | None, typer.Option("--parser-dir", "--stanza-dir", help="Its models.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Let stanza fetch its model.")] = False,
-    cache: Annotated[Path | None, typer.Option(help="Folder to keep parses in.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of perturbations and resamples.")] = 1,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples, and swaps of the tests.")] = 1000,
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
@@ -74,13 +73,14 @@ def perturb(
     if save is not None and save.suffix not in FORMATS:
         raise InputError(f"{save}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
     names = None if perturbation == "all" else [name.strip() for name in perturbation.split(",") if name.strip()]
-    lang = settings.get("lang")
+    lang, cache = settings.get("lang"), settings.get("cache")
     if lang == "auto":
         raise InputError("--lang auto: perturbations have rules by language; say which it is")
     texts = read_texts(file, candidate, reference, source)
     column = candidate or reference
     with progress_bar() as report:
-        found, origin = find_parses(texts, column, lang, parses, parser, parser_dir, download, cache, report)
+        found, origin = find_parses(texts, column, lang, parses, parser, parser_dir, download,
+                                    None if cache is None else Path(cache) / "parses", report)  # fmt: skip
         metrics = MetricFunctions.open(score, settings, texts.sources, skip=skip_errors)
         result = robustness(
             texts.references, metrics.functions, names, candidates=texts.candidates, sources=texts.sources,
