@@ -143,8 +143,8 @@ Metrics as detectors of paraphrases, and how often they prefer a paraphrase to a
   frequent label.
 - **PAWS triples.** With layer 6 BERTScore prefers the paraphrase in 44 of 100, the published BERTScore in 45. Only
   ROUGE-L and the published LASER are above a half with their whole interval.
-- **Freitag triples.** The published BLEURT prefers the paraphrase in 29 of 100, the others in 20 at most; all metrics
-  run here do in 4 at most, and where C overlaps with A far more than B does (last column) in none.
+- **Freitag triples.** The published BLEURT prefers the paraphrase in 29 of 100, the others in 21 at most; all metrics
+  run here do in 4 at most, and where C overlaps far more with A than B does (last column) in one of 364 at most.
 
 C and B of a triple are candidates, A is the reference; the published scores are those of Kaster, Zhao & Eger 2021. Run
 in a folder that holds the data:
