@@ -134,8 +134,20 @@ def main(data: Path, cache: Path) -> None:
 
 HEAD = """# Paraphrase pairs and triples with the embedded model
 
-Metrics as detectors of paraphrases, and how often they prefer a paraphrase to a sentence that shares more words. Run in
-a folder that holds the data:
+Metrics as detectors of paraphrases, and how often they prefer a paraphrase to a sentence that shares more words.
+
+- **From QQP to PAWS-QQP** every metric loses between 0.11 and 0.26 of its area. bert-score itself, with the same model
+  and layer 6, has an F1 area of .849 on the QQP subset and of .703 on PAWS-QQP, as `bertscore:layer=6` has here.
+- **On PAWS-Wiki** sentence BLEU (0.682) tells paraphrases better than the embedding metrics (0.62 to 0.63).
+- On PAWS-QQP and PAWS-X a threshold chosen on other pairs is right at most 0.05 more often than always giving the more
+  frequent label.
+- **PAWS triples.** With layer 6 BERTScore prefers the paraphrase in 44 of 100, the published BERTScore in 45. Only
+  ROUGE-L and the published LASER are above a half with their whole interval.
+- **Freitag triples.** The published BLEURT prefers the paraphrase in 29 of 100, the others in 21 at most; all metrics
+  run here do in 4 at most, and where C overlaps far more with A than B does (last column) in one of 364 at most.
+
+C and B of a triple are candidates, A is the reference; the published scores are those of Kaster, Zhao & Eger 2021. Run
+in a folder that holds the data:
 """
 
 if __name__ == "__main__":
