@@ -94,7 +94,7 @@ def train(
         checkpoint.unlink(missing_ok=True)
     record = _finish(plan, output, wanted, material)
     record.write(output / MODEL)
-    (output / PLAN).unlink()
+    (output / PLAN).unlink(missing_ok=True)
     if vectors is None:
         shutil.rmtree(output / "vectors")
     return record
