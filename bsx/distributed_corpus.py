@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -23,7 +23,7 @@ def stream(
     address: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Iterator[ScoredBlock]:
+) -> Generator[ScoredBlock, None, None]:
     """Score a corpus as `bsx.metrics.run.stream` does, but by the workers of a cluster.
 
     The corpus goes through Ray's object store, which spills to disk; what comes back is put in the corpus's order.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ class Cluster:
     address: str | None
     workers: int
 
-    def stream(self, prepared: Prepared, settings: dict[str, Any], progress: Any) -> Iterator[ScoredBlock]:
+    def stream(self, prepared: Prepared, settings: dict[str, Any], progress: Any) -> Generator[ScoredBlock, None, None]:
         """Score there; see `bsx.distributed_corpus.stream`."""
         from bsx.distributed_corpus import stream
 

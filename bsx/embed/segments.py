@@ -36,7 +36,7 @@ def raw_bytes(vectors: torch.Tensor) -> NDArray[np.uint8]:
 
 def checksum(key: bytes, vectors: torch.Tensor) -> int:
     """Return the CRC-32 of a key and its vectors (tokens, dim)."""
-    return zlib.crc32(raw_bytes(vectors), zlib.crc32(key))
+    return zlib.crc32(raw_bytes(vectors).data, zlib.crc32(key))
 
 
 def write_segment(folder: Path, entries: Mapping[bytes, torch.Tensor]) -> Path:
@@ -132,7 +132,7 @@ class Segment:
                 if len(target) != self._lengths[place]:
                     raise Damaged(f"{self.path}: a length is wrong")
                 stream.seek(self._start + int(self._first[place]) * self._row_bytes)
-                _fill(stream, memoryview(raw_bytes(target)))
+                _fill(stream, raw_bytes(target).data)
                 if checksum(self._keys[place].tobytes(), target) != self._sums[place]:
                     raise Damaged(f"{self.path}: a checksum is wrong")
 
@@ -169,7 +169,7 @@ def _column(stream: IO[bytes], entry: dict[str, Any], start: int) -> NDArray[Any
     if column.nbytes != last - first or len(column) == 0:
         raise ValueError("a column has another size")
     stream.seek(start + first)
-    _fill(stream, memoryview(column.reshape(-1).view(np.uint8)))
+    _fill(stream, column.reshape(-1).view(np.uint8).data)
     return column
 
 
