@@ -122,7 +122,7 @@ def intervals(
         "type": "nominal",
         "sort": _IN_ORDER,
         "title": None,
-        "axis": {"labelLimit": 220, "domain": False, "ticks": False},
+        "axis": {"labelLimit": 220, "domain": False, "ticks": False, "labelPadding": 8},
         "scale": {"paddingInner": 0.3},
     }
     place: dict[str, Any] = {"y": y}
