@@ -201,9 +201,10 @@ def connect(address: str | None, workers: int) -> bool:
         else:
             cores = max(workers + 1, os.cpu_count() or 1)  # one more than workers: reading needs a core too
             ray.init(address="local", num_cpus=cores, include_dashboard=False, **options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # Ray raises plain exceptions, too
         first = str(error).strip().partition("\n")[0]
-        raise InputError(f"--address {address}: no Ray cluster could be reached ({first})") from error
+        where = f"at {address} could be reached" if address is not None else "could be started here"
+        raise InputError(f"no Ray cluster {where} ({first})") from error
     return True
 
 
