@@ -1,14 +1,13 @@
-"""What 10^6 to 10^10 pairs cost at measured rates: prints the tables of docs/scale.md.
+"""What 10^6 to 10^10 pairs cost at measured rates: prints the table of docs/scale.md.
 
-python benchmarks/scale_costs.py. Reads benchmarks/results/speed.json (pairs per second of one machine) and
-benchmarks/results/cluster_simulation.json; measures nothing.
+python benchmarks/scale_costs.py. Reads benchmarks/results/speed.json, pairs per second of one machine; measures
+nothing.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 PAIR_BYTES = 263  # UTF-8 bytes of a reference and a candidate of WMT17 direct assessment, on average of 5,040
@@ -32,30 +31,8 @@ def costs() -> list[str]:
     return lines
 
 
-def simulated() -> list[str]:
-    """Return the rows of the table of the simulation."""
-    found = json.loads((RESULTS / "cluster_simulation.json").read_text())
-    lines = [
-        "| workers | slow tasks run twice | makespan | of the ideal | work in vain |",
-        "|---|---|---:|---:|---:|",
-    ]
-    for row in found["results"]:
-        again = "yes" if row["speculate"] else "no"
-        lines.append(
-            f"| {row['case']} | {again} | {row['mean_seconds']:.0f} s | {row['efficiency']:.2f} | "
-            f"{100 * row['wasted_share']:.1f}% |"
-        )
-    return lines
-
-
-def shares() -> dict[str, Any]:
-    """Return the measured shares of a run's time."""
-    found: dict[str, Any] = json.loads((RESULTS / "speed.json").read_text())["minilm"][-1]["share_of_wall_time"]
-    return found
-
-
 def main() -> None:
-    print("\n".join([*costs(), "", *simulated(), "", json.dumps(shares())]))
+    print("\n".join(costs()))
 
 
 if __name__ == "__main__":
