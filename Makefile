@@ -9,7 +9,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-slow test-hub lint docs wheel bench clean
+.PHONY: help demo test test-slow test-hub test-ray lint docs wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -34,6 +34,10 @@ test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams
 
 test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachable or they are cached)
 	$(BIN)/python -m pytest -m hub
+
+test-ray: $(STAMP) ## Install Ray and run the tests that need it
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_distributed.py
 
 lint: $(STAMP) ## Format and lint in place
 	$(BIN)/ruff format .

@@ -174,6 +174,7 @@ def score_dataset(
     for name in names:
         if name in present:
             raise InputError(f"the data set has a column {name!r} already: choose another name with prefix=")
+    dataset.context.execution_options.preserve_order = True  # an idf corpus is told by its texts in their order
     corpus = _DatasetCorpus(dataset.select_columns(columns.names), columns)
     fitted = tuple(metric.fit(corpus) for metric in made)
     is_text = str(dict(zip(schema.names, schema.types, strict=True)).get(several[0])) == "string" if several else True
@@ -201,9 +202,10 @@ def connect(address: str | None, workers: int) -> bool:
         else:
             cores = max(workers + 1, os.cpu_count() or 1)  # one more than workers: reading needs a core too
             ray.init(address="local", num_cpus=cores, include_dashboard=False, **options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # Ray raises plain exceptions, too
         first = str(error).strip().partition("\n")[0]
-        raise InputError(f"--address {address}: no Ray cluster could be reached ({first})") from error
+        where = f"at {address} could be reached" if address is not None else "could be started here"
+        raise InputError(f"no Ray cluster {where} ({first})") from error
     return True
 
 
