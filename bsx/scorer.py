@@ -15,9 +15,10 @@ import bsx
 from bsx.alignment import Alignment, align_texts
 from bsx.catalog import Catalog, load_registry
 from bsx.config import RunConfig, ScorerConfig, build_config
+from bsx.embed.base import Embedder
 from bsx.embed.batching import Batcher
 from bsx.embed.shared import LayerView
-from bsx.embed.transformer import TransformerEmbedder, choose_device, choose_dtype
+from bsx.embed.transformer import choose_device, choose_dtype
 from bsx.encoders import Encoders, locate_model, memory_budget
 from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
@@ -88,21 +89,15 @@ class Scorer:
         self._checkpoint = located.checkpoint
         self._identity = located.identity
         architecture = located.architecture
+        wanted = list(range(architecture.depth + 1)) if layer is None else [layer]
         self.batcher: Batcher | LayerView
         if encoders is not None:
             shared = encoders.encoder(located, final_norm=config.final_norm)
-            self.batcher = shared.view(range(architecture.depth + 1) if layer is None else [layer])
+            self._opener = shared.opener
+            self.batcher = shared.view(wanted)
         else:
-            embedder = TransformerEmbedder(
-                architecture,
-                layers=None if layer is None else [layer],
-                device=device,
-                dtype=self._dtype,
-                final_norm=config.final_norm,
-                trust_remote_code=trust,
-            )
-            self.batcher = Batcher(embedder, config.batch_tokens)
-        self.embedder = self.batcher.embedder
+            self._opener = located.opener(config, device, self._dtype, final_norm=config.final_norm)
+            self.batcher = Batcher(self._opener.open(wanted), config.batch_tokens, improve=self._opener.improve)
         self.tokenizer = located.tokenizer(
             leading_space=config.leading_space, specials=config.specials, long=config.long
         )
@@ -144,6 +139,11 @@ class Scorer:
         return count_idf(as_texts(idf, "idf"), self.tokenizer, digest)
 
     @property
+    def embedder(self) -> Embedder | LayerView:
+        """The encoder; the first call may exchange it for one that computes the same faster."""
+        return self.batcher.embedder
+
+    @property
     def model(self) -> str:
         """The model's name in the registry, its folder, or its hub id."""
         return self._choice.name
@@ -151,10 +151,11 @@ class Scorer:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about the chosen model, one sentence each."""
+        own = () if isinstance(self.batcher, LayerView) else tuple(self._opener.notes)  # shared encoders have their own
         language = self._choice.language
         if language is not None and language.unseen and self.model == language.model:
-            return (unseen_note(language),)
-        return ()
+            return (unseen_note(language), *own)
+        return own
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -336,6 +337,11 @@ class Scorer:
             self, candidate_embeddings, references, candidate_mask=candidate_mask, measure=measure, reduction=reduction
         )
 
+    def _backend(self) -> str:
+        if isinstance(self.batcher, LayerView):
+            return self.batcher.backend
+        return self._opener.backend(self.layers)
+
     def signature(self, plan: Plan | None = None) -> Signature:
         """Return the signature of scores made with these settings.
 
@@ -359,7 +365,7 @@ class Scorer:
             "long": f"{config.long}@{self.tokenizer.max_tokens or 'unlimited'}",
             "norm": "final" if config.final_norm else "residual",
             "dtype": self._dtype,
-            "backend": f"torch-{torch.__version__.partition('+')[0]}",
+            "backend": self._backend(),
             "tokenizer": f"{self.tokenizer.backend}@{self._checkpoint.tokenizer_digest[:8]}",
             "transformers": _transformers_version(),
             "bsx": bsx.__version__,

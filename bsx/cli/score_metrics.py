@@ -80,7 +80,8 @@ def score_metrics(
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))
-    for note in [note for metric in metrics for note in metric.notes] + flags(result):
+    about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
+    for note in [*(note for metric in metrics for note in metric.notes), *about_encoders, *flags(result)]:
         print(f"bsx: note: {note}", file=sys.stderr)
 
 

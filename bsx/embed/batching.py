@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -61,10 +61,18 @@ class Batcher:
         embedder: the encoder.
         batch_tokens: padded tokens a batch may hold; None for the device's default. It shrinks for good by half each
             time a batch does not fit in memory.
+        improve: given the embedder and how many tokens the first call has, returns the embedder to use from then on.
     """
 
-    def __init__(self, embedder: Embedder, batch_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        batch_tokens: int | None = None,
+        *,
+        improve: Callable[[Embedder, int], Embedder] | None = None,
+    ) -> None:
         self.embedder: Embedder = embedder
+        self._improve = improve
         self.batch_tokens = batch_tokens or DEFAULT_BATCH_TOKENS.get(embedder.device.type, 4096)
         self.sequences_encoded = 0
         """How many sequences went through the encoder so far."""
@@ -76,6 +84,8 @@ class Batcher:
             Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
         """
         lengths, equal = [len(s) for s in sequences], not self.embedder.ignores_padding
+        if self._improve is not None and sequences:
+            self.embedder, self._improve = self._improve(self.embedder, sum(lengths)), None
         queue = [list(batch) for batch in plan_batches(lengths, self.batch_tokens, equal_lengths=equal)]
         queue.reverse()
         while queue:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 
 from bsx.embed.batching import Batcher
-from bsx.embed.transformer import Architecture, TransformerEmbedder
+from bsx.embed.opening import Opener
 from bsx.errors import InputError
 
 
@@ -29,35 +28,19 @@ class SharedEncoder:
     Weights are loaded at the first encoding, up to the highest layer that anybody asked for until then.
 
     Args:
-        architecture: the checkpoint's configuration.
-        device: where to run.
-        dtype: number format of weights and activations.
+        opener: opens the encoder.
         batch_tokens: padded tokens of a batch; None for the device's default.
         budget: bytes of vectors to remember; the longest unused ones are forgotten beyond it.
-        final_norm: see `bsx.embed.transformer.TransformerEmbedder`.
-        trust_remote_code: allow the checkpoint to run its own Python code.
     """
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        *,
-        device: torch.device,
-        dtype: Literal["fp32", "bf16", "fp16"],
-        batch_tokens: int | None,
-        budget: int,
-        final_norm: bool = True,
-        trust_remote_code: bool = False,
-    ) -> None:
-        self.architecture = architecture
-        self.device = device
-        self.dtype = dtype
+    def __init__(self, opener: Opener, *, batch_tokens: int | None, budget: int) -> None:
+        self.opener = opener
+        self.architecture = opener.architecture
+        self.device = opener.device
         self.sequences_encoded = 0
         """How many sequences went through the encoder so far."""
         self._batch_tokens = batch_tokens
         self._budget = budget
-        self._final_norm = final_norm
-        self._trust_remote_code = trust_remote_code
         self._wanted: set[int] = set()
         self._batcher: Batcher | None = None
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -78,19 +61,17 @@ class SharedEncoder:
         return LayerView(self, layers)
 
     @property
+    def backend(self) -> str:
+        """What computes, with its version; see `bsx.embed.opening.Opener.backend`."""
+        return self.opener.backend(sorted(self._wanted))
+
+    @property
     def _loaded(self) -> Batcher:
         held = [] if self._batcher is None else self._batcher.embedder.layers
         if self._batcher is None or not self._wanted <= set(held):
             self.forget()  # what is remembered lacks the new layers
-            embedder = TransformerEmbedder(
-                self.architecture,
-                layers=sorted(self._wanted),
-                device=self.device,
-                dtype=self.dtype,
-                final_norm=self._final_norm,
-                trust_remote_code=self._trust_remote_code,
-            )
-            self._batcher = Batcher(embedder, self._batch_tokens)
+            embedder = self.opener.open(sorted(self._wanted))
+            self._batcher = Batcher(embedder, self._batch_tokens, improve=self.opener.improve)
         return self._batcher
 
     def encode(self, sequences: Sequence[Sequence[int]], layers: list[int]) -> Iterator[tuple[list[int], torch.Tensor]]:
@@ -174,6 +155,11 @@ class LayerView:
     def embedder(self) -> LayerView:
         """Itself: what is asked of an embedder beside encoding, it answers too."""
         return self
+
+    @property
+    def backend(self) -> str:
+        """What computes, with its version, for a signature."""
+        return self.shared.backend
 
     @property
     def sequences_encoded(self) -> int:
