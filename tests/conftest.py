@@ -33,6 +33,12 @@ def _quiet_transformers() -> None:
     logging.disable_progress_bar()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep exports of encoders out of the user's cache, and those of the user out of the tests."""
+    os.environ["BSX_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """Return a function: kind of architecture -> folder of a random model, built once a session."""

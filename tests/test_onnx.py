@@ -39,13 +39,11 @@ NOT_EXPORTED = ("longformer", "led")
 TOLERANCE = 1e-5  # fp32, issue 9
 
 
-@pytest.fixture(autouse=True, scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A cache of this module's own, so that nothing is written into the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("cache")
-        patch.setenv("BSX_CACHE", str(folder))
-        yield folder / "onnx"
+@pytest.fixture(scope="module")
+def exports() -> Path:
+    from bsx.embed.export import export_folder
+
+    return export_folder()
 
 
 def figures(folder: str, references: Any = REFERENCES, **settings: Any) -> np.ndarray:
@@ -132,7 +130,6 @@ def test_auto_exports_for_large_corpora_only(tmp_path: Path, monkeypatch: pytest
     assert "exported for ONNX Runtime" in large.notes[0]
     np.testing.assert_allclose(scores.f1, small.score(CANDIDATES, REFERENCES).f1, atol=TOLERANCE)
     monkeypatch.undo()
-    monkeypatch.setenv("BSX_CACHE", str(exports.parent))
     again = bsx.Scorer(folder, layer=2)  # an export that is there is used for any corpus
     assert again.score(CANDIDATES[:1], REFERENCES[:1]).signature["backend"].startswith("onnxruntime-")
     assert again.notes == ()
