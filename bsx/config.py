@@ -21,8 +21,12 @@ class RunConfig(BaseModel):
     )
     device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
     dtype: Annotated[
-        Literal["auto", "fp32", "bf16", "fp16"],
+        Literal["auto", "fp32", "bf16", "fp16", "int8"],
         Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
+    ] = "auto"
+    backend: Annotated[
+        Literal["auto", "torch", "onnx"],
+        Field(description="What runs the encoder; auto: ONNX Runtime if installed and able to, else PyTorch."),
     ] = "auto"
     memory: Annotated[
         str | None,

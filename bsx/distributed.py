@@ -149,7 +149,7 @@ def score_dataset(
         cpus: cores of each; a metric computes with as many threads.
         gpus: graphics cards of each.
         batch_rows: rows scored at a time.
-        run: settings that the metrics share; see `bsx.get_metrics`.
+        run: settings that the metrics share; see `bsx.get_metrics`. The backend is PyTorch unless given.
 
     Returns:
         The data set with a column for each metric, in the order of its rows, and the signatures.
@@ -160,6 +160,7 @@ def score_dataset(
         MissingExtraError: if Ray is not installed.
     """
     specs = split_specs(metrics) if isinstance(metrics, str) else list(metrics)
+    run = alike(run)
     several = [reference] if isinstance(reference, str) else list(reference or [])
     columns = Columns((candidate,), tuple(several), source)
     schema = dataset.schema()
@@ -182,6 +183,11 @@ def score_dataset(
     scored = map_workers(dataset, fitted, specs, run, columns, names, workers, cpus, gpus, batch_rows)
     signatures = [str(metric.signature(learnt, references)) for metric, learnt in zip(made, fitted, strict=True)]
     return ScoredDataset(scored, dict(zip(names, signatures, strict=True)))
+
+
+def alike(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run's settings without those that each machine would read in its own way: ``auto`` is PyTorch."""
+    return {**run, "backend": "torch"} if run.get("backend", "auto") == "auto" else run
 
 
 def connect(address: str | None, workers: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -13,8 +13,10 @@ from bsx.catalog import Catalog, load_registry
 from bsx.checkpoint import Checkpoint, locate
 from bsx.config import RunConfig, build_config
 from bsx.embed.cache import open_cache
+from bsx.embed.opening import Opener
 from bsx.embed.shared import SharedEncoder
-from bsx.embed.transformer import Architecture, choose_device, choose_dtype
+from bsx.embed.store import VectorCache
+from bsx.embed.transformer import Architecture, Precision, choose_device, choose_dtype
 from bsx.errors import InputError
 from bsx.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.resolve import Choice, choose
@@ -50,6 +52,27 @@ class LocatedModel:
         """Name and shortened digest, for a signature."""
         kind, _, digest = self.checkpoint.identity.partition(":")
         return f"{self.choice.name}@{kind}-{digest[:12]}"
+
+    def opener(
+        self,
+        config: RunConfig,
+        device: torch.device,
+        dtype: Precision,
+        *,
+        final_norm: bool = True,
+        cache: VectorCache | None = None,
+    ) -> Opener:
+        """Return what opens the model's encoder with the settings of a run; see `bsx.embed.opening.Opener`."""
+        return Opener(
+            self.architecture,
+            identity=self.checkpoint.identity,
+            device=device,
+            dtype=dtype,
+            backend=config.backend,
+            final_norm=final_norm,
+            trust_remote_code=self.trust_remote_code,
+            cache=cache,
+        )
 
     @cached_property
     def _inner_tokenizer(self) -> Any:
@@ -118,7 +141,7 @@ class Encoders:
         self.model = model
         self.lang = lang
         self.device = choose_device(self.config.device)
-        self.dtype: Literal["fp32", "bf16", "fp16"] = choose_dtype(self.config.dtype, self.device)
+        self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
         self.cache = open_cache(self.config.cache, self.config.cache_size)
         self._models: dict[str, LocatedModel] = {}
@@ -149,23 +172,19 @@ class Encoders:
         """Return the encoder of a model; always the same one for the same model."""
         key = (located.checkpoint.folder, final_norm)
         if key not in self._encoders:
-            self._encoders[key] = SharedEncoder(
-                located.architecture,
-                device=self.device,
-                dtype=self.dtype,
-                batch_tokens=self.config.batch_tokens,
-                budget=self.budget // 2,
-                final_norm=final_norm,
-                trust_remote_code=self.config.trust_remote_code,
-                cache=self.cache,
-                weights=located.checkpoint.identity,
-            )
+            opener = located.opener(self.config, self.device, self.dtype, final_norm=final_norm, cache=self.cache)
+            self._encoders[key] = SharedEncoder(opener, batch_tokens=self.config.batch_tokens, budget=self.budget // 2)
         return self._encoders[key]
 
     def forget(self) -> None:
         """Let go of all vectors that are held in memory."""
         for encoder in self._encoders.values():
             encoder.forget()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the encoders are run, one sentence each."""
+        return tuple(dict.fromkeys(note for encoder in self._encoders.values() for note in encoder.opener.notes))
 
     @property
     def sequences_encoded(self) -> int:

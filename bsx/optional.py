@@ -15,6 +15,8 @@ EXTRAS = {
     "markupsafe": "report",
     "matplotlib": "analysis",
     "nltk": "metrics",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
     "ot": "metrics",
     "pandas": "analysis",
     "py3langid": "detect",

@@ -17,7 +17,6 @@ from bsx.catalog import Catalog, load_registry
 from bsx.config import RunConfig, ScorerConfig, build_config
 from bsx.embed.batching import Batcher
 from bsx.embed.cache import CachedEncoding, open_cache
-from bsx.embed.opening import open_encoding
 from bsx.embed.shared import LayerView
 from bsx.embed.transformer import choose_device, choose_dtype
 from bsx.encoders import Encoders, locate_model, memory_budget
@@ -91,22 +90,16 @@ class Scorer:
         self._checkpoint = located.checkpoint
         self._identity = located.identity
         architecture = located.architecture
+        wanted = list(range(architecture.depth + 1)) if layer is None else [layer]
         self.batcher: Batcher | CachedEncoding | LayerView
         if encoders is not None:
             shared = encoders.encoder(located, final_norm=config.final_norm)
-            self.batcher = shared.view(range(architecture.depth + 1) if layer is None else [layer])
+            self._opener = shared.opener
+            self.batcher = shared.view(wanted)
         else:
-            self.batcher = open_encoding(
-                architecture,
-                None if layer is None else [layer],
-                device=device,
-                dtype=self._dtype,
-                batch_tokens=config.batch_tokens,
-                final_norm=config.final_norm,
-                trust_remote_code=trust,
-                cache=open_cache(config.cache, config.cache_size),
-                weights=located.checkpoint.identity,
-            )
+            cache = open_cache(config.cache, config.cache_size)
+            self._opener = located.opener(config, device, self._dtype, final_norm=config.final_norm, cache=cache)
+            self.batcher = self._opener.encoding(wanted, config.batch_tokens)
         self.embedder = self.batcher.embedder
         self.tokenizer = located.tokenizer(
             leading_space=config.leading_space, specials=config.specials, long=config.long
@@ -156,10 +149,11 @@ class Scorer:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about the chosen model, one sentence each."""
+        own = () if isinstance(self.batcher, LayerView) else tuple(self._opener.notes)  # shared encoders have their own
         language = self._choice.language
         if language is not None and language.unseen and self.model == language.model:
-            return (unseen_note(language),)
-        return ()
+            return (unseen_note(language), *own)
+        return own
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -386,6 +380,11 @@ class Scorer:
             self, candidate_embeddings, references, candidate_mask=candidate_mask, measure=measure, reduction=reduction
         )
 
+    def _backend(self) -> str:
+        if isinstance(self.batcher, LayerView):
+            return self.batcher.backend
+        return self._opener.backend(self.layers)
+
     def signature(self, plan: Plan | None = None) -> Signature:
         """Return the signature of scores made with these settings.
 
@@ -409,7 +408,7 @@ class Scorer:
             "long": f"{config.long}@{self.tokenizer.max_tokens or 'unlimited'}",
             "norm": "final" if config.final_norm else "residual",
             "dtype": self._dtype,
-            "backend": f"torch-{torch.__version__.partition('+')[0]}",
+            "backend": self._backend(),
             "tokenizer": f"{self.tokenizer.backend}@{self._checkpoint.tokenizer_digest[:8]}",
             "transformers": _transformers_version(),
             "bsx": bsx.__version__,

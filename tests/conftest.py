@@ -33,6 +33,16 @@ def _quiet_transformers() -> None:
     logging.disable_progress_bar()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep exports of encoders out of the user's cache, and run encoders by PyTorch unless a test says otherwise.
+
+    Exporting every tiny model would take most of the time; tests/test_onnx.py compares the backends.
+    """
+    os.environ["BSX_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["BSX_BACKEND"] = "torch"
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """Return a function: kind of architecture -> folder of a random model, built once a session."""

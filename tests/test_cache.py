@@ -28,7 +28,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def scorer(model: str, folder: Path | None, **settings: Any) -> bsx.Scorer:
-    return bsx.Scorer(model, **{"layer": 2, "cache": folder, **settings})
+    # PyTorch, which computes the same bits for a batch; tests/test_onnx.py has the cache over ONNX Runtime
+    return bsx.Scorer(model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
 
 
 def flush(one: bsx.Scorer) -> None:
@@ -131,7 +132,7 @@ def test_all_metrics_of_a_run_use_it(tiny_model: Callable[[str], str], tmp_path:
     specs = ["bertscore:layer=2", "bertr:layer=1", "sbert"]
     values = []
     for encoded in (8, 0):
-        encoders = bsx.Encoders(model=tiny_model("bert"), cache=tmp_path)
+        encoders = bsx.Encoders(model=tiny_model("bert"), cache=tmp_path, backend="torch")
         metrics = bsx.get_metrics(specs, encoders=encoders)
         values.append([metric.score(CANDIDATES, REFERENCES).values for metric in metrics])
         assert encoders.sequences_encoded == encoded

@@ -10,7 +10,15 @@ from conftest import REPOSITORY
 
 
 @pytest.mark.parametrize(
-    "script", ["carry_models.py", "carry_baselines.py", "make_languages.py", "metric_checks.py", "metric_pages.py"]
+    "script",
+    [
+        "carry_models.py",
+        "carry_baselines.py",
+        "make_languages.py",
+        "metric_checks.py",
+        "metric_pages.py",
+        "speed_tables.py",
+    ],
 )
 def test_generated_files_are_fresh(script: str) -> None:
     done = subprocess.run(

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from bsx.config import ScorerConfig
 
 # Settings that commands spell in their own way.
-SHORT = {"model": ["-m", "--model"], "lang": ["-l", "--lang"]}
+SHORT = {"model": ["-m", "--model"], "lang": ["-l", "--lang"], "dtype": ["--precision", "--dtype"]}
 
 
 def with_settings(

@@ -99,7 +99,9 @@ class Plan:
                     "data": people.table.names[0], "groups": list(agreement.groups), "n": agreement.n,
                     "best_layer": agreement.best_layer, "signature": signature,
                 }  # fmt: skip
-        signature = str(Signature.of(self._fields(encoders, located.identity, tokenizer, chosen, depth, tasks[0])))
+        fields = self._fields(encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
+        signature = str(Signature.of(fields))
+        notes += encoders.notes
         return Findings(located.choice.name, signature, used, results, beside, facts, notes)
 
     def _encode(
@@ -128,11 +130,10 @@ class Plan:
             raise InputError(f"{task.name}: {error}") from error
 
     def _fields(
-        self, encoders: Encoders, model: str, tokenizer: Tokenizer, layers: tuple[int, ...], depth: int,
+        self, dtype: str, backend: str, model: str, tokenizer: Tokenizer, layers: tuple[int, ...], depth: int,
         task: ProbingTask,
     ) -> dict[str, object]:  # fmt: skip
         import sklearn
-        import torch
         import transformers
 
         from bsx import __version__
@@ -147,8 +148,8 @@ class Plan:
             "limit": "no" if self.limit is None else self.limit,
             "seeds": self.seeds,
             "long": f"truncate@{tokenizer.max_tokens}",
-            "dtype": encoders.dtype,
-            "backend": f"torch-{torch.__version__.partition('+')[0]}",
+            "dtype": dtype,
+            "backend": backend,
             "tokenizer": tokenizer.backend,
             "transformers": transformers.__version__,
             "sklearn": sklearn.__version__,

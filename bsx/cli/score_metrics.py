@@ -86,6 +86,10 @@ def score_metrics(
             f"with --metric, --{foreign[0].replace('_', '-')} is a setting of one metric: "
             f"write it as {specs[0].partition(':')[0]}:{foreign[0]}=…"
         )
+    if cluster is not None:
+        from bsx.distributed import alike
+
+        settings = alike(settings)
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=output is not None))
         _check_needs(specs, settings, corpus)
@@ -121,7 +125,8 @@ def score_metrics(
         if table is not None:
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))
-    for note in [note for metric in metrics for note in metric.notes] + flags(result):
+    about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
+    for note in [*(note for metric in metrics for note in metric.notes), *about_encoders, *flags(result)]:
         print(f"bsx: note: {note}", file=sys.stderr)
 
 

@@ -31,7 +31,7 @@ def encoder_fields(
     dtype: str,
     device: torch.device,
     final_norm: bool,
-    backend: str = f"torch-{torch.__version__}",
+    backend: str,
 ) -> dict[str, object]:
     """Return everything that changes an encoder's vectors, beside token ids and layer.
 
@@ -44,7 +44,7 @@ def encoder_fields(
         dtype: number format.
         device: where it runs; another kind of device rounds in another way.
         final_norm: see `bsx.embed.transformer.TransformerEmbedder`.
-        backend: what runs it, with its version and, if it has one, its precision.
+        backend: what runs it, with its version.
     """
     import transformers
 

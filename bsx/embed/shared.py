@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 
 from bsx.embed.batching import Batcher
 from bsx.embed.cache import CachedEncoding
-from bsx.embed.opening import open_encoding
-from bsx.embed.store import VectorCache
-from bsx.embed.transformer import Architecture
+from bsx.embed.opening import Opener
 from bsx.errors import InputError
 
 
@@ -32,42 +29,20 @@ class SharedEncoder:
     Weights are loaded at the first encoding, up to the highest layer that anybody asked for until then.
 
     Args:
-        architecture: the checkpoint's configuration.
-        device: where to run.
-        dtype: number format of weights and activations.
+        opener: opens the encoder.
         batch_tokens: padded tokens of a batch; None for the device's default.
         budget: bytes of vectors to remember; the longest unused ones are forgotten beyond it.
-        final_norm: see `bsx.embed.transformer.TransformerEmbedder`.
-        trust_remote_code: allow the checkpoint to run its own Python code.
-        cache: where vectors outlive the run, if anywhere.
-        weights: identity of the checkpoint's weights, for the cache.
     """
 
-    def __init__(
-        self,
-        architecture: Architecture,
-        *,
-        device: torch.device,
-        dtype: Literal["fp32", "bf16", "fp16"],
-        batch_tokens: int | None,
-        budget: int,
-        final_norm: bool = True,
-        trust_remote_code: bool = False,
-        cache: VectorCache | None = None,
-        weights: str = "",
-    ) -> None:
-        self.architecture = architecture
-        self.device = device
-        self.dtype = dtype
+    def __init__(self, opener: Opener, *, batch_tokens: int | None, budget: int) -> None:
+        self.opener = opener
+        self.architecture = opener.architecture
+        self.device = opener.device
         self.sequences_encoded = 0
         """How many sequences went through the encoder so far."""
         self._batch_tokens = batch_tokens
         self._budget = budget
-        self._final_norm = final_norm
-        self._trust_remote_code = trust_remote_code
         self._wanted: set[int] = set()
-        self._cache = cache
-        self._weights = weights
         self._batcher: Batcher | CachedEncoding | None = None
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._where: dict[bytes, tuple[int, int]] = {}
@@ -87,21 +62,16 @@ class SharedEncoder:
         return LayerView(self, layers)
 
     @property
+    def backend(self) -> str:
+        """What computes, with its version; see `bsx.embed.opening.Opener.backend`."""
+        return self.opener.backend(sorted(self._wanted))
+
+    @property
     def _loaded(self) -> Batcher | CachedEncoding:
         held = [] if self._batcher is None else self._batcher.embedder.layers
         if self._batcher is None or not self._wanted <= set(held):
             self.forget()  # what is remembered lacks the new layers
-            self._batcher = open_encoding(
-                self.architecture,
-                sorted(self._wanted),
-                device=self.device,
-                dtype=self.dtype,
-                batch_tokens=self._batch_tokens,
-                final_norm=self._final_norm,
-                trust_remote_code=self._trust_remote_code,
-                cache=self._cache,
-                weights=self._weights,
-            )
+            self._batcher = self.opener.encoding(sorted(self._wanted), self._batch_tokens)
         return self._batcher
 
     def encode(self, sequences: Sequence[Sequence[int]], layers: list[int]) -> Iterator[tuple[list[int], torch.Tensor]]:
@@ -187,6 +157,11 @@ class LayerView:
     def embedder(self) -> LayerView:
         """Itself: what is asked of an embedder beside encoding, it answers too."""
         return self
+
+    @property
+    def backend(self) -> str:
+        """What computes, with its version, for a signature."""
+        return self.shared.backend
 
     @property
     def sequences_encoded(self) -> int:

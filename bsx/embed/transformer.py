@@ -17,8 +17,10 @@ from safetensors import SafetensorError
 from bsx.entries import Family
 from bsx.errors import InputError
 
-Dtype = Literal["auto", "fp32", "bf16", "fp16"]
-TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
+Precision = Literal["fp32", "bf16", "fp16", "int8"]
+# The format of vectors; an encoder with int8 weights still returns fp32.
+TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.float32}
 
 
 def choose_device(name: str) -> torch.device:
@@ -45,7 +47,7 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def choose_dtype(name: Dtype, device: torch.device) -> Literal["fp32", "bf16", "fp16"]:
+def choose_dtype(name: Dtype, device: torch.device) -> Precision:
     """Return the number format to compute in.
 
     ``auto`` is fp32 on every device, so that a published score does not depend on the card it was computed on; low
@@ -56,6 +58,10 @@ def choose_dtype(name: Dtype, device: torch.device) -> Literal["fp32", "bf16", "
     """
     if name == "auto" or name == "fp32":
         return "fp32"
+    if name == "int8":
+        if device.type != "cpu":
+            raise InputError(f"int8 runs on the CPU only, the device is {device}: use --device cpu, or bf16 or fp16")
+        return name
     if device.type == "cuda":
         supported = torch.cuda.is_bf16_supported(including_emulation=False) if name == "bf16" else True
     elif device.type == "mps":
@@ -220,18 +226,36 @@ class TransformerEmbedder:
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch; see `bsx.embed.base.Embedder.encode`."""
-        mask = torch.ones_like(ids) if mask is None else mask
-        wants_states = self.layers != [self._built]
         with torch.inference_mode():
-            output = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=wants_states)
-            if not wants_states:
-                return output.last_hidden_state[None]  # type: ignore[no-any-return]
-            states = list(output.hidden_states)
-            states[-1] = output.last_hidden_state
-            if self._final_norm and self._family.final_norm is not None:
-                norm = attrgetter(self._family.final_norm)(self._encoder)
-                states[:-1] = [norm(state) for state in states[:-1]]
-            return torch.stack([states[layer] for layer in self.layers])
+            return self.hidden_states(ids, torch.ones_like(ids) if mask is None else mask)
+
+    def hidden_states(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Compute what `encode` returns, in a form that can be exported."""
+        wants_states = self.layers != [self._built]
+        output = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=wants_states)
+        if not wants_states:
+            return output.last_hidden_state[None]  # type: ignore[no-any-return]
+        states = list(output.hidden_states)
+        states[-1] = output.last_hidden_state
+        if self._final_norm and self._family.final_norm is not None:
+            norm = attrgetter(self._family.final_norm)(self._encoder)
+            states[:-1] = [norm(state) for state in states[:-1]]
+        return torch.stack([states[layer] for layer in self.layers])
+
+    @property
+    def module(self) -> torch.nn.Module:
+        """What computes; its output also holds more than `encode` returns."""
+        return self._encoder  # type: ignore[no-any-return]
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many ids the embedding table has."""
+        return int(self._encoder.get_input_embeddings().num_embeddings)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Size of the weights that were loaded."""
+        return sum(weight.numel() * weight.element_size() for weight in self._encoder.parameters())
 
 
 def position_limit(config: Any, family: Family) -> int | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import torch
-
 from bsx.embed.states import States, encode_texts
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
@@ -72,7 +70,7 @@ class EncoderMetric(PairMetric):
             "layers": f"{','.join(map(str, self._view.layers))}/{self.depth}",
             "limit": self.tokenizer.max_tokens or "unlimited",
             "dtype": self.encoders.dtype,
-            "backend": f"torch-{torch.__version__.partition('+')[0]}",
+            "backend": self._view.backend,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
             "transformers": transformers.__version__,
         }

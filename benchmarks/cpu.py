@@ -1,0 +1,267 @@
+"""Backends on the CPU against bert-score 0.3.13 in one run, and what int8 does to agreement with people.
+
+Run: python benchmarks/cpu.py [--data FOLDER] [--sizes 1,10,100,1000] [--repeats 5] [--threads 2]
+     [--parts speed,agreement] [--output benchmarks/results/cpu.json]
+
+FOLDER holds daseg-wmt15.tsv to daseg-wmt17.tsv (default ../shared/data/wmt). All contenders score the same WMT17
+pairs into English with MiniLM, layer 6, taking turns, each loaded beforehand and its ONNX export made; each figure is
+a median over the turns. Wall time is what counts on an idle machine. CPU seconds are given too, because other work
+hardly shows in them; they need --threads 1, since a thread of ONNX Runtime that waits for work burns time as well.
+
+The encoder's rate is the floating-point work of its matrix products, padding included, over the time spent in it (CPU
+time with one thread, else wall time). It is compared with that of one large matrix product of the feed-forward
+layer's shape, timed between the turns, by the faster of PyTorch and ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import statistics
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+warnings.simplefilter("ignore")
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent.parent / "shared" / "data" / "wmt"
+LAYER = 6
+CONTENDERS: dict[str, dict[str, str]] = {
+    "bsx, PyTorch": {"backend": "torch"},
+    "bsx, ONNX Runtime": {"backend": "onnx"},
+    "bsx, ONNX Runtime, int8": {"backend": "onnx", "dtype": "int8"},
+}
+PEER = "bert-score"
+
+
+def read(year: int, folder: Path) -> list[dict[str, str]]:
+    with (folder / f"daseg-wmt{year}.tsv").open(encoding="utf-8", newline="") as stream:
+        return [r for r in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE) if r["lp"].endswith("-en")]
+
+
+def _now() -> float:
+    return time.thread_time() if torch.get_num_threads() == 1 else time.perf_counter()
+
+
+class Clock:
+    """Wall and CPU seconds of calls, and what a wrapped encoder did meanwhile."""
+
+    def __init__(self) -> None:
+        self.wall: list[float] = []
+        self.cpu: list[float] = []
+        self.rates: list[float] = []  # GFLOP/s inside the encoder
+        self._work = self._inside = 0.0
+
+    def watch(self, embedder: Any, inner_size: int) -> None:
+        """Count the floating-point operations of an embedder's matrix products and the CPU time it takes."""
+        encode, depth, dim = embedder.encode, embedder.layers[-1], embedder.dimensions
+
+        def timed(ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+            start = _now()
+            vectors: torch.Tensor = encode(ids, mask)
+            self._inside += _now() - start
+            batch, tokens = ids.shape
+            each = 2 * (4 * dim * dim + 2 * dim * inner_size) + 4 * tokens * dim
+            self._work += depth * batch * tokens * each
+            return vectors
+
+        embedder.encode = timed
+
+    def run(self, score: Any, *columns: list[str]) -> None:
+        """Time one call."""
+        self._work = self._inside = 0.0
+        wall, cpu = time.perf_counter(), time.process_time()
+        score(*columns)
+        self.cpu.append(time.process_time() - cpu)
+        self.wall.append(time.perf_counter() - wall)
+        if self._inside:
+            self.rates.append(self._work / self._inside / 1e9)
+
+
+class Gemm:
+    """One large matrix product, (1024, 384) by (384, 1536), in PyTorch and in ONNX Runtime."""
+
+    def __init__(self) -> None:
+        import onnx
+        import onnxruntime
+        from onnx import TensorProto, helper, numpy_helper
+
+        rows, inner, columns = 1024, 384, 1536
+        rng = np.random.default_rng(1)
+        self._left = rng.standard_normal((rows, inner), dtype=np.float32)
+        right = rng.standard_normal((inner, columns), dtype=np.float32)
+        self._torch = torch.from_numpy(self._left), torch.from_numpy(right)
+        graph = helper.make_graph(
+            [helper.make_node("MatMul", ["a", "b"], ["c"])], "gemm",
+            [helper.make_tensor_value_info("a", TensorProto.FLOAT, [rows, inner])],
+            [helper.make_tensor_value_info("c", TensorProto.FLOAT, [rows, columns])],
+            [numpy_helper.from_array(right, "b")],
+        )  # fmt: skip
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        self._session = onnxruntime.InferenceSession(onnx.ModelProto.SerializeToString(model), options)
+        self._work = 2 * rows * inner * columns
+        self.rates: list[float] = []
+
+    def measure(self, repeats: int = 20) -> None:
+        """Time some products with each library."""
+        for compute in (lambda: torch.mm(*self._torch), lambda: self._session.run(None, {"a": self._left})):
+            compute()
+            start = _now()
+            for _ in range(repeats):
+                compute()
+            self.rates.append(self._work * repeats / (_now() - start) / 1e9)
+
+
+def speed(folder: Path, sizes: list[int], repeats: int) -> dict[str, Any]:
+    import bert_score
+
+    import bsx
+    from bsx.catalog import shipped
+    from bsx.checkpoint import find
+
+    checkpoint = find(shipped().model("minilm").source)
+    assert checkpoint is not None
+    inner_size = int(json.loads((checkpoint / "config.json").read_text())["intermediate_size"])
+    rows = read(17, folder)
+    scorers = {name: bsx.Scorer("minilm", layer=LAYER, **how) for name, how in CONTENDERS.items()}
+    peer = bert_score.BERTScorer(model_type=str(checkpoint), num_layers=LAYER)
+    calls = {PEER: peer.score, **{name: scorer.score for name, scorer in scorers.items()}}
+    gemm, table = Gemm(), []
+    rates: dict[str, list[float]] = {name: [] for name in scorers}
+    for size in sizes:
+        columns = [[row[side] for row in rows[:size]] for side in ("candidate", "reference")]
+        clocks = {name: Clock() for name in calls}
+        originals = {name: scorer.embedder.encode for name, scorer in scorers.items()}
+        for name, scorer in scorers.items():
+            clocks[name].watch(scorer.embedder, inner_size)
+        for call in calls.values():
+            call(columns[0][:8], columns[1][:8])
+        for _ in range(max(repeats, 40 // size)):
+            gemm.measure()
+            for name, call in calls.items():
+                clocks[name].run(call, *columns)
+        for name, scorer in scorers.items():
+            scorer.embedder.encode = originals[name]  # type: ignore[method-assign]
+            rates[name] += clocks[name].rates if size == max(sizes) else []
+        wall = {name: statistics.median(clock.wall) for name, clock in clocks.items()}
+        cpu = {name: statistics.median(clock.cpu) for name, clock in clocks.items()}
+        table.append(
+            {
+                "pairs": len(columns[0]),
+                "turns": len(clocks[PEER].wall),
+                "pairs_per_second": {name: round(len(columns[0]) / t, 1) for name, t in wall.items()},
+                "ratio": {name: round(wall[PEER] / t, 2) for name, t in wall.items() if name != PEER},
+                "cpu_seconds": {name: round(t, 3) for name, t in cpu.items()},
+                "cpu_ratio": {name: round(cpu[PEER] / t, 2) for name, t in cpu.items() if name != PEER},
+            }
+        )
+        print(json.dumps(table[-1]), flush=True)
+    scores = {name: scorer.score(*columns).f1 for name, scorer in scorers.items()}
+    exact = scores["bsx, PyTorch"]
+    best = statistics.median(max(pair) for pair in zip(gemm.rates[::2], gemm.rates[1::2], strict=True))
+    inside = {name: round(statistics.median(values), 1) for name, values in rates.items()}
+    result = {
+        "table": table,
+        "gemm_gflops": round(best, 1),
+        "encoder_gflops": inside,
+        "encoder_share_of_gemm": {name: round(rate / best, 3) for name, rate in inside.items()},
+        "largest_f1_difference": {name: float(np.abs(f1 - exact).max()) for name, f1 in scores.items()},
+    }
+    print(json.dumps({name: value for name, value in result.items() if name != "table"}), flush=True)
+    return result
+
+
+def agreement(folder: Path) -> dict[str, Any]:
+    """Return Pearson's r with human judgments, per year and language pair, in fp32 and int8."""
+    import bsx
+
+    scorers = {
+        how: bsx.Scorer("minilm", layer=LAYER, backend="onnx", dtype=how)  # type: ignore[arg-type]
+        for how in ("fp32", "int8")
+    }
+    rows: list[dict[str, Any]] = []
+    for year in (15, 16, 17):
+        data = read(year, folder)
+        human = np.array([float(row["human"]) for row in data])
+        pairs = np.array([row["lp"] for row in data])
+        f1 = {
+            how: scorer.score([r["candidate"] for r in data], [r["reference"] for r in data]).f1
+            for how, scorer in scorers.items()
+        }
+        for pair in dict.fromkeys(pairs.tolist()):
+            mine = pairs == pair
+            r = {how: float(np.corrcoef(values[mine], human[mine])[0, 1]) for how, values in f1.items()}
+            rows.append({"year": 2000 + year, "lp": pair, "n": int(mine.sum()), **r, "change": r["int8"] - r["fp32"]})
+            print(json.dumps(rows[-1]), flush=True)
+    changes = np.array([row["change"] for row in rows])
+    return {
+        "rows": rows,
+        "mean_change": float(changes.mean()),
+        "largest_change": float(changes[np.abs(changes).argmax()]),
+    }
+
+
+def machine() -> dict[str, Any]:
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    flags: set[str] = set()
+    if info.exists():
+        lines = [line.partition(":") for line in info.read_text().splitlines()]
+        model = next((value.strip() for key, _, value in lines if key.strip() == "model name"), model)
+        flags = set(next((value.split() for key, _, value in lines if key.strip() == "flags"), []))
+    packages = ("bsx", "bert-score", "torch", "transformers", "tokenizers", "onnxruntime", "numpy")
+    return {
+        "processor": model,
+        "instructions": [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8") if flag in flags],
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "load_average": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--sizes", default="1,10,100,1000", help="numbers of pairs")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--parts", default="speed,agreement", help="what to measure; others keep their results")
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    if not (arguments.data / "daseg-wmt17.tsv").is_file():
+        raise SystemExit(f"{arguments.data}: holds no daseg-wmt17.tsv; name its folder by --data")
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    result: dict[str, Any] = {}
+    if arguments.output and arguments.output.is_file():
+        result = json.loads(arguments.output.read_text())
+    for part in arguments.parts.split(","):
+        measured = (
+            speed(arguments.data, [int(size) for size in arguments.sizes.split(",")], arguments.repeats)
+            if part == "speed"
+            else agreement(arguments.data)
+        )
+        result[part] = {"machine": machine(), "model": "minilm", "layer": LAYER, **measured}
+        if arguments.output:
+            arguments.output.parent.mkdir(parents=True, exist_ok=True)
+            arguments.output.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

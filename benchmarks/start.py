@@ -1,0 +1,69 @@
+"""How long it takes to start: `bsx --help`, and one pair scored with the embedded model, each in a process of its own.
+
+Run: python benchmarks/start.py [--repeats 5] [--output benchmarks/results/start.json]
+
+Figures are medians over the repeats, in seconds: by the clock, and CPU seconds of the process, in which other work on
+the machine hardly shows. Files are read once beforehand, so that the disk does not count. bert-score scores the same
+pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from cpu import machine
+
+PAIR = "['He never calls.'], ['He does not ring.']"
+BSX = f"import bsx; bsx.Scorer('minilm', backend={{!r}}).score({PAIR})"
+PEER = (
+    "import warnings; warnings.simplefilter('ignore'); import bert_score; from bsx.catalog import shipped; "
+    "from bsx.checkpoint import find; "
+    f"bert_score.BERTScorer(model_type=str(find(shipped().model('minilm').source)), num_layers=4).score({PAIR})"
+)
+STARTS = {
+    "bsx --help": ["-m", "bsx", "--help"],
+    "one pair, PyTorch": ["-c", BSX.format("torch")],
+    "one pair, ONNX Runtime, exported before": ["-c", BSX.format("onnx")],
+    "one pair, bert-score": ["-c", PEER],
+}
+
+
+def seconds(arguments: list[str]) -> tuple[float, float]:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    for start in STARTS.values():
+        seconds(start)
+    runs: dict[str, list[tuple[float, float]]] = {name: [] for name in STARTS}
+    for _ in range(arguments.repeats):
+        for name, start in STARTS.items():
+            runs[name].append(seconds(start))
+    result: dict[str, Any] = {"machine": machine(), "repeats": arguments.repeats, "starts": {}}
+    for name, times in runs.items():
+        wall, cpu = (round(statistics.median(column), 3) for column in zip(*times, strict=True))
+        result["starts"][name] = {"seconds": wall, "cpu_seconds": cpu}
+        print(f"{name:<42} {wall:7.3f} s, {cpu:7.3f} CPU s")
+    if arguments.output:
+        arguments.output.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

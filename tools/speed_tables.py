@@ -1,0 +1,123 @@
+"""Write the tables of README.md and docs/speed.md from the committed results in benchmarks/results/.
+
+Run: python tools/speed_tables.py            (rewrites what is between the markers)
+     python tools/speed_tables.py --check    (fails if a page differs from what would be written)
+
+Markers, each on a line of its own: ``<!-- speed -->`` … ``<!-- /speed -->``, and likewise ``speed-encoder``,
+``speed-int8`` and ``speed-start``. All else on a page is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md")
+PEER = "bert-score"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine(facts: dict[str, Any]) -> str:
+    """Return in one sentence where figures come from."""
+    names = ("bert-score", "torch", "transformers", "onnxruntime")
+    versions = ", ".join(f"{name} {facts['versions'][name]}" for name in names)
+    threads = "one thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
+    load = (
+        "" if facts["load_average"] < facts["cores"] else f" Other work ran on it (load {facts['load_average']:.0f})."
+    )
+    return f"{facts['processor']}, {facts['cores']} cores, {threads}; {versions}.{load}"
+
+
+def speed(results: dict[str, Any]) -> str:
+    part = results["cpu"]["speed"]
+    # A busy machine's clock says little; CPU seconds of one thread hardly notice what else runs.
+    busy = part["machine"]["load_average"] >= part["machine"]["cores"]
+    rows = []
+    for row in part["table"]:
+        seconds = row["cpu_seconds"] if busy else {n: row["pairs"] / r for n, r in row["pairs_per_second"].items()}
+        ratio = row["cpu_ratio"] if busy else row["ratio"]
+        others = (f"{row['pairs'] / seconds[name]:.1f} ({ratio[name]:.2f}x)" for name in ratio)
+        rows.append([f"{row['pairs']:,}", f"{row['pairs'] / seconds[PEER]:.1f}", *others])
+    head = ["pairs", PEER, *part["table"][0]["ratio"]]
+    unit = "Pairs a CPU second" if busy else "Pairs a second"
+    return f"{table(head, rows)}\n\n{unit}, and how many times bert-score's. {machine(part['machine'])}"
+
+
+def encoder(results: dict[str, Any]) -> str:
+    part = results["cpu"]["speed"]
+    rows = [
+        [
+            name,
+            f"{rate:.0f}",
+            f"{part['encoder_share_of_gemm'][name]:.0%}",
+            f"{part['largest_f1_difference'][name]:.1g}",
+        ]
+        for name, rate in part["encoder_gflops"].items()
+    ]
+    head = [
+        "backend",
+        "GFLOP/s in the encoder",
+        f"of a matrix product's {part['gemm_gflops']:.0f}",
+        "largest change of F1",
+    ]
+    return table(head, rows)
+
+
+def int8(results: dict[str, Any]) -> str:
+    part = results["cpu"]["agreement"]
+    rows = []
+    for year in sorted({row["year"] for row in part["rows"]}):
+        mine = [row for row in part["rows"] if row["year"] == year]
+        mean = {how: sum(row[how] for row in mine) / len(mine) for how in ("fp32", "int8")}
+        largest = max((row["change"] for row in mine), key=abs)
+        n = sum(row["n"] for row in mine)
+        change = mean["int8"] - mean["fp32"]
+        rows.append(
+            [f"WMT{year % 100}", str(len(mine)), f"{n:,}", f"{mean['fp32']:.4f}", f"{mean['int8']:.4f}",
+             f"{change:+.4f}", f"{largest:+.4f}"]
+        )  # fmt: skip
+    return table(["data", "language pairs", "segments", "fp32", "int8", "change", "largest of a pair"], rows)
+
+
+def start(results: dict[str, Any]) -> str:
+    part = results["start"]
+    rows = [[name, f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}"] for name, row in part["starts"].items()]
+    return f"{table(['what', 'seconds', 'CPU seconds'], rows)}\n\n{machine(part['machine'])}"
+
+
+SECTIONS = {"speed": speed, "speed-encoder": encoder, "speed-int8": int8, "speed-start": start}
+
+
+def written(page: Path, results: dict[str, Any]) -> str:
+    """Return a page with its tables made anew."""
+    text = page.read_text(encoding="utf-8")
+    for name, make in SECTIONS.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+        text = pattern.sub(lambda match, make=make: f"{match[1]}\n{make(results)}\n{match[2]}", text)  # type: ignore[misc]
+    return text
+
+
+def main() -> None:
+    results = {name: json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8")) for name in ("cpu", "start")}
+    stale = [page for page in PAGES if written(page, results) != page.read_text(encoding="utf-8")]
+    if "--check" in sys.argv[1:]:
+        if stale:
+            names = ", ".join(page.name for page in stale)
+            raise SystemExit(f"{names}: not what the committed results say; run python tools/speed_tables.py")
+        return
+    for page in stale:
+        page.write_text(written(page, results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
