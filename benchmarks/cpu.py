@@ -1,16 +1,16 @@
 """Backends on the CPU against bert-score 0.3.13 in one run, and what int8 does to agreement with people.
 
 Run: python benchmarks/cpu.py [--data FOLDER] [--sizes 1,10,100,1000] [--repeats 5] [--threads 2]
-     [--parts speed,agreement] [--output benchmarks/results/cpu.json]
+     [--parts speed,encoder,agreement] [--output benchmarks/results/cpu.json]
 
 FOLDER holds daseg-wmt15.tsv to daseg-wmt17.tsv (default ../shared/data/wmt). All contenders score the same WMT17
 pairs into English with MiniLM, layer 6, taking turns, each loaded beforehand and its ONNX export made; each figure is
 a median over the turns. Wall time is what counts on an idle machine. CPU seconds are given too, because other work
-hardly shows in them; they need --threads 1, since a thread of ONNX Runtime that waits for work burns time as well.
+hardly shows in them.
 
-The encoder's rate is the floating-point work of its matrix products, padding included, over the time spent in it (CPU
-time with one thread, else wall time). It is compared with that of one large matrix product of the feed-forward
-layer's shape, timed between the turns, by the faster of PyTorch and ONNX Runtime.
+The encoder's rate is measured with one thread: the floating-point work of its matrix products, padding included, over
+the CPU time spent in it. It is compared with that of one large matrix product of the feed-forward layer's shape, timed
+between the turns, by the faster of PyTorch and ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -47,27 +47,37 @@ def read(year: int, folder: Path) -> list[dict[str, str]]:
         return [r for r in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE) if r["lp"].endswith("-en")]
 
 
-def _now() -> float:
-    return time.thread_time() if torch.get_num_threads() == 1 else time.perf_counter()
-
-
 class Clock:
-    """Wall and CPU seconds of calls, and what a wrapped encoder did meanwhile."""
+    """Wall and CPU seconds of calls."""
 
     def __init__(self) -> None:
         self.wall: list[float] = []
         self.cpu: list[float] = []
-        self.rates: list[float] = []  # GFLOP/s inside the encoder
-        self._work = self._inside = 0.0
 
-    def watch(self, embedder: Any, inner_size: int) -> None:
-        """Count the floating-point operations of an embedder's matrix products and the CPU time it takes."""
+    def run(self, score: Any, *columns: list[str]) -> None:
+        """Time one call."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        score(*columns)
+        self.cpu.append(time.process_time() - cpu)
+        self.wall.append(time.perf_counter() - wall)
+
+
+class Inside:
+    """The floating-point operations of an embedder's matrix products, and the CPU time that they take.
+
+    Args:
+        embedder: is watched from now on.
+        inner_size: width of its feed-forward layers.
+    """
+
+    def __init__(self, embedder: Any, inner_size: int) -> None:
+        self._work = self._seconds = 0.0
         encode, depth, dim = embedder.encode, embedder.layers[-1], embedder.dimensions
 
         def timed(ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-            start = _now()
+            start = time.thread_time()
             vectors: torch.Tensor = encode(ids, mask)
-            self._inside += _now() - start
+            self._seconds += time.thread_time() - start
             batch, tokens = ids.shape
             each = 2 * (4 * dim * dim + 2 * dim * inner_size) + 4 * tokens * dim
             self._work += depth * batch * tokens * each
@@ -75,15 +85,11 @@ class Clock:
 
         embedder.encode = timed
 
-    def run(self, score: Any, *columns: list[str]) -> None:
-        """Time one call."""
-        self._work = self._inside = 0.0
-        wall, cpu = time.perf_counter(), time.process_time()
-        score(*columns)
-        self.cpu.append(time.process_time() - cpu)
-        self.wall.append(time.perf_counter() - wall)
-        if self._inside:
-            self.rates.append(self._work / self._inside / 1e9)
+    def rate(self) -> float:
+        """Return GFLOP/s since it was asked last."""
+        rate = self._work / self._seconds / 1e9
+        self._work = self._seconds = 0.0
+        return rate
 
 
 class Gemm:
@@ -116,43 +122,79 @@ class Gemm:
         """Time some products with each library."""
         for compute in (lambda: torch.mm(*self._torch), lambda: self._session.run(None, {"a": self._left})):
             compute()
-            start = _now()
+            start = time.thread_time()
             for _ in range(repeats):
                 compute()
-            self.rates.append(self._work * repeats / (_now() - start) / 1e9)
+            self.rates.append(self._work * repeats / (time.thread_time() - start) / 1e9)
+
+    @property
+    def best(self) -> float:
+        """GFLOP/s of the faster library, the median over turns."""
+        return statistics.median(max(pair) for pair in zip(self.rates[::2], self.rates[1::2], strict=True))
 
 
-def speed(folder: Path, sizes: list[int], repeats: int) -> dict[str, Any]:
-    import bert_score
-
+def open_all() -> tuple[dict[str, Any], Path]:
+    """Return a scorer for each contender, and the checkpoint's folder."""
     import bsx
     from bsx.catalog import shipped
     from bsx.checkpoint import find
 
     checkpoint = find(shipped().model("minilm").source)
     assert checkpoint is not None
+    return {name: bsx.Scorer("minilm", layer=LAYER, **how) for name, how in CONTENDERS.items()}, checkpoint
+
+
+def first(folder: Path, size: int) -> list[list[str]]:
+    """Return candidates and references of the first pairs of WMT17."""
+    rows = read(17, folder)[:size]
+    return [[row[side] for row in rows] for side in ("candidate", "reference")]
+
+
+def encoder(folder: Path, size: int, repeats: int) -> dict[str, Any]:
+    """Return the rate of each backend's matrix products on one thread, beside that of one large product."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    scorers, checkpoint = open_all()
     inner_size = int(json.loads((checkpoint / "config.json").read_text())["intermediate_size"])
-    rows = read(17, folder)
-    scorers = {name: bsx.Scorer("minilm", layer=LAYER, **how) for name, how in CONTENDERS.items()}
+    columns, gemm = first(folder, size), Gemm()
+    for scorer in scorers.values():
+        scorer.score(*columns)
+    watched = {name: Inside(scorer.embedder, inner_size) for name, scorer in scorers.items()}
+    rates: dict[str, list[float]] = {name: [] for name in scorers}
+    for _ in range(repeats):
+        gemm.measure()
+        for name, scorer in scorers.items():
+            scorer.score(*columns)
+            rates[name].append(watched[name].rate())
+    torch.set_num_threads(threads)
+    inside = {name: round(statistics.median(values), 1) for name, values in rates.items()}
+    result = {
+        "pairs": size,
+        "turns": repeats,
+        "gemm_gflops": round(gemm.best, 1),
+        "encoder_gflops": inside,
+        "encoder_share_of_gemm": {name: round(rate / gemm.best, 3) for name, rate in inside.items()},
+    }
+    print(json.dumps(result), flush=True)
+    return result
+
+
+def speed(folder: Path, sizes: list[int], repeats: int) -> dict[str, Any]:
+    """Time all contenders on the first pairs of WMT17."""
+    import bert_score
+
+    scorers, checkpoint = open_all()
     peer = bert_score.BERTScorer(model_type=str(checkpoint), num_layers=LAYER)
     calls = {PEER: peer.score, **{name: scorer.score for name, scorer in scorers.items()}}
-    gemm, table = Gemm(), []
-    rates: dict[str, list[float]] = {name: [] for name in scorers}
+    table = []
     for size in sizes:
-        columns = [[row[side] for row in rows[:size]] for side in ("candidate", "reference")]
+        columns = first(folder, size)
         clocks = {name: Clock() for name in calls}
-        originals = {name: scorer.embedder.encode for name, scorer in scorers.items()}
-        for name, scorer in scorers.items():
-            clocks[name].watch(scorer.embedder, inner_size)
         for call in calls.values():
             call(columns[0][:8], columns[1][:8])
         for _ in range(max(repeats, 40 // size)):
-            gemm.measure()
             for name, call in calls.items():
                 clocks[name].run(call, *columns)
-        for name, scorer in scorers.items():
-            scorer.embedder.encode = originals[name]  # type: ignore[method-assign]
-            rates[name] += clocks[name].rates if size == max(sizes) else []
         wall = {name: statistics.median(clock.wall) for name, clock in clocks.items()}
         cpu = {name: statistics.median(clock.cpu) for name, clock in clocks.items()}
         table.append(
@@ -168,16 +210,11 @@ def speed(folder: Path, sizes: list[int], repeats: int) -> dict[str, Any]:
         print(json.dumps(table[-1]), flush=True)
     scores = {name: scorer.score(*columns).f1 for name, scorer in scorers.items()}
     exact = scores["bsx, PyTorch"]
-    best = statistics.median(max(pair) for pair in zip(gemm.rates[::2], gemm.rates[1::2], strict=True))
-    inside = {name: round(statistics.median(values), 1) for name, values in rates.items()}
     result = {
         "table": table,
-        "gemm_gflops": round(best, 1),
-        "encoder_gflops": inside,
-        "encoder_share_of_gemm": {name: round(rate / best, 3) for name, rate in inside.items()},
         "largest_f1_difference": {name: float(np.abs(f1 - exact).max()) for name, f1 in scores.items()},
     }
-    print(json.dumps({name: value for name, value in result.items() if name != "table"}), flush=True)
+    print(json.dumps(result["largest_f1_difference"]), flush=True)
     return result
 
 
@@ -237,7 +274,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1,10,100,1000", help="numbers of pairs")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--parts", default="speed,agreement", help="what to measure; others keep their results")
+    parser.add_argument("--parts", default="speed,encoder,agreement", help="what to measure; others keep their results")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     if not (arguments.data / "daseg-wmt17.tsv").is_file():
@@ -248,15 +285,17 @@ def main() -> None:
     logging.disable_progress_bar()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    sizes = [int(size) for size in arguments.sizes.split(",")]
+    measures = {
+        "speed": lambda: speed(arguments.data, sizes, arguments.repeats),
+        "encoder": lambda: encoder(arguments.data, max(sizes), arguments.repeats),
+        "agreement": lambda: agreement(arguments.data),
+    }
     result: dict[str, Any] = {}
     if arguments.output and arguments.output.is_file():
         result = json.loads(arguments.output.read_text())
     for part in arguments.parts.split(","):
-        measured = (
-            speed(arguments.data, [int(size) for size in arguments.sizes.split(",")], arguments.repeats)
-            if part == "speed"
-            else agreement(arguments.data)
-        )
+        measured = measures[part]()
         result[part] = {"machine": machine(), "model": "minilm", "layer": LAYER, **measured}
         if arguments.output:
             arguments.output.parent.mkdir(parents=True, exist_ok=True)

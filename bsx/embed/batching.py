@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -77,28 +79,55 @@ class Batcher:
         self.batch_tokens = batch_tokens or DEFAULT_BATCH_TOKENS.get(embedder.device.type, 4096)
         self.sequences_encoded = 0
         """How many sequences went through the encoder so far."""
+        self._threads: ThreadPoolExecutor | None = None
 
     def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
         """Encode all sequences.
 
+        An encoder that takes several batches at once is kept busy while the caller works on what it got.
+
         Yields:
             Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
         """
+        if not sequences:
+            return
         lengths, equal = [len(s) for s in sequences], not self.embedder.ignores_padding
-        queue = [list(batch) for batch in plan_batches(lengths, self.batch_tokens, equal_lengths=equal)]
-        queue.reverse()
-        while queue:
-            batch = queue.pop()
-            ids, mask = _pad([sequences[i] for i in batch], self.embedder.pad_id, self.embedder.device)
+        at_once = self.embedder.at_once
+        budget = min(self.batch_tokens, -(-sum(lengths) // at_once))  # few texts: a part for each
+        waiting = deque(plan_batches(lengths, budget, equal_lengths=equal))
+        running: deque[tuple[list[int], Future[torch.Tensor]]] = deque()
+        while waiting or running:
+            # One more than can run, so that all are busy while the caller has the one that is done.
+            while waiting and len(running) < at_once + (at_once > 1):
+                batch = waiting.popleft()
+                running.append((batch, self._start([sequences[i] for i in batch], at_once)))
+            batch, coming = running.popleft()
             try:
-                vectors = self.embedder.encode(ids, mask)
+                vectors = coming.result()
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
-                queue.extend(self._smaller(batch, max(len(sequences[i]) for i in batch), error))
+                waiting.extendleft(self._smaller(batch, max(len(sequences[i]) for i in batch), error))
                 continue
             self.sequences_encoded += len(batch)
             yield batch, vectors
+
+    def _start(self, sequences: list[Sequence[int]], at_once: int) -> Future[torch.Tensor]:
+        """Encode a batch: now, or in a thread of its own if others are encoded at the same time."""
+        if at_once > 1:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="encode")
+            return self._threads.submit(self._encode, sequences)
+        done: Future[torch.Tensor] = Future()
+        try:
+            done.set_result(self._encode(sequences))
+        except RuntimeError as error:
+            done.set_exception(error)
+        return done
+
+    def _encode(self, sequences: list[Sequence[int]]) -> torch.Tensor:
+        ids, mask = _pad(sequences, self.embedder.pad_id, self.embedder.device)
+        return self.embedder.encode(ids, mask)
 
     def _smaller(self, batch: list[int], longest: int, error: RuntimeError) -> list[list[int]]:
         if len(batch) == 1:

@@ -214,11 +214,11 @@ def _quiet_root_logger() -> Iterator[None]:
         logging.disable(previous)
 
 
-def open_session(path: Path) -> Any:
-    """Open an export for the CPU, with as many threads as PyTorch has."""
+def open_session(path: Path, threads: int = 1) -> Any:
+    """Open an export for the CPU; so many threads share the work of one batch."""
     runtime: Any = need("onnxruntime", "The backend onnx")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
+    options.intra_op_num_threads = threads
     options.log_severity_level = 3
     # Batches differ in shape: a plan of memory for each would only take room.
     options.enable_mem_pattern = False

@@ -45,8 +45,17 @@ class LazyEmbedder:
         """Whether the encoder is in memory."""
         return self._embedder is not None
 
-    def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        """Encode a padded batch; see `bsx.embed.base.Embedder.encode`."""
+    @property
+    def at_once(self) -> int:
+        """How many batches may be encoded at the same time; asking loads the encoder."""
+        return self._loaded.at_once
+
+    @property
+    def _loaded(self) -> Embedder:
         if self._embedder is None:
             self._embedder = self._load()
-        return self._embedder.encode(ids, mask)
+        return self._embedder
+
+    def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Encode a padded batch; see `bsx.embed.base.Embedder.encode`."""
+        return self._loaded.encode(ids, mask)

@@ -10,6 +10,9 @@ import torch
 from bsx.embed.export import open_session, run_session
 from bsx.embed.transformer import Architecture
 
+# Threads that each have a batch need not wait for one another within it. More than these only take memory.
+_AT_ONCE = 8
+
 
 class OnnxEmbedder:
     """An exported encoder; see `bsx.embed.base.Embedder` for its attributes.
@@ -28,7 +31,9 @@ class OnnxEmbedder:
         self.device = torch.device("cpu")
         self.pad_id = architecture.pad_id
         self.ignores_padding = architecture.family.padding
-        self._session = open_session(path)
+        threads = torch.get_num_threads()
+        self.at_once = min(threads, _AT_ONCE)
+        self._session = open_session(path, threads // self.at_once)
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch; see `bsx.embed.base.Embedder.encode`."""

@@ -192,6 +192,7 @@ class TransformerEmbedder:
         self.position_limit = architecture.position_limit
         self.pad_id = architecture.pad_id
         self.ignores_padding = self._family.padding
+        self.at_once = 1
         whole = layers is None or len(self.layers) == self.depth + 1
         self._built = self.depth if whole else max(*self.layers, self._family.fewest_layers)
         self._final_norm = final_norm
