@@ -18,7 +18,7 @@ import random
 import time
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +196,13 @@ def bootstrap(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict
 PARTS = {"trees": trees, "factors": factors, "transport": transport, "bootstrap": bootstrap}
 
 
+def installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def machine() -> dict[str, Any]:
     info = Path("/proc/cpuinfo")
     names = [line for line in info.read_text().splitlines() if "model name" in line] if info.exists() else []
@@ -205,7 +212,7 @@ def machine() -> dict[str, Any]:
         "threads": os.environ.get("OMP_NUM_THREADS", "not set"),
         "load_at_start": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in PACKAGES},
+        "versions": {name: installed(name) for name in PACKAGES},
     }
 
 

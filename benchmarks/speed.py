@@ -25,6 +25,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -179,11 +180,14 @@ def machine() -> dict[str, Any]:
     if info.exists():
         names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
         model = names[0] if names else model
-    packages = ("bsx", "bert-score", "torch", "transformers", "tokenizers", "numpy")
+    packages = ["bsx", "bert-score", "torch", "transformers", "tokenizers", "numpy"]
+    if find_spec("onnxruntime") is not None:
+        packages.append("onnxruntime")
     return {
         "processor": model,
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        "load_average": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in packages},
         "device": "cpu",

@@ -55,7 +55,7 @@ def instances(rows: Rows) -> Instances:
 
 
 def untrained(rows: Rows, model: str) -> dict[str, Scores]:
-    metrics = get_metrics(list(UNTRAINED), model=model, device="cpu")
+    metrics = get_metrics(list(UNTRAINED), model=model, device="cpu", backend="torch")
     texts = {name: [row[name] for row in rows] for name in ("candidate", "reference")}
     found = score_corpus(metrics, MemoryCorpus({"candidate": texts["candidate"]}, texts["reference"]))
     return {metric.spec: found[metric.spec]["candidate"].values for metric in metrics}
@@ -146,7 +146,9 @@ def main() -> None:
     files = {name: arguments.data / f"daseg-wmt{year}.tsv" for name, year in YEARS.items()}
     rows = {name: read(file) for name, file in files.items()}
     parts = {name: instances(part) for name, part in rows.items()}
-    encoder = FrozenEncoder(Encoders(model=arguments.model, device="cpu"), max_pieces=TrainConfig().max_pieces)
+    encoder = FrozenEncoder(
+        Encoders(model=arguments.model, device="cpu", backend="torch"), max_pieces=TrainConfig().max_pieces
+    )
     vectors = arguments.work / "vectors"
     records = {}
     for architecture in ARCHITECTURES:

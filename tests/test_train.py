@@ -182,6 +182,20 @@ def test_it_learns_32_pairs_by_heart(architecture: Any, encoder: FrozenEncoder, 
     assert record.members[0].log[-1].loss < 0.1 < record.members[0].log[0].loss
 
 
+def test_the_encoder_stays_as_it_is(encoder: FrozenEncoder, tmp_path: Path) -> None:
+    data = judged(16)
+    list(encoder.view.run([[1, 2, 3]]))  # loads the encoder
+    module: Any = encoder.view.shared._batcher.embedder.module  # type: ignore[union-attr]
+    before = {name: weight.clone() for name, weight in module.named_parameters()}
+    train("esim", data, data, encoder=encoder, output=tmp_path / "m", config=config())
+    learnt = read_tensors(tmp_path / "m" / "seed-1.safetensors")[0]
+    assert learnt["mix.weights"].abs().sum() > 0  # it starts at 0
+    for name, weight in module.named_parameters():
+        assert not weight.requires_grad, name
+        assert weight.grad is None, name
+        assert torch.equal(weight, before[name]), name
+
+
 def test_preferences_are_learnt(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = preferred(24)
     settings = config(hidden=24, dropout=0.0, epochs=40, patience=40, learning_rate=0.01, loss="ranking")
