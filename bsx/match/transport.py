@@ -17,9 +17,10 @@ from bsx.match.pairs import BATCH_NUMBERS, batches
 from bsx.optional import need
 
 Cost = Literal["squared", "euclidean"]
-Distance = Callable[[int], NDArray[np.float64]]
+# From positions in a row of pairs to their distances, a matrix (left, right units) each.
+Distances = Callable[[range], list[NDArray[np.float64]]]
 _WORTHWHILE = 32  # pairs for which a second thread pays
-_SHARE = 16  # pairs a thread solves in a row
+_SHARE = 64  # pairs a thread solves in a row at most
 _MOST_PIVOTS = 100_000  # ot.emd2's default
 
 
@@ -56,30 +57,34 @@ def transport_costs(
     filled = [_totals(side) > 0 for side in (sources, targets)]
     defined = np.flatnonzero(filled[0][left] & filled[1][right])
 
-    def solve(pair: int, distance: NDArray[np.float64]) -> None:
+    sums = [_by_text(share, side) for share, side in zip(shares, (sources, targets), strict=True)]
+    scales = np.divide(sums[0][left], sums[1][right], out=np.ones(len(left)), where=sums[1][right] > 0)
+
+    def solve(pair: int, distance: NDArray[np.float64]) -> float:
         a, b = shares[0][spans[0][left[pair]]], shares[1][spans[1][right[pair]]]
         if not trim and (len(a) == 1 or len(b) == 1):
-            costs[pair] = a @ distance @ b  # there is one plan only
-            return
+            return float(a @ distance @ b)  # there is one plan only
         # The compiled solver itself, since ot.emd2 takes longer around it than it takes. It wants equal sums.
-        flow, least, _, _, outcome = solver.emd_c(a, b * (a.sum() / b.sum()), distance, _MOST_PIVOTS, 1)
+        flow, least, _, _, outcome = solver.emd_c(a, b * scales[pair], distance, _MOST_PIVOTS, 1)
         solver.check_result(outcome)  # warns unless the optimum was found
-        costs[pair] = _trimmed(flow, distance, trim) if trim else least
+        return _trimmed(flow, distance, trim) if trim else float(least)
 
-    def solve_some(pairs: NDArray[np.int64], distance: Distance, start: int) -> None:
-        for position in range(start, min(start + _SHARE, len(pairs))):
-            solve(pairs[position], distance(position))
+    def solve_some(pairs: NDArray[np.int64], distances: Distances, start: int) -> None:
+        positions = range(start, min(start + share, len(pairs)))
+        some = pairs[start : positions.stop].tolist()
+        costs[some] = [solve(pair, distance) for pair, distance in zip(some, distances(positions), strict=True)]
 
     # Products and solver let go of Python's lock, so pairs are done side by side; each product by one thread, because
     # threads that share products of this size wait for each other more than they compute.
     workers = os.cpu_count() or 1 if len(defined) >= _WORTHWHILE else 1
+    share = min(_SHARE, max(1, -(-len(defined) // workers)))
     with (
         _blas().limit(limits=1, user_api="blas"),
         ThreadPoolExecutor(max_workers=workers, thread_name_prefix="bsx-transport") as pool,
     ):
-        for chosen, distance in _distances(sources, targets, left[defined], right[defined], cost):
+        for chosen, distances in _distances(sources, targets, left[defined], right[defined], cost):
             pairs = defined[chosen]
-            list(pool.map(partial(solve_some, pairs, distance), range(0, len(pairs), _SHARE)))
+            list(pool.map(partial(solve_some, pairs, distances), range(0, len(pairs), share)))
     return costs
 
 
@@ -91,10 +96,14 @@ def _blas() -> Any:
 
 def _totals(units: Units) -> NDArray[np.float64]:
     """Return each text's mass (texts,)."""
+    return _by_text(units.masses.astype(np.float64), units)
+
+
+def _by_text(masses: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
+    """Return sums of what the units of each text have (texts,)."""
     if not len(units.offsets):
         return np.zeros(0)
-    masses = np.append(units.masses.astype(np.float64), 0.0)
-    return np.where(units.lengths > 0, np.add.reduceat(masses, units.offsets), 0.0)
+    return np.where(units.lengths > 0, np.add.reduceat(np.append(masses, 0.0), units.offsets), 0.0)
 
 
 def _shares(units: Units) -> NDArray[np.float64]:
@@ -105,28 +114,38 @@ def _shares(units: Units) -> NDArray[np.float64]:
 
 def _distances(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
-) -> Iterator[tuple[NDArray[np.int64], Distance]]:
-    """Yield pairs, and the function that returns the distances of one of them by its position (left, right units)."""
+) -> Iterator[tuple[NDArray[np.int64], Distances]]:
+    """Yield pairs, and the function that returns the distances of some of them by their positions."""
     way = _sliced if sources.vectors.device.type == "cpu" else _batched
     return way(sources, targets, left, right, cost)
 
 
 def _sliced(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
-) -> Iterator[tuple[NDArray[np.int64], Distance]]:
+) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Multiply two slices when a pair's turn comes, where a batch would first have to copy them."""
     x, y = (side.vectors.float().numpy() for side in (sources, targets))
     spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
 
-    def product(pair: int) -> NDArray[np.float64]:
-        return _length(x[spans[0][left[pair]]] @ y[spans[1][right[pair]]].T, cost)
+    sizes = sources.lengths[left] * targets.lengths[right]
 
-    yield np.arange(len(left)), product
+    def products(positions: range) -> list[NDArray[np.float64]]:
+        ends = np.cumsum(sizes[positions.start : positions.stop])
+        flat = np.empty(ends[-1], dtype=np.float32)
+        parts = []
+        for at, end in zip(positions, ends.tolist(), strict=True):
+            a, b = x[spans[0][left[at]]], y[spans[1][right[at]]]
+            np.matmul(a, b.T, out=flat[end - len(a) * len(b) : end].reshape(len(a), len(b)))
+            parts.append((end, len(a), len(b)))
+        costs = _length(flat, cost)  # of all at once: the matrices are small, and a call takes as long as its work
+        return [costs[end - rows * columns : end].reshape(rows, columns) for end, rows, columns in parts]
+
+    yield np.arange(len(left)), products
 
 
 def _batched(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
-) -> Iterator[tuple[NDArray[np.int64], Distance]]:
+) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Multiply pairs of similar sizes at once, where a device wants large products and few transfers."""
     budget = BATCH_NUMBERS.get(sources.vectors.device.type, 2_000_000)
     for chosen in batches(sources.lengths[left], targets.lengths[right], sources.vectors.shape[-1], budget):
@@ -136,13 +155,13 @@ def _batched(
 
 
 def _cut(
-    products: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64], cost: Cost, pair: int
-) -> NDArray[np.float64]:
-    return _length(products[pair, : rows[pair], : columns[pair]], cost)
+    products: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64], cost: Cost, pairs: range
+) -> list[NDArray[np.float64]]:
+    return [_length(products[pair, : rows[pair], : columns[pair]], cost) for pair in pairs]
 
 
 def _length(products: NDArray[np.float32], cost: Cost) -> NDArray[np.float64]:
-    """Return distances of unit vectors from their inner products (left, right units)."""
+    """Return distances of unit vectors from their inner products."""
     squared = np.maximum(2 - 2 * products.astype(np.float64, order="C"), 0)
     return squared if cost == "squared" else np.sqrt(squared)
 
