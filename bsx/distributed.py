@@ -217,7 +217,7 @@ def connect(address: str | None, workers: int) -> bool:
 
 def map_workers(
     dataset: Any, fitted: Any, specs: list[str], run: dict[str, Any], columns: Columns, names: list[str] | None,
-    workers: int | tuple[int, int], cpus: float, gpus: float, batch_rows: int | None,
+    workers: int | tuple[int, int], cpus: float, gpus: float, batch_rows: int,
 ) -> Any:  # fmt: skip
     """Return the data set with scores; the one place that tells Ray Data what to do."""
     data = need("ray.data", "scoring on a cluster")

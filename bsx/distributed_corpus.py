@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bsx.distributed import ROW, ROWS, Columns, connect, map_workers
-from bsx.errors import BsxError
+from bsx.errors import BsxError, InputError
 from bsx.metrics.base import BlockScores, Metric, Progress
 from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.optional import need
@@ -26,6 +26,7 @@ def stream(
 ) -> Generator[ScoredBlock, None, None]:
     """Score a corpus as `bsx.metrics.run.stream` does, but by the workers of a cluster.
 
+    Where the cluster has graphics cards and a metric an encoder, each worker takes one, unless the device is the CPU.
     The corpus goes through Ray's object store, which spills to disk; what comes back is put in the corpus's order.
 
     Args:
@@ -36,7 +37,7 @@ def stream(
         progress: called with a phase's name, segments done and segments in all.
 
     Raises:
-        InputError: if there is no cluster at this address, or by a worker.
+        InputError: if there is no cluster at this address, or too few graphics cards in it, or by a worker.
     """
     ray = need("ray", "scoring on a cluster")
     data, arrow = need("ray.data", "scoring on a cluster"), need("pyarrow", "scoring on a cluster")
@@ -49,6 +50,8 @@ def stream(
     specs = [metric.spec for metric in prepared.metrics]
     started = connect(address, workers)
     try:
+        encodes = any(metric.bytes_per_token for metric in prepared.metrics)
+        cards = _cards(ray, str(run.get("device", "auto")), workers) if encodes else 0
         rows, parts, first = iter(prepared.corpus), [], 0
         while segments := list(islice(rows, ROWS)):
             parts.append(ray.put(_as_table(arrow, segments, columns, first)))
@@ -56,7 +59,7 @@ def stream(
         data.DataContext.get_current().enable_progress_bars = False  # bsx has its own
         dataset = data.from_arrow_refs(parts)
         busy = min(workers, len(parts))
-        scored = map_workers(dataset, prepared.fitted, specs, run, columns, None, busy, 1, 0, None)
+        scored = map_workers(dataset, prepared.fitted, specs, run, columns, None, busy, 1, cards, ROWS)
         done = 0
         for block in _ordered(scored, prepared):
             done += len(block.segments)
@@ -68,6 +71,25 @@ def stream(
     finally:
         if started:
             ray.shutdown()
+
+
+def _cards(ray: Any, device: str, workers: int) -> int:
+    """Return how many graphics cards a worker gets: one, if there are any and the device is not another.
+
+    Raises:
+        InputError: if there are fewer cards than workers, which would wait for one without end.
+    """
+    there = int(ray.cluster_resources().get("GPU", 0))
+    if not (device.startswith("cuda") or (device == "auto" and there)):
+        return 0
+    if there < workers:
+        raise InputError(
+            f"a worker takes a graphics card, and the cluster has {there} for {workers} workers: "
+            f"use --workers {there} or --device cpu"
+            if there
+            else "the cluster has no graphics card: use --device cpu"
+        )
+    return 1
 
 
 def _as_table(arrow: Any, segments: Sequence[Segment], columns: Columns, first: int) -> Any:

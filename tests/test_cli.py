@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -361,3 +362,19 @@ def test_options_are_the_scorers_settings(cli: Cli) -> None:
     text: Any = cli("score", "--help").out
     for name in ScorerConfig.model_fields:
         assert f"--{name.replace('_', '-')}" in text
+
+
+def test_no_command_has_an_option_twice() -> None:
+    from typer.main import get_command
+
+    from bsx.cli.main import COMMANDS, build
+
+    def walk(command: Any, path: str) -> Iterator[tuple[str, str]]:
+        for parameter in command.params:
+            yield from ((path, option) for option in (*parameter.opts, *parameter.secondary_opts))
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, f"{path} {name}")
+
+    found = Counter(walk(get_command(build(list(COMMANDS))), "bsx"))
+    assert len(found) > 100
+    assert [place for place, times in found.items() if times > 1] == []

@@ -12,7 +12,12 @@ from pydantic import BaseModel
 from bsx.config import ScorerConfig
 
 # Settings that commands spell in their own way.
-SHORT = {"model": ["-m", "--model"], "lang": ["-l", "--lang"], "dtype": ["--precision", "--dtype"]}
+SHORT = {
+    "model": ["-m", "--model"],
+    "lang": ["-l", "--lang"],
+    "dtype": ["--precision", "--dtype"],
+    "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
+}
 
 
 def with_settings(
