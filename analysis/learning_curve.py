@@ -208,4 +208,5 @@ def _point(key: tuple[int, int], values: Sequence[float], confidence: float) -> 
     if n > 1:
         quantile = need("scipy.stats", "intervals over seeds").t.ppf((1 + confidence) / 2, n - 1)
         half = float(quantile * np.std(values, ddof=1) / np.sqrt(n))
-    return CurvePoint(key[1], key[0], mean, mean - half, mean + half, tuple(values))
+    low, high = np.clip([mean - half, mean + half], -1, 1)  # r goes no further
+    return CurvePoint(key[1], key[0], mean, float(low), float(high), tuple(values))

@@ -23,9 +23,11 @@ _COLOURS = ("#1f3a5f", "#b3261e", "#2e7d32", "#8a5a00", "#6a1b9a", "#00838f", "#
 
 
 def check_picture(path: Path) -> None:
-    """Raise InputError unless the file's name says a format that can be drawn."""
+    """Raise InputError unless the file's name says a format that can be drawn and its folder is there."""
     if path.suffix not in PICTURES:
         raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(PICTURES)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
 
 
 @contextlib.contextmanager

@@ -171,7 +171,7 @@ def main() -> None:
         tests=tests(scores, rows["test"], list(trained)),
         trainings=trainings(records),
         curve=curve,
-        command=f"benchmarks/trained.py --model {arguments.model} --seeds {arguments.seeds}",
+        command=f"benchmarks/trained.py --data DATA --work WORK --seeds {arguments.seeds} --curve CURVE",
         machine=f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}, {packages}",
     )
     with atomic_text(arguments.output) as stream:

@@ -135,7 +135,8 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
         adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
-        raise InputError(f"{name}: {error.errors()[0]['msg']} (got {text!r})") from error
+        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise InputError(f"{name}: {message} (got {text!r})") from error
 
 
 def _explain(problem: Any, kind: type[BaseModel]) -> str:

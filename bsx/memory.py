@@ -23,11 +23,11 @@ def parse_bytes(text: str | int) -> int:
     else:
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(I?B)?\s*", text.upper())
         if match is None:
-            raise InputError(f"cannot read the memory size {text!r}: write it like 2GB or 512MB")
+            raise InputError(f"cannot read the size {text!r}: write it like 2GB or 512MB")
         amount, unit = float(match[1]), match[2]
     size = int(amount * _UNITS[unit])
     if size < 2**20:
-        raise InputError(f"a memory budget of {text} is too small to work in: give at least 1MB")
+        raise InputError(f"a size of {text} is too small to work with: give at least 1MB")
     return size
 
 

@@ -290,7 +290,7 @@ def test_a_cache_that_cannot_be_written_is_an_error(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BSX_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match="BSX_CACHE names another folder"):
+    with pytest.raises(InputError, match="set BSX_CACHE to a folder that can be written to"):
         bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx")
 
 

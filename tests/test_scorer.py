@@ -319,7 +319,7 @@ def test_wrong_input_is_named(tiny_bert: Scorer, candidates: Any, references: An
         ({"layer": 1, "rescale": True, "lang": "en"}, "no rescaling baseline for .* in 'en'"),
         ({"layer": 1, "device": "cuda:99"}, "not available on this machine"),
         ({"layer": 1, "device": "gpu"}, "unknown device 'gpu'"),
-        ({"layer": 1, "memory": "lots"}, "cannot read the memory size 'lots'"),
+        ({"layer": 1, "memory": "lots"}, "cannot read the size 'lots'"),
         ({"layer": 1, "memory": "3"}, "too small"),
         ({"layer": 1, "multiref": "best"}, "there is no setting 'multiref'. Near: multi_ref"),
         ({"layer": 1, "multi_ref": "mean"}, "multi_ref: Input should be 'columnwise' or 'best'"),

@@ -296,8 +296,8 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
     for changes, message in (
         ({"architecture": "esim"}, "architecture was bilstm, is esim"),
         ({"config": config(epochs=1, hidden=9)}, "setting hidden was 8, is 9"),
-        ({"train": judged(12, 3)}, "training data was"),
-        ({"valid": judged(8, 3)}, "validation data was"),
+        ({"train": judged(12, 3)}, "the training data are not those that the training began with"),
+        ({"valid": judged(8, 3)}, "the validation data are not those that the training began with"),
     ):
         with pytest.raises(InputError, match=message):
             run(resume=True, **changes)
@@ -305,16 +305,49 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
     (tmp_path / "other" / "file").touch()
     for changes, message in (
         ({"output": tmp_path / "other"}, "holds no training"),
-        ({"train": preferred(8), "output": tmp_path / "x"}, "loss=mse does not go with these"),
-        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "loss=ranking does not go with these"),
+        ({"train": preferred(8), "output": tmp_path / "x"}, "loss=mse does not go with training data"),
+        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "loss=ranking does not go with training data"),
         ({"config": config(inputs="both"), "output": tmp_path / "x"}, "training data were built with other inputs"),
         ({"config": config(max_pieces=7), "output": tmp_path / "x"}, "the encoder reads 100 pieces, max_pieces=7"),
         ({"seeds": (1, 1), "output": tmp_path / "x"}, "each once"),
-        ({"valid": valid.with_scores([1] * 8), "output": tmp_path / "x"}, "validation needs"),
+        ({"train": valid.take([0]), "output": tmp_path / "x"}, "training data: 1 instances; training and validation"),
+        (
+            {"valid": valid.with_scores([1] * 8), "output": tmp_path / "x"},
+            "all human scores are equal",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             run(**changes)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_failure_leaves_nothing_that_blocks_the_next_try(encoder: FrozenEncoder, tmp_path: Path) -> None:
+    blank = Instances.scored(["\u200b", "\u200b"], [1.0, 2.0], ["x", "y"])
+    with pytest.raises(InputError, match="training data: fewer than two instances have texts with content"):
+        train("bilstm", blank, judged(8), encoder=encoder, output=tmp_path / "m", config=config())
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_interruption_while_vectors_are_made_can_be_resumed(
+    encoder: FrozenEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    given: dict[str, Any] = {"encoder": encoder, "output": tmp_path / "m", "config": config(epochs=1)}
+    with monkeypatch.context() as patch:
+        patch.setattr(VectorStore, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train("bilstm", judged(8), judged(8, 2), **given)
+    with pytest.raises(InputError, match="holds a training already: --resume goes on with it"):
+        train("bilstm", judged(8), judged(8, 2), **given)
+    assert len(train("bilstm", judged(8), judged(8, 2), resume=True, **given).members) == 1
+
+
+def test_validation_on_training_data_is_noted(encoder: FrozenEncoder, tmp_path: Path) -> None:
+    data, lines = judged(8), list[str]()
+    train("bilstm", data, data, encoder=encoder, output=tmp_path / "m", config=config(epochs=1), notify=lines.append)
+    assert lines[0] == "note: 8 of 8 instances of validation data are in training data too"
 
 
 def test_texts_without_content_are_left_out_and_counted(encoder: FrozenEncoder, tmp_path: Path) -> None:
@@ -472,7 +505,7 @@ def test_damaged_folders_are_refused(trained: Path, tmp_path: Path) -> None:
         ("text", ("architecture: esim", "architecture: lstm"), "architecture"),
         ("yaml", ("architecture: esim", "architecture: ["), "cannot be read"),
         ("path", ("file: seed-1", "file: ../seed-1"), "members.0.file"),
-        ("size", ("hidden: 8", "hidden: 9"), "holds no weights of this network"),
+        ("size", ("hidden: 8", "hidden: 9"), "describes another network than seed-1.safetensors holds the weights of"),
     ):
         folder = broken(name)
         text = (folder / MODEL).read_text(encoding="utf-8")

@@ -148,16 +148,24 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
     assert (refused.status, "99 instances are wanted" in refused.err) == (2, True)
 
 
+def test_an_interrupt_says_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from bsx.cli.train_job import kept_on_interrupt
+
+    with pytest.raises(KeyboardInterrupt), kept_on_interrupt(tmp_path, "the same command goes on from there"):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == f"bsx: note: {tmp_path} keeps what is done; the same command goes on from there\n"
+
+
 def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
     bad = write(tmp_path / "bad.tsv", "reference candidate human", [("a", "b", 1), ("a", "c", "x"), ("a", "d", "")])
     blank = write(tmp_path / "blank.tsv", "reference candidate human", [("a", "b", 1), ("a", "d", "")])
     for changes, message in (
         ({"--train": bad}, "bad.tsv: row 2, column 'human': 'x' is no number"),
         ({"--train": blank}, "blank.tsv: row 2 has no human score in human"),
-        ({"--train": tables["preferred"]}, "loss=mse does not go with these training data"),
+        ({"--train": tables["preferred"]}, "loss=mse does not go with training data (preferred.tsv)"),
         ({"--train": tmp_path / "none.tsv"}, "there is no such file"),
         ({"--human": "huma"}, "has no column 'huma'"),
-        ({"--lang": "xx"}, "no row is left"),
+        ({"--lang": "xx"}, "no row with data and goes into xx"),
         ({"--seeds": "1,a"}, "--seeds 1,a: write whole numbers"),
         ({"--dropout": "1"}, "dropout"),
         ({"--hidden": "0"}, "hidden"),

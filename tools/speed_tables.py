@@ -93,7 +93,10 @@ def start(results: dict[str, Any]) -> str:
 def systems(results: dict[str, Any]) -> str:
     part = results["systems"]
     rows = [[name, f"{s:.2f}", f"{part['times_bert_score'][name]:.1f}x"] for name, s in part["seconds"].items()]
-    rows += [[f"{name}, one system, whole process", f"{s:.2f}", ""] for name, s in part["seconds_of_a_process"].items()]
+    rows += [
+        [f"{name}, one system, whole process", f"{s:.2f}", ""]
+        for name, s in part["whole_process_one_system_seconds"].items()
+    ]
     head = [f"{part['systems']} systems of {part['segments']} segments", "seconds", "against bert-score"]
     return f"{table(head, rows)}\n\n{machine(part['machine'])}"
 

@@ -88,7 +88,7 @@ def kept_blocks(
         from bsx.provenance import file_digest
 
         return {
-            "input": [file_digest(file.path) for file in getattr(corpus, "files", [])],
+            "input": [f"{file.path.name} ({file_digest(file.path)[:16]})" for file in getattr(corpus, "files", [])],
             "layout": [*corpus.systems, *getattr(corpus, "layout", [])],
             "signature": [str(signature) for signature in signatures],
         }

@@ -55,11 +55,11 @@ def _command(architecture: Architecture) -> Any:
     ) -> None:
         from bsx.cli.progress import progress_bar
         from bsx.cli.train_input import Columns
-        from bsx.cli.train_job import Job, note, number_list
+        from bsx.cli.train_job import Job, kept_on_interrupt, note, number_list
 
         columns = Columns(candidate, reference, source, human or ["human"], lang, outputs or (), references or ())
         job = Job.read(architecture, {"train": train, "valid": valid}, columns, model, settings, vectors)
-        with progress_bar() as report:
+        with kept_on_interrupt(output, "the same command with --resume goes on from there"), progress_bar() as report:
             record = job.run(output, number_list("--seeds", seeds), resume=resume, report=report, notify=note)
         if format == "json":
             print(json.dumps(_document(record, job.files, output), ensure_ascii=False))

@@ -46,7 +46,7 @@ def curve(
     from bsx.analysis.plots import check_picture, draw_learning_curve
     from bsx.cli.progress import progress_bar
     from bsx.cli.train_input import Columns
-    from bsx.cli.train_job import Job, note, number_list
+    from bsx.cli.train_job import Job, kept_on_interrupt, note, number_list
     from bsx.errors import InputError
     from bsx.train.scoring import score_instances
     from bsx.train.store import VectorStore
@@ -60,7 +60,7 @@ def curve(
     tested = job.data["test"]
     if tested.instances.scores is None or job.data["train"].instances.scores is None:
         raise InputError("a learning curve needs human scores, not preferences")
-    with progress_bar() as report:
+    with kept_on_interrupt(output, "the same command goes on from there"), progress_bar() as report:
         store = VectorStore(output / "vectors", job.encoder, job.config.precision)
         store.add(tested.instances.used_texts(), report)
 

@@ -86,7 +86,9 @@ def read_data(files: Sequence[str], columns: Columns, inputs: Inputs) -> Data:
         judgments.append(part.judgments[keep])
         groups += [part.groups[i] for i in keep]
     if not groups:
-        raise InputError(f"{', '.join(files)}: no row is left")
+        which = "whose language pair --outputs covers" if preferences[0] and columns.outputs else "with data"
+        into = f" and goes into {columns.lang}" if columns.lang is not None else ""
+        raise InputError(f"{', '.join(files)}: there is no row {which}{into}")
     sides = {key: rows[key] if rows[key] else None for key in ("reference", "source")}
     judged = np.concatenate(judgments)
     if preferences[0]:
@@ -119,7 +121,7 @@ def _read_texts(name: str, candidates: Sequence[str], columns: Columns, inputs: 
         texts["source"] = [segment.source or "" for segment in segments]
     groups = table.column("lp") if "lp" in table.columns else ["all"] * len(segments)
     if columns.lang is not None and "lp" not in table.columns:
-        raise InputError(f"{name}: has no column 'lp', which --lang needs")
+        raise InputError(f"{name}: has no column 'lp', which --lang needs; it has {', '.join(table.columns)}")
     return _Part(texts, np.zeros((len(segments), 0)), groups), table
 
 
@@ -128,7 +130,9 @@ def _read_scored(name: str, columns: Columns, inputs: Inputs) -> _Part:
     judgments = np.array([_numbers(table.column(column), name, column) for column in columns.human]).T
     blank = np.flatnonzero(np.isnan(judgments).all(axis=1))
     if len(blank):
-        raise InputError(f"{name}: row {blank[0] + 1} has no human score in {', '.join(columns.human)}")
+        raise InputError(
+            f"{name}: row {blank[0] + 1} has no human score in {', '.join(columns.human)}; every row needs one"
+        )
     return _Part(part.texts, judgments, part.groups)
 
 

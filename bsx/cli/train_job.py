@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,17 @@ Report = Callable[[str, int, int], None]
 def note(line: str) -> None:
     """Print a line on standard error."""
     print(f"bsx: {line}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def kept_on_interrupt(folder: Path, how: str) -> Iterator[None]:
+    """Say at Ctrl-C what is kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder.is_dir():
+            note(f"note: {folder} keeps what is done; {how}")
+        raise
 
 
 def number_list(option: str, text: str) -> list[int]:

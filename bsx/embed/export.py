@@ -92,12 +92,7 @@ def export(embedder: TransformerEmbedder, target: Path, precision: WeightFormat)
         ExportError: if the exporter fails, or its result computes something else.
         InputError: if the file cannot be written.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{target.parent}: cannot be made ({error.strerror}); BSX_CACHE names another folder"
-        ) from error
+    make_folder(target.parent)
     try:
         with atomic_path(target) as temporary:
             _write(embedder, temporary, precision)
@@ -105,6 +100,20 @@ def export(embedder: TransformerEmbedder, target: Path, precision: WeightFormat)
         with atomic_text(_failed(target)) as stream:
             stream.write(str(error))
         raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of exports.
+
+    Raises:
+        InputError: if that cannot be.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be made ({error.strerror}); set BSX_CACHE to a folder that can be written to"
+        ) from error
 
 
 def known_failure(target: Path) -> ExportError | None:

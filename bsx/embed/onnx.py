@@ -32,8 +32,9 @@ class OnnxEmbedder:
         self.pad_id = architecture.pad_id
         self.ignores_padding = architecture.family.padding
         threads = torch.get_num_threads()
-        self.at_once = min(threads, _AT_ONCE)
-        self._session = open_session(path, threads // self.at_once)
+        together = -(-threads // _AT_ONCE)
+        self.at_once = threads // together
+        self._session = open_session(path, together)
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch; see `bsx.embed.base.Embedder.encode`."""

@@ -21,6 +21,8 @@ from bsx.errors import InputError
 from bsx.optional import need
 
 BackendName = Literal["auto", "torch", "onnx"]
+_ONNX_BATCH_TOKENS = 512
+"""Padded tokens of a batch under ONNX Runtime: each thread has one, and a small one stays in its cache."""
 VARIABLE = "BSX_BACKEND"
 """Environment variable that says what ``auto`` is."""
 
@@ -80,7 +82,8 @@ class Opener:
             if backend == "torch":
                 raise InputError("int8 is computed by ONNX Runtime: leave --backend torch out, or use fp32")
             if obstacle is not None:
-                raise InputError(f"ONNX Runtime cannot run this: {obstacle}; use --backend torch and fp32")
+                instead = "use --precision fp32" if dtype == "int8" else "use --backend torch"
+                raise InputError(f"ONNX Runtime cannot run this: {obstacle}; {instead}")
             for package in ("onnxruntime", "onnx"):
                 need(package, "The backend onnx")
             self._uses = "onnx"
@@ -119,6 +122,8 @@ class Opener:
         for layer in layers:
             self.architecture.check_layer(layer)
         uses = self.backend(layers)
+        if batch_tokens is None and self._uses == "onnx":
+            batch_tokens = _ONNX_BATCH_TOKENS
         if self._cache is None:
             return Batcher(self._open(layers), batch_tokens)
         lazy = LazyEmbedder(self.architecture, layers=layers, device=self.device, load=lambda: self._open(layers))
@@ -178,11 +183,12 @@ class Opener:
         return OnnxEmbedder(self.architecture, path, layers)
 
     def _export(self, layers: list[int]) -> None:
-        from bsx.embed.export import export, known_failure
+        from bsx.embed.export import export, known_failure, make_folder
 
         path = self._path(layers)
         if (failure := known_failure(path)) is not None:
             raise failure
+        make_folder(path.parent)  # before the weights are loaded for it
         export(self._torch(layers), path, "int8" if self._dtype == "int8" else "fp32")
         size = path.stat().st_size / 2**20
         self.notes.append(f"the encoder was exported for ONNX Runtime ({size:.0f} MiB, kept as {path})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -122,6 +122,15 @@ class Instances:
         """Return the instances all of whose texts have content."""
         full = np.array([bool(text.strip()) for text in self.texts], dtype=bool)
         return self.take(np.flatnonzero(full[self.candidates].all(axis=1) & full[self.others].all(axis=1)))
+
+    def repeated_in(self, other: Instances) -> int:
+        """Return how many instances have the texts of an instance of other data."""
+        known = set(other._texts_of_instances())
+        return sum(texts in known for texts in self._texts_of_instances())
+
+    def _texts_of_instances(self) -> Iterator[tuple[str, ...]]:
+        for row in np.concatenate([self.candidates, self.others], axis=1).tolist():
+            yield tuple(self.texts[i] for i in row)
 
     @property
     def digest(self) -> str:

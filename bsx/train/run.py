@@ -66,15 +66,26 @@ def train(
         InputError: if the data do not fit the settings, or the folder holds something else.
     """
     config = config or TrainConfig()
-    _check(train, valid, seeds, config, encoder)
+    names = {part: _named(part, (files or {}).get(part, ())) for part in ("train", "valid")}
+    _check(train, valid, seeds, config, encoder, names)
     plan = ModelRecord(
         architecture=architecture, settings=config, encoder=encoder.record,
         train=_describe(train, (files or {}).get("train", ())), valid=_describe(valid, (files or {}).get("valid", ())),
         statistic="tau" if valid.scores is None else "pearson", versions=_versions(),
     )  # fmt: skip
-    _open_folder(output, plan, resume=resume)
-    store = VectorStore(vectors if vectors is not None else output / "vectors", encoder, config.precision)
-    material, left_out = _material(train, valid, store, report)
+    made = _open_folder(output, plan, names, resume=resume)
+    known = _known_seeds(output)
+    overlap = valid.repeated_in(train)
+    if overlap and notify is not None:
+        notify(f"note: {overlap} of {len(valid)} instances of {names['valid']} are in {names['train']} too")
+    plan.write(output / PLAN)  # so that a run interrupted from here on can be resumed
+    try:
+        store = VectorStore(vectors if vectors is not None else output / "vectors", encoder, config.precision)
+        material, left_out = _material(train, valid, store, report, names)
+    except InputError:
+        if made:
+            shutil.rmtree(output)
+        raise
     plan = plan.model_copy(
         update={part: getattr(plan, part).model_copy(update=counts) for part, counts in left_out.items()}
     )
@@ -82,7 +93,6 @@ def train(
         if counts["left_out"] and notify is not None:
             notify(f"{part}: left out {counts['left_out']} instances with a text without content")
     plan.write(output / PLAN)
-    known = _known_seeds(output)
     wanted = list(dict.fromkeys([*known, *seeds]))
     for seed in seeds:
         file, checkpoint = output / member_file(seed), output / f"checkpoint-{seed}.safetensors"
@@ -101,23 +111,32 @@ def train(
 
 
 def _check(
-    train: Instances, valid: Instances, seeds: Sequence[int], config: TrainConfig, encoder: FrozenEncoder
-) -> None:
+    train: Instances, valid: Instances, seeds: Sequence[int], config: TrainConfig, encoder: FrozenEncoder,
+    names: dict[str, str],
+) -> None:  # fmt: skip
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise InputError("seeds: at least one is needed, each once, none below 0")
     if (train.scores is None) != (config.loss == "ranking"):
         raise InputError(
-            "loss=ranking learns from preferences, loss=mse from human scores: "
-            f"loss={config.loss} does not go with these training data"
+            f"loss={config.loss} does not go with {names['train']}: loss=ranking learns from preferences (columns "
+            "better and worse), loss=mse from human scores"
         )
     if encoder.record.max_pieces != config.max_pieces:
         raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, max_pieces={config.max_pieces}")
     sides = 2 if config.inputs == "both" else 1
-    for name, part in (("training", train), ("validation", valid)):
+    for name, part in (("train", train), ("valid", valid)):
         if part.others.shape[1] != sides:
-            raise InputError(f"inputs={config.inputs}: the {name} data were built with other inputs")
-    if len(valid) < 2 or (valid.scores is not None and np.ptp(valid.scores) == 0):
-        raise InputError("validation needs at least two instances with different human scores")
+            raise InputError(f"inputs={config.inputs}: {names[name]} were built with other inputs")
+        if len(part) < 2:
+            raise InputError(f"{names[name]}: {len(part)} instances; training and validation need two at least")
+    if valid.scores is not None and np.ptp(valid.scores) == 0:
+        raise InputError(f"{names['valid']}: all human scores are equal, so that nothing can agree with them")
+
+
+def _named(part: str, files: Sequence[Path]) -> str:
+    """Return what a part of the data is called in messages."""
+    name = {"train": "training data", "valid": "validation data"}[part]
+    return f"{name} ({', '.join(file.name for file in files)})" if files else name
 
 
 def _versions() -> dict[str, str]:
@@ -130,25 +149,33 @@ def _describe(instances: Instances, files: Sequence[Path]) -> DataRecord:
     return DataRecord(files=read_from, instances=len(instances), digest=instances.digest)
 
 
-def _open_folder(output: Path, plan: ModelRecord, *, resume: bool) -> None:
-    """Make the folder, or make sure that what is in it belongs to this training."""
+def _open_folder(output: Path, plan: ModelRecord, names: dict[str, str], *, resume: bool) -> bool:
+    """Make the folder, or make sure that what is in it belongs to this training; return whether it was made."""
     earlier = next((output / name for name in (PLAN, MODEL) if (output / name).is_file()), None)
     if earlier is None:
         if output.exists() and (not output.is_dir() or any(output.iterdir())):
             raise InputError(f"{output}: is there already and holds no training; name another folder")
+        fresh = not output.exists()
         try:
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{output}: cannot be made a folder ({error.strerror})") from error
-        return
+            raise InputError(f"{output}: cannot be made a folder ({error.filename}: {error.strerror})") from error
+        return fresh
     if not resume:
         raise InputError(f"{output}: holds a training already: --resume goes on with it, or adds seeds")
     before, now = (_essence(record) for record in (read(earlier), plan))
+    for part in ("train", "valid"):
+        if before.pop(part) != now.pop(part):
+            raise InputError(
+                f"{output}: cannot go on: the {names[part]} are not those that the training began with; "
+                "name another folder"
+            )
     changed = [name for name in now if before[name] != now[name]]
     if changed:
         raise InputError(
             f"{output}: cannot go on: {changed[0]} was {before[changed[0]]}, is {now[changed[0]]}; name another folder"
         )
+    return False
 
 
 def _essence(record: ModelRecord) -> dict[str, Any]:
@@ -157,12 +184,12 @@ def _essence(record: ModelRecord) -> dict[str, Any]:
     encoder = record.encoder.model_dump(exclude={"model"})
     return {
         "architecture": record.architecture, **settings, "encoder": encoder,
-        "training data": record.train.digest, "validation data": record.valid.digest,
+        "train": record.train.digest, "valid": record.valid.digest,
     }  # fmt: skip
 
 
 def _material(
-    train: Instances, valid: Instances, store: VectorStore, report: Report | None
+    train: Instances, valid: Instances, store: VectorStore, report: Report | None, names: dict[str, str]
 ) -> tuple[Material, dict[str, dict[str, int]]]:
     """Store all vectors and leave out instances with a text that has no word piece."""
     parts = {"train": train, "valid": valid}
@@ -173,7 +200,7 @@ def _material(
     for name, part in blank.items():
         kept[name] = part.take(np.flatnonzero((lengths_of(part, store) > 0).all(axis=1)))
         if len(kept[name]) < 2:
-            raise InputError(f"{name}: fewer than two instances have texts with content")
+            raise InputError(f"{names[name]}: fewer than two instances have texts with content")
         counts[name] = {"instances": len(kept[name]), "left_out": len(parts[name]) - len(kept[name])}
     return Material(kept["train"], kept["valid"], Target.of(kept["train"].scores), store), counts
 

@@ -200,6 +200,9 @@ class SavedModel:
             try:
                 network.load_state_dict(read_tensors(file)[0])
             except RuntimeError as error:
-                raise InputError(f"{file}: holds no weights of this network: {' '.join(str(error).split())}") from error
+                raise InputError(
+                    f"{self.folder / MODEL}: describes another network than {file.name} holds the weights of: "
+                    "restore it, or train again"
+                ) from error
             loaded.append(network.requires_grad_(False))
         return loaded
