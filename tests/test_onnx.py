@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
@@ -170,6 +171,20 @@ def test_auto_falls_back_and_says_so(
         assert large.score(CANDIDATES, REFERENCES).signature["backend"].startswith("torch-")
         assert "weights do not fit in one ONNX file" in large.notes[0]
         monkeypatch.setattr("bsx.embed.export._write", None)  # the second run knows, and does not try
+
+
+def test_a_full_disk_is_no_reason_not_to_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folder = str(tiny.build("bert", tmp_path / "bert", seed=16))
+    monkeypatch.setattr("bsx.embed.export._trace", full)
+    scorer = bsx.Scorer(folder, layer=1)
+    assert scorer.score(CANDIDATES, REFERENCES).signature["backend"].startswith("torch-")
+    assert scorer.notes == ("PyTorch runs the encoder: [Errno 28] No space left on device",)
+    monkeypatch.undo()
+    monkeypatch.delenv("BSX_BACKEND", raising=False)
+    assert bsx.Scorer(folder, layer=1).signature()["backend"].startswith("onnxruntime-")  # it was not remembered
 
 
 def test_a_filled_cache_needs_no_export(tmp_path: Path, exports: Path) -> None:

@@ -60,7 +60,6 @@ class Embedder(Protocol):
         device: where its input must be and its output is.
         pad_id: the id that fills short sequences.
         ignores_padding: whether vectors of tokens are the same whatever padding follows them.
-        at_once: how many threads may call `encode` at the same time, and should, for it to be fast.
     """
 
     layers: list[int]
@@ -70,7 +69,11 @@ class Embedder(Protocol):
     device: torch.device
     pad_id: int
     ignores_padding: bool
-    at_once: int
+
+    @property
+    def at_once(self) -> int:
+        """How many threads may call `encode` at the same time, and should, for it to be fast."""
+        ...
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch.

@@ -146,7 +146,7 @@ class Opener:
         try:
             if not self._path(layers).is_file():
                 self._export(layers)
-        except InputError as error:
+        except (InputError, OSError) as error:  # a full disk is no reason not to score
             self.notes.append(f"PyTorch runs the encoder: {error}")
             return "torch"
         return "onnx"
