@@ -90,9 +90,14 @@ def start(results: dict[str, Any]) -> str:
     return f"{table(['what', 'seconds', 'CPU seconds'], rows)}\n\n{machine(part['machine'])}"
 
 
+def against_peer(part: dict[str, Any]) -> list[list[str]]:
+    """Return a row for each contender: seconds, and how many times as fast as bert-score."""
+    return [[name, f"{s:.2f}", f"{part['times_bert_score'][name]:.1f}x"] for name, s in part["seconds"].items()]
+
+
 def systems(results: dict[str, Any]) -> str:
     part = results["systems"]
-    rows = [[name, f"{s:.2f}", f"{part['times_bert_score'][name]:.1f}x"] for name, s in part["seconds"].items()]
+    rows = against_peer(part)
     rows += [
         [f"{name}, one system, whole process", f"{s:.2f}", ""]
         for name, s in part["whole_process_one_system_seconds"].items()
@@ -103,7 +108,7 @@ def systems(results: dict[str, Any]) -> str:
 
 def matrix(results: dict[str, Any]) -> str:
     part = results["matrix"]
-    rows = [[name, f"{s:.2f}", f"{part['times_bert_score'][name]:.1f}x"] for name, s in part["seconds"].items()]
+    rows = against_peer(part)
     memory, pairs = part["peak_mib"], part["pairs"]
     return (
         f"{table([f'{pairs:,} pairs', 'seconds', 'against bert-score'], rows)}\n\n"

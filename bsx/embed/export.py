@@ -28,7 +28,7 @@ _FORMAT = 1
 _OPSET = 17
 _LARGEST = 2_000_000_000  # bytes: one ONNX file holds less than 2 GiB
 # Weights in one block of int8 share a scale, and so do the activations they meet: token by token, so that a vector
-# does not depend on what else is in its batch. 64 is slower, 256 less exact.
+# does not depend on what else is in its batch. Smaller blocks are more exact, larger ones faster.
 _INT8_BLOCK = 128
 # Vectors of an export may differ from PyTorch's by this part of their largest number; rounding makes up 1e-5.
 _TOLERANCE = 2e-4
@@ -171,7 +171,7 @@ def _example(embedder: TransformerEmbedder, batch: int, tokens: int) -> tuple[to
 def _trace(embedder: TransformerEmbedder, path: Path) -> None:
     with warnings.catch_warnings(), torch.no_grad():
         # It warns of its age and of every branch it takes; `_check` finds out whether a branch mattered. The younger
-        # exporter takes ten times as long, fails on XLNet, and its graphs run 10% slower (benchmarks/cpu.py).
+        # exporter needs another package.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             _Exported(embedder).eval(), _example(embedder, 3, 11), str(path),
