@@ -24,7 +24,7 @@ from bsx.table import atomic_path, atomic_text
 
 WeightFormat = Literal["fp32", "int8"]
 # Part of every file's name: raise it when the code below would write another file for the same input.
-_FORMAT = 1
+_FORMAT = 2
 _OPSET = 17
 _LARGEST = 2_000_000_000  # bytes: one ONNX file holds less than 2 GiB
 # Weights in one block of int8 share a scale, and so do the activations they meet: token by token, so that a vector
@@ -169,7 +169,7 @@ def _example(embedder: TransformerEmbedder, batch: int, tokens: int) -> tuple[to
 
 
 def _trace(embedder: TransformerEmbedder, path: Path) -> None:
-    with warnings.catch_warnings(), torch.no_grad():
+    with _plain_attention(embedder.module), warnings.catch_warnings(), torch.no_grad():
         # It warns of its age and of every branch it takes; `_check` finds out whether a branch mattered. The younger
         # exporter needs another package.
         warnings.simplefilter("ignore")
@@ -181,6 +181,17 @@ def _trace(embedder: TransformerEmbedder, path: Path) -> None:
                 "vectors": {1: "batch", 2: "tokens"},
             },
         )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _plain_attention(encoder: Any) -> Iterator[None]:
+    """Let attention be spelt out: PyTorch's fused form is exported with a search for NaN and a choice after each."""
+    fused = encoder.config._attn_implementation
+    encoder.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        encoder.set_attn_implementation(fused)
 
 
 def _check(embedder: TransformerEmbedder, path: Path) -> None:
