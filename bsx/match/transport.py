@@ -17,7 +17,8 @@ from bsx.match.pairs import BATCH_NUMBERS, batches
 from bsx.optional import need
 
 Cost = Literal["squared", "euclidean"]
-# From positions in a row of pairs to their distances, a matrix (left, right units) each.
+# From positions in a row of pairs to their distances: a matrix each, the text with fewer units along its rows, because
+# the solver is faster so. Of two texts with as many the left one.
 Distances = Callable[[range], list[NDArray[np.float64]]]
 _WORTHWHILE = 32  # pairs for which a second thread pays
 _SHARE = 64  # pairs a thread solves in a row at most
@@ -61,11 +62,13 @@ def transport_costs(
     scales = np.divide(sums[0][left], sums[1][right], out=np.ones(len(left)), where=sums[1][right] > 0)
 
     def solve(pair: int, distance: NDArray[np.float64]) -> float:
-        a, b = shares[0][spans[0][left[pair]]], shares[1][spans[1][right[pair]]]
-        if not trim and (len(a) == 1 or len(b) == 1):
+        a, b = shares[0][spans[0][left[pair]]], shares[1][spans[1][right[pair]]] * scales[pair]  # of equal sums
+        if len(a) > len(b):
+            a, b = b, a
+        if not trim and len(a) == 1:
             return float(a @ distance @ b)  # there is one plan only
-        # The compiled solver itself, since ot.emd2 takes longer around it than it takes. It wants equal sums.
-        flow, least, _, _, outcome = solver.emd_c(a, b * scales[pair], distance, _MOST_PIVOTS, 1)
+        # The compiled solver itself, since ot.emd2 takes longer around it than it takes.
+        flow, least, _, _, outcome = solver.emd_c(a, b, distance, _MOST_PIVOTS, 1)
         solver.check_result(outcome)  # warns unless the optimum was found
         return _trimmed(flow, distance, trim) if trim else float(least)
 
@@ -74,8 +77,8 @@ def transport_costs(
         some = pairs[start : positions.stop].tolist()
         costs[some] = [solve(pair, distance) for pair, distance in zip(some, distances(positions), strict=True)]
 
-    # Products and solver let go of Python's lock, so pairs are done side by side; each product by one thread, because
-    # threads that share products of this size wait for each other more than they compute.
+    # Solver and np.dot (not np.matmul) let go of Python's lock, so pairs are done side by side; each product by one
+    # thread, because threads that share products of this size wait for each other more than they compute.
     workers = os.cpu_count() or 1 if len(defined) >= _WORTHWHILE else 1
     share = min(_SHARE, max(1, -(-len(defined) // workers)))
     with (
@@ -135,7 +138,9 @@ def _sliced(
         parts = []
         for at, end in zip(positions, ends.tolist(), strict=True):
             a, b = x[spans[0][left[at]]], y[spans[1][right[at]]]
-            np.matmul(a, b.T, out=flat[end - len(a) * len(b) : end].reshape(len(a), len(b)))
+            if len(a) > len(b):
+                a, b = b, a
+            np.dot(a, b.T, out=flat[end - len(a) * len(b) : end].reshape(len(a), len(b)))
             parts.append((end, len(a), len(b)))
         costs = _length(flat, cost)  # of all at once: the matrices are small, and a call takes as long as its work
         return [costs[end - rows * columns : end].reshape(rows, columns) for end, rows, columns in parts]
@@ -157,13 +162,17 @@ def _batched(
 def _cut(
     products: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64], cost: Cost, pairs: range
 ) -> list[NDArray[np.float64]]:
-    return [_length(products[pair, : rows[pair], : columns[pair]], cost) for pair in pairs]
+    cut = (products[pair, : rows[pair], : columns[pair]] for pair in pairs)
+    return [_length(part.T if part.shape[0] > part.shape[1] else part, cost) for part in cut]
 
 
 def _length(products: NDArray[np.float32], cost: Cost) -> NDArray[np.float64]:
     """Return distances of unit vectors from their inner products."""
-    squared = np.maximum(2 - 2 * products.astype(np.float64, order="C"), 0)
-    return squared if cost == "squared" else np.sqrt(squared)
+    squared = products.astype(np.float64, order="C")
+    squared *= -2
+    squared += 2
+    np.maximum(squared, 0, out=squared)
+    return squared if cost == "squared" else np.sqrt(squared, out=squared)
 
 
 def _rows(units: Units, texts: NDArray[np.int64]) -> torch.Tensor:
