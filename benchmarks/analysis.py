@@ -32,11 +32,15 @@ METRIC_COLUMNS = ("bert", "mover", "laser", "sbert", "sbert_wk", "labse", "mSBER
 
 
 def timed(functions: dict[str, Callable[[], Any]], repeats: int) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
-    """Return the least wall-clock and CPU seconds of each function, and what each returned; they take turns."""
+    """Return the least wall-clock and CPU seconds of each function, and what each returned.
+
+    They take turns, with a pause before each: threads of linear algebra that wait for work keep a core busy for a while.
+    """
     best = {name: {"seconds": float("inf"), "cpu_seconds": float("inf")} for name in functions}
     found = {}
     for _ in range(repeats):
         for name, function in functions.items():
+            time.sleep(0.5)
             wall, cpu = time.perf_counter(), time.process_time()
             found[name] = function()
             took = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+ReferenceRule = Literal["columnwise", "best"]
+
 
 @dataclass(frozen=True)
 class Reduced:
@@ -22,9 +24,7 @@ class Reduced:
     empty: NDArray[np.bool_]
 
 
-def reduce_references(
-    pairs: NDArray[np.float32], rows: NDArray[np.int64], size: int, rule: Literal["columnwise", "best"]
-) -> Reduced:
+def reduce_references(pairs: NDArray[np.float32], rows: NDArray[np.int64], size: int, rule: ReferenceRule) -> Reduced:
     """Reduce the pairs of each row to one score.
 
     Args:

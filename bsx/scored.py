@@ -1,4 +1,4 @@
-"""Results window by window, and how they are joined."""
+"""Results window by window: how they come from vectors, and how they are joined."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.match.pairs import match_pairs
+from bsx.reduce import ReferenceRule, reduce_references
+from bsx.rescale import LayerBaselines
 from bsx.scores import Scores
 from bsx.signature import Signature
+from bsx.vectors import WindowVectors
+from bsx.windows import Window
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,48 @@ class ScoredWindow:
     empty: NDArray[np.bool_]
     unweighted: NDArray[np.bool_]
     tokens_lost: NDArray[np.int64]
+
+
+def score_window(
+    window: Window,
+    vectors: WindowVectors,
+    baselines: LayerBaselines | None,
+    layers: Sequence[int],
+    rule: ReferenceRule,
+) -> ScoredWindow:
+    """Match each candidate of a window with its references.
+
+    Args:
+        window: the segments.
+        vectors: of their texts.
+        baselines: rescale by these, if given.
+        layers: which layers the vectors are of.
+        rule: how several references become one score, see `bsx.reduce.reduce_references`.
+    """
+    shape = (len(window.segments), len(window.segments[0].candidates))
+    lost = np.zeros(shape, dtype=np.int64)
+    pairs: list[tuple[int, int, int]] = []  # row, candidate, reference
+    for i, segment in enumerate(window.segments):
+        references = [window.texts[text] for text in segment.references]
+        lost_here = sum(window.tokens[r].lost for r in references)
+        for k, text in enumerate(segment.candidates):
+            candidate = window.texts[text]
+            lost[i, k] = lost_here + window.tokens[candidate].lost
+            if vectors.content[candidate]:
+                pairs += [(i * shape[1] + k, candidate, r) for r in references if vectors.content[r]]
+    table = np.asarray(pairs, dtype=np.int64).reshape(-1, 3)
+    reduced = reduce_references(match_pairs(vectors, table[:, 1], table[:, 2]), table[:, 0], shape[0] * shape[1], rule)
+    scores = reduced.scores if baselines is None else baselines.apply(reduced.scores, layers)
+    undefined = np.isnan(scores)
+    scores = np.where(undefined, 0, scores).astype(np.float32)
+    return ScoredWindow(
+        start=window.start,
+        ids=[segment.id for segment in window.segments],
+        scores=scores.reshape(len(layers), *shape, 3),
+        empty=reduced.empty.reshape(shape),
+        unweighted=(undefined.any(axis=(0, 2)) & ~reduced.empty).reshape(shape),
+        tokens_lost=lost,
+    )
 
 
 def collect(

@@ -23,18 +23,16 @@ from bsx.encoders import Encoders, locate_model, memory_budget
 from bsx.errors import InputError
 from bsx.idf import Idf, count_idf
 from bsx.loss import Measure, Reduction, bertscore_loss
-from bsx.match.pairs import match_pairs
 from bsx.match.product import match_product
-from bsx.reduce import Reduced, reduce_references
 from bsx.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.resolve import choose
-from bsx.scored import ScoredWindow, collect
+from bsx.scored import ScoredWindow, collect, score_window
 from bsx.scores import Scores
 from bsx.select import unseen_note
 from bsx.signature import Signature
 from bsx.text import Corpus, MemoryCorpus, Segment, as_texts, check_text
 from bsx.vectors import Carry, WindowVectors
-from bsx.windows import BLOCK, Plan, Window, ahead, survey, windows
+from bsx.windows import BLOCK, Plan, Window, ahead, refuse_truncated, survey, windows
 
 # Enough tokens for batches of equal length; more only costs memory.
 _WINDOW_TOKENS = 131_072
@@ -247,7 +245,8 @@ class Scorer:
         with closing(Carry(self._budget // 4)) as carry:
             ready = windows(corpus, self.tokenizer, limit, start)
             for window in ahead(ready, worthwhile=plan.segments - start > BLOCK):
-                self._refuse_truncation(window)
+                if self.config.strict:
+                    refuse_truncated(window, self.model, self.tokenizer.max_tokens)
                 report = None if progress is None else _within(window, plan.segments, progress)
                 vectors = WindowVectors(window, self.tokenizer, weights, self.batcher, carry, report)
                 yield self._score_window(window, vectors)
@@ -267,7 +266,8 @@ class Scorer:
         tokenized = dict(zip(texts, self.tokenizer.tokenize(texts), strict=True))
         for segment in segments:
             window.add(segment, tokenized)
-        self._refuse_truncation(window)
+        if self.config.strict:
+            refuse_truncated(window, self.model, self.tokenizer.max_tokens)
         with closing(Carry(0)) as carry:
             vectors = WindowVectors(window, self.tokenizer, self._weights(plan), self.batcher, carry)
             return self._score_window(window, vectors)
@@ -305,51 +305,8 @@ class Scorer:
             return plan.idf.table(self.tokenizer.vocabulary_size)
         return np.ones(self.tokenizer.vocabulary_size, dtype=np.float32)
 
-    def _refuse_truncation(self, window: Window) -> None:
-        if not self.config.strict:
-            return
-        too_long = []
-        for segment in window.segments:
-            for kind, texts in (("candidate", segment.candidates), ("reference", segment.references)):
-                for text in texts:
-                    lost = window.tokens[window.texts[text]].lost
-                    if lost:
-                        too_long.append(f"segment {segment.id} ({kind}, {lost} tokens too many)")
-        if too_long:
-            more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
-            raise InputError(
-                f"{self.model} reads {self.tokenizer.max_tokens} tokens, longer: {', '.join(too_long[:3])}{more}; "
-                "shorten them, use --long window, or drop --strict"
-            )
-
     def _score_window(self, window: Window, vectors: WindowVectors) -> ScoredWindow:
-        shape = (len(window.segments), len(window.segments[0].candidates))
-        lost = np.zeros(shape, dtype=np.int64)
-        pairs: list[tuple[int, int, int]] = []  # row, candidate, reference
-        for i, segment in enumerate(window.segments):
-            references = [window.texts[text] for text in segment.references]
-            lost_here = sum(window.tokens[r].lost for r in references)
-            for k, text in enumerate(segment.candidates):
-                candidate = window.texts[text]
-                lost[i, k] = lost_here + window.tokens[candidate].lost
-                if vectors.content[candidate]:
-                    pairs += [(i * shape[1] + k, candidate, r) for r in references if vectors.content[r]]
-        table = np.asarray(pairs, dtype=np.int64).reshape(-1, 3)
-        raw = match_pairs(vectors, table[:, 1], table[:, 2])
-        reduced: Reduced = reduce_references(raw, table[:, 0], shape[0] * shape[1], self.config.multi_ref)
-        scores = reduced.scores
-        if self._baselines is not None:
-            scores = self._baselines.apply(scores, self.embedder.layers)
-        undefined = np.isnan(scores)
-        scores = np.where(undefined, 0, scores).astype(np.float32)
-        return ScoredWindow(
-            start=window.start,
-            ids=[segment.id for segment in window.segments],
-            scores=scores.reshape(len(self.layers), *shape, 3),
-            empty=reduced.empty.reshape(shape),
-            unweighted=(undefined.any(axis=(0, 2)) & ~reduced.empty).reshape(shape),
-            tokens_lost=lost,
-        )
+        return score_window(window, vectors, self._baselines, self.layers, self.config.multi_ref)
 
     def align(self, candidate: str, reference: str) -> Alignment:
         """Return which token matches which, for one pair; see `bsx.alignment.Alignment`."""

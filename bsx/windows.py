@@ -135,6 +135,27 @@ def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int, start: int =
         yield window
 
 
+def refuse_truncated(window: Window, model: str, limit: int | None) -> None:
+    """Refuse a window in which a text was cut off.
+
+    Raises:
+        InputError: naming the first such texts.
+    """
+    too_long = []
+    for segment in window.segments:
+        for kind, texts in (("candidate", segment.candidates), ("reference", segment.references)):
+            for text in texts:
+                lost = window.tokens[window.texts[text]].lost
+                if lost:
+                    too_long.append(f"segment {segment.id} ({kind}, {lost} tokens too many)")
+    if too_long:
+        more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
+        raise InputError(
+            f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
+            "shorten them, use --long window, or drop --strict"
+        )
+
+
 def ahead(items: Iterator[Item], *, worthwhile: bool = True) -> Iterator[Item]:
     """Yield the same items, each prepared in another thread while the one before it is being used.
 
