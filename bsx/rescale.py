@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,14 +37,14 @@ class LayerBaselines:
         """Sha256 of the figures, so that a changed baseline changes the signature."""
         return hashlib.sha256(self.figures.tobytes()).hexdigest()
 
-    def apply(self, scores: NDArray[np.float32], layers: list[int]) -> NDArray[np.float32]:
+    def apply(self, scores: NDArray[np.float32], layers: Sequence[int]) -> NDArray[np.float32]:
         """Rescale raw scores.
 
         Args:
             scores: array (layers, n, 3) of P, R, F1.
             layers: which layer each row of the first axis is.
         """
-        b = self.figures[layers][:, None, :]
+        b = self.figures[list(layers)][:, None, :]  # a tuple would be one index of many axes
         return ((scores - b) / (1 - b)).astype(np.float32)
 
 
