@@ -97,6 +97,22 @@ def test_batches_padding_and_order_do_not_matter(dtype: str, tiny_model: Callabl
     np.testing.assert_allclose(alone, together, atol=TOLERANCE)
 
 
+def test_threads_are_the_encoder_s_while_it_runs(tiny_model: Callable[[str], str]) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        scorer = Scorer(tiny_model("bert"), layer=2, backend="onnx", batch_tokens=8)
+        batches = scorer.batcher.run([[2, 5, 6, 3]] * 12)
+        next(batches)
+        assert torch.get_num_threads() == 1  # others are being encoded
+        del batches
+        assert torch.get_num_threads() == 2  # an iteration that is given up gives them back
+        assert [torch.get_num_threads() for _ in scorer.batcher.run([[2, 5, 6, 3]] * 12)][-1] == 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_every_metric_on_encoders_gets_the_backend(tiny_model: Callable[[str], str]) -> None:
     columns = {}
     for backend in ("torch", "onnx"):

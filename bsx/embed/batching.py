@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import torch
@@ -65,6 +66,17 @@ def is_out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch compute what this thread asks for by itself."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 class Batcher:
     """Runs an encoder over any number of sequences in batches of bounded size.
 
@@ -84,7 +96,8 @@ class Batcher:
     def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
         """Encode all sequences.
 
-        An encoder that takes several batches at once is kept busy while the caller works on what it got.
+        An encoder that takes several batches at once is kept busy while the caller works on what it got. PyTorch has one
+        thread for that work then: more would wait, busily, for cores that the encoder needs.
 
         Yields:
             Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
@@ -110,7 +123,8 @@ class Batcher:
                 waiting.extendleft(self._smaller(batch, max(len(sequences[i]) for i in batch), error))
                 continue
             self.sequences_encoded += len(batch)
-            yield batch, vectors
+            with _one_thread() if running else nullcontext():
+                yield batch, vectors
 
     def _start(self, sequences: list[Sequence[int]], at_once: int) -> Future[torch.Tensor]:
         """Encode a batch: now, or in a thread of its own if others are encoded at the same time."""
