@@ -34,7 +34,7 @@ METRIC_COLUMNS = ("bert", "mover", "laser", "sbert", "sbert_wk", "labse", "mSBER
 def timed(functions: dict[str, Callable[[], Any]], repeats: int) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
     """Return the least wall-clock and CPU seconds of each function, and what each returned.
 
-    They take turns, with a pause before each: threads of linear algebra that wait for work keep a core busy for a while.
+    They take turns, with a pause before each: threads of linear algebra that wait for work keep cores busy for a while.
     """
     best = {name: {"seconds": float("inf"), "cpu_seconds": float("inf")} for name in functions}
     found = {}

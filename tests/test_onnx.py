@@ -101,7 +101,7 @@ def test_threads_are_the_encoder_s_while_it_runs(tiny_model: Callable[[str], str
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        scorer = Scorer(tiny_model("bert"), layer=2, backend="onnx", batch_tokens=8)
+        scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", batch_tokens=8)
         batches = scorer.batcher.run([[2, 5, 6, 3]] * 12)
         next(batches)
         assert torch.get_num_threads() == 1  # others are being encoded

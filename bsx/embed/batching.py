@@ -96,8 +96,8 @@ class Batcher:
     def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
         """Encode all sequences.
 
-        An encoder that takes several batches at once is kept busy while the caller works on what it got. PyTorch has one
-        thread for that work then: more would wait, busily, for cores that the encoder needs.
+        An encoder that takes several batches at once is kept busy while the caller works on what it got. For that work
+        PyTorch has one thread then: more would wait, busily, for cores that the encoder needs.
 
         Yields:
             Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
