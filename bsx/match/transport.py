@@ -59,10 +59,11 @@ def transport_costs(
     defined = np.flatnonzero(filled[0][left] & filled[1][right])
 
     sums = [_by_text(share, side) for share, side in zip(shares, (sources, targets), strict=True)]
-    scales = np.divide(sums[0][left], sums[1][right], out=np.ones(len(left)), where=sums[1][right] > 0)
+    scales = np.divide(sums[0][left], sums[1][right], out=np.ones(len(left)), where=sums[1][right] > 0).tolist()
+    lefts, rights = left.tolist(), right.tolist()
 
     def solve(pair: int, distance: NDArray[np.float64]) -> float:
-        a, b = shares[0][spans[0][left[pair]]], shares[1][spans[1][right[pair]]] * scales[pair]  # of equal sums
+        a, b = shares[0][spans[0][lefts[pair]]], shares[1][spans[1][rights[pair]]] * scales[pair]  # of equal sums
         if len(a) > len(b):
             a, b = b, a
         if not trim and len(a) == 1:
@@ -131,13 +132,14 @@ def _sliced(
     spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
 
     sizes = sources.lengths[left] * targets.lengths[right]
+    lefts, rights = left.tolist(), right.tolist()
 
     def products(positions: range) -> list[NDArray[np.float64]]:
         ends = np.cumsum(sizes[positions.start : positions.stop])
         flat = np.empty(ends[-1], dtype=np.float32)
         parts = []
         for at, end in zip(positions, ends.tolist(), strict=True):
-            a, b = x[spans[0][left[at]]], y[spans[1][right[at]]]
+            a, b = x[spans[0][lefts[at]]], y[spans[1][rights[at]]]
             if len(a) > len(b):
                 a, b = b, a
             np.dot(a, b.T, out=flat[end - len(a) * len(b) : end].reshape(len(a), len(b)))
