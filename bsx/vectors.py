@@ -23,6 +23,10 @@ def normalise(vectors: torch.Tensor) -> torch.Tensor:
     return unit
 
 
+# Tokens that go to a graphics card, or come back, in one transfer.
+_TRANSFER_TOKENS = 16_384
+
+
 class Carry:
     """Vectors of texts that will be used again, in memory up to a budget and in a temporary file beyond it.
 
@@ -86,14 +90,16 @@ class Carry:
             for text in (*segment.candidates, *segment.references):
                 if hash(text) in reused:
                     reused[hash(text)] -= 1
-        for text, index in window.texts.items():
+        again: list[str] = []
+        for text in window.texts:
             left = reused.get(hash(text))
-            if left is None:
-                continue
-            if left > 0:
-                self.put(text, vectors.of(index))
-            else:
+            if left == 0:
                 self.drop(text)
+            elif left is not None and text not in self:
+                again.append(text)
+        parts = vectors.on_cpu([window.texts[text] for text in again])
+        for text, part in zip(again, parts, strict=True):
+            self.put(text, part)
 
     def close(self) -> None:
         """Remove the temporary file, if there is one."""
@@ -178,19 +184,39 @@ class WindowVectors:
             (len(embedder.layers), total + 1, embedder.dimensions), dtype=torch.float32, device=embedder.device
         )
         missing: list[tuple[TokenizedText, int]] = []
+        kept: list[tuple[str, int]] = []
         for text, index in window.texts.items():
-            row = int(self.offsets[index])
             if text in carry:
-                kept = carry.get(text)
-                self.vectors[:, row : row + kept.shape[1]] = kept.to(self.vectors.device)
+                kept.append((text, index))
             elif self.content[index]:  # an empty text is never matched: nothing to encode
-                missing.append((window.tokens[index], row))
+                missing.append((window.tokens[index], int(self.offsets[index])))
+        for some, rows in self._transfers([index for _, index in kept]):
+            block = torch.cat([carry.get(text) for text, _ in kept[some]], dim=1)
+            self.vectors.index_copy_(1, rows, to_device(block, embedder.device))
         done, wanted = 0, sum(len(text.ids) for text, _ in missing)
         for rows, vectors in encode_rows(missing, encoding):
             self.vectors.index_copy_(1, rows, normalise(vectors))
             done += len(rows)
             if report is not None:
                 report(done / wanted)
+
+    def _transfers(self, texts: Sequence[int]) -> Iterator[tuple[slice, torch.Tensor]]:
+        """Yield which of some texts go over in one transfer, and the rows of their tokens (tokens,)."""
+        ends = np.cumsum(self.lengths[list(texts)])
+        limit = max(1, _TRANSFER_TOKENS // len(self.vectors))
+        start = 0
+        while start < len(texts):
+            before = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
+            rows = [np.arange(self.lengths[text]) + self.offsets[text] for text in texts[start:stop]]
+            yield slice(start, stop), to_device(torch.from_numpy(np.concatenate(rows)), self.vectors.device)
+            start = stop
+
+    def on_cpu(self, texts: Sequence[int]) -> Iterator[torch.Tensor]:
+        """Yield texts' vectors (layers, tokens, dim) on the CPU."""
+        for some, rows in self._transfers(texts):
+            block = self.vectors.index_select(1, rows).cpu()
+            yield from block.split(self.lengths[list(texts[some])].tolist(), dim=1)
 
     def of(self, index: int) -> torch.Tensor:
         """Return one text's vectors (layers, tokens, dim)."""

@@ -195,7 +195,11 @@ def test_windows_keep_every_token_once_from_its_most_central_window(
             assert margin(number) >= best - 1 or edge
 
 
-def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Callable[[str], str]) -> None:
+@pytest.mark.parametrize("transfer", [16_384, 9])
+def test_each_distinct_text_is_encoded_once_within_a_small_budget(
+    transfer: int, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bsx.vectors._TRANSFER_TOKENS", transfer)  # tokens of reused texts that are copied together
     folder = tiny_model("bert")
     rng = np.random.default_rng(3)
     words = ["cat", "dog", "rain", "house", "old", "man", "the", "walked"]
