@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from bsx.loading import uncollected
+
 if TYPE_CHECKING:
     from bsx.alignment import Alignment as Alignment
     from bsx.encoders import Encoders as Encoders
@@ -73,7 +75,8 @@ def score(candidates: object, references: object, *, lang: str | None = None, **
     Returns:
         Precision, recall and F1 as arrays (n,), with their signature.
     """
-    from bsx.scorer import Scorer
+    with uncollected():
+        from bsx.scorer import Scorer
     from bsx.text import as_references
 
     if lang == "auto":
@@ -91,7 +94,8 @@ def __getattr__(name: str) -> Any:
         globals()[name] = version("bsx")  # read once: it costs milliseconds
         return globals()[name]
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        with uncollected():
+            return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'bsx' has no attribute {name!r}")
 
 

@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 
 from bsx.errors import MissingExtraError
+from bsx.loading import uncollected
 
 # import name -> the extra of bsx that brings it
 EXTRAS = {
@@ -33,6 +34,7 @@ EXTRAS = {
 }
 
 
+@uncollected()
 def need(module: str, purpose: str) -> ModuleType:
     """Import an optional package, or say which extra brings it.
 

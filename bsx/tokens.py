@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.loading import uncollected
 
 Specials = Literal["match", "exclude", "bert-score"]
 LongText = Literal["truncate", "window"]
@@ -232,6 +233,7 @@ def _special_frame(inner: Any) -> tuple[list[int], list[int]]:
     raise InputError(f"the tokenizer {type(inner).__name__} does not show where it puts its special tokens")
 
 
+@uncollected()
 def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Any:
     """Load a checkpoint's tokenizer from its folder, without network."""
     from transformers import AutoTokenizer

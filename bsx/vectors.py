@@ -216,7 +216,7 @@ class WindowVectors:
         """Yield texts' vectors (layers, tokens, dim) on the CPU."""
         for some, rows in self._transfers(texts):
             block = self.vectors.index_select(1, rows).cpu()
-            yield from block.split(self.lengths[list(texts[some])].tolist(), dim=1)
+            yield from torch.split(block, self.lengths[list(texts[some])].tolist(), dim=1)
 
     def of(self, index: int) -> torch.Tensor:
         """Return one text's vectors (layers, tokens, dim)."""

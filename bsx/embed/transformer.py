@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 
 from bsx.entries import Family
 from bsx.errors import InputError
+from bsx.loading import uncollected
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
@@ -114,6 +115,7 @@ class Architecture:
     position_limit: int | None
 
     @classmethod
+    @uncollected()
     def read(cls, folder: Path, families: dict[str, Family], *, trust_remote_code: bool = False) -> Architecture:
         """Read ``config.json``.
 
@@ -201,6 +203,7 @@ class TransformerEmbedder:
         self._encoder = self._load(architecture.folder, config, TORCH_DTYPES[dtype], trust_remote_code)
         self.dimensions = architecture.dimensions
 
+    @uncollected()
     def _load(self, folder: Path, config: Any, dtype: torch.dtype, trust_remote_code: bool) -> Any:
         import transformers
 
