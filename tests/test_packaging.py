@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
+
+from bsx.loading import uncollected
 
 FOLDERS = {"bsx": "bsx", "analysis": "bsx/analysis", "registry": "bsx/registry"}
 
@@ -142,3 +145,26 @@ def test_a_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) 
             MissingExtraError, match=rf"Drawing needs the package {module}.*pip install 'bsx\[{extra}\]'"
         ):
             need(module, "Drawing")
+
+
+def test_garbage_is_not_searched_while_packages_load() -> None:
+    seen = []
+
+    @uncollected()
+    def load(depth: int) -> None:
+        seen.append(gc.isenabled())
+        if not depth:
+            raise ImportError
+        load(depth - 1)
+
+    with pytest.raises(ImportError):
+        load(1)
+    assert seen == [False, False]
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with uncollected():
+            pass
+        assert not gc.isenabled()  # whoever does without stays without
+    finally:
+        gc.enable()
