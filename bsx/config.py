@@ -43,6 +43,13 @@ class RunConfig(BaseModel):
     )
     trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
 
+    @field_validator("cache", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if value in ("", ".", Path()):
+            raise ValueError("give the cache a folder of its own, like ./vectors")
+        return value
+
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
     def _memory_as_text(cls, value: Any) -> Any:
@@ -145,6 +152,8 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
     if problem["type"] == "extra_forbidden":
         from bsx.near import did_you_mean
 
+        if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
+            return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
     shown = f" (got {problem['input']!r})" if name else ""
     return f"{name}: {message}{shown}" if name else message

@@ -163,6 +163,8 @@ def score_dataset(
     run = alike(run)
     several = [reference] if isinstance(reference, str) else list(reference or [])
     columns = Columns((candidate,), tuple(several), source)
+    if not hasattr(dataset, "schema"):
+        raise InputError(f"score_dataset reads a ray.data.Dataset, not {type(dataset).__name__}")
     schema = dataset.schema()
     present = list(schema.names) if schema is not None else []
     for name in columns.names:

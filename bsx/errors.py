@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
+# What a write to an open file fails with; Python does not say then which file it was.
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
+
 
 class BsxError(Exception):
     """Base of all errors that bsx raises for wrong input, missing models or missing extras.

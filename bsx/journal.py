@@ -63,8 +63,7 @@ class Journal:
         """
         if not self.exists():
             return False
-        if not self._take_lock():
-            raise InputError(f"{self.folder}: another process is writing this output just now")
+        self._lock_or_refuse()
         try:
             self._header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
             begun = dict(self._header["identity"])
@@ -83,28 +82,29 @@ class Journal:
         self._open = True
         return True
 
-    def start(self, identity: Mapping[str, object], settings: Mapping[str, object]) -> bool:
+    def start(self, identity: Mapping[str, object], settings: Mapping[str, object]) -> None:
         """Make an empty journal.
 
-        Returns:
-            False if another process is writing the same output: this run keeps no journal then.
+        Raises:
+            InputError: if another process is writing the same output.
         """
-        if self.folder.exists() and not self.drop():
-            return False
+        if self.folder.exists():
+            self.drop()
         self.folder.mkdir()
         self._take_lock()
         self.settings = dict(settings)
         self._header = {"identity": dict(identity), "settings": self.settings}
         self._write_header()
         self._open = True
-        return True
 
-    def drop(self) -> bool:
-        """Remove what another run left, unless it is still going on."""
-        if not self._take_lock():
-            return False
+    def drop(self) -> None:
+        """Remove what another run left.
+
+        Raises:
+            InputError: if that run is still going on.
+        """
+        self._lock_or_refuse()
         self.discard()
-        return True
 
     def blocks(self) -> Iterator[Arrays]:
         """Yield the finished blocks in order; one that is damaged, and what follows it, counts as not finished."""
@@ -120,9 +120,12 @@ class Journal:
     def append(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep a finished block."""
         temporary = self.folder / "block.tmp"
-        with temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
-        temporary.replace(self._path(self._blocks))
+        try:
+            with temporary.open("wb") as stream:
+                np.savez(stream, allow_pickle=False, **arrays)
+            temporary.replace(self._path(self._blocks))
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
         self._blocks += 1
 
     def discard(self) -> None:
@@ -162,6 +165,10 @@ class Journal:
             if leftover != self.temporary:
                 leftover.unlink(missing_ok=True)
 
+    def _lock_or_refuse(self) -> None:
+        if not self._take_lock():
+            raise InputError(f"{self.folder}: another process is writing this output just now")
+
     def _take_lock(self) -> bool:
         """Lock the journal against other processes, where the system can; the lock ends with the process."""
         try:
@@ -198,7 +205,7 @@ def continued(
     total: int,
     blocks: Callable[[int], Iterator[Block]],
     *,
-    begin: Callable[[], bool],
+    begin: Callable[[], None],
     pack: Callable[[Block], Arrays],
     unpack: Callable[[int, Arrays, Sequence[Segment]], Block],
 ) -> Iterator[Block]:
@@ -209,7 +216,7 @@ def continued(
         corpus: the segments.
         total: how many there are.
         blocks: computes blocks from a segment on.
-        begin: makes the journal when there is something to keep; False if that cannot be.
+        begin: makes the journal when there is something to keep.
         pack: turns a block into arrays, ``segments`` (the number of its segments) among them.
         unpack: makes a block of the number of segments before it, its arrays and its segments.
     """
@@ -220,13 +227,12 @@ def continued(
             segments = list(islice(rows, int(arrays["segments"])))
             yield unpack(done, arrays, segments)
             done += len(segments)
-    keeping = journal is not None
     for block in blocks(done) if done < total else ():
-        if journal is not None and keeping:
+        if journal is not None:
             arrays = pack(block)
             done += int(arrays["segments"])
             if done < total:  # the last block needs no keeping: the output is next
-                keeping = journal.is_open or begin()
-                if keeping:
-                    journal.append(arrays)
+                if not journal.is_open:
+                    begin()
+                journal.append(arrays)
         yield block

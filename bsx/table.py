@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from bsx.errors import InputError
+from bsx.errors import NO_ROOM, InputError
 from bsx.optional import need
 
 FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
@@ -23,7 +23,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that replaces it on success and vanishes on failure.
 
     Raises:
-        InputError: if the folder is missing or cannot be written to.
+        InputError: if the folder is missing or cannot be written to, or the disk is full.
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder, not a file to write to")
@@ -44,6 +44,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
             temporary.replace(path)
         except OSError as error:
             raise InputError(f"{path}: cannot be replaced ({error.strerror})") from error
+    except OSError as error:
+        if error.filename is not None or error.errno not in NO_ROOM:
+            raise
+        raise InputError(f"{path}: cannot be written ({os.strerror(error.errno)})") from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -149,10 +153,13 @@ class ScoreTable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         if error is None:
-            self._flush()
-            if self._arrow is not None and self._writer is not None and self.signature is not None:
-                self._writer.add_key_value_metadata({"bsx.signature": self.signature})
-        outcome = self._exits.__exit__(kind, error, trace)
+            with self._exits:
+                self._flush()
+                if self._arrow is not None and self._writer is not None and self.signature is not None:
+                    self._writer.add_key_value_metadata({"bsx.signature": self.signature})
+            outcome: bool | None = None
+        else:
+            outcome = self._exits.__exit__(kind, error, trace)
         if error is None and self.sidecar is not None:
             with atomic_text(self._path.with_name(self._path.name + ".signatures.json")) as stream:
                 stream.write(json.dumps(self.sidecar, ensure_ascii=False, indent=2) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -71,8 +72,9 @@ def check_text(value: object, where: str) -> str:
     """
     if isinstance(value, str):
         return str(value)
-    shown = repr(value)
-    raise InputError(f"{where} is {shown[:40]} ({type(value).__name__}), not a text; empty texts are written ''")
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    advice = "empty texts are written ''" if missing else "make it one first"
+    raise InputError(f"{where} is {repr(value)[:40]} ({type(value).__name__}), not a text; {advice}")
 
 
 def as_texts(values: object, name: str) -> list[str]:

@@ -18,6 +18,7 @@ from bsx.tokens import TokenizedText, Tokenizer
 
 Item = TypeVar("Item")
 BLOCK = 256  # segments tokenised in one call
+_ROWS = 8_192  # candidates of a window at most: where texts come again and again, tokens alone would set no bound
 
 
 @dataclass
@@ -111,7 +112,7 @@ class Window:
 
 
 def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int, start: int = 0) -> Iterator[Window]:
-    """Cut a corpus into windows of at most ``token_limit`` tokens (a window holds at least one segment).
+    """Cut a corpus into windows of at most ``token_limit`` tokens and 8,192 rows (or one segment, if that is more).
 
     Args:
         corpus: the segments.
@@ -127,7 +128,8 @@ def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int, start: int =
         for segment in block:
             new = {text for text in (*segment.candidates, *segment.references) if text not in window.texts}
             grows_by = sum(len(tokenized[text].ids) for text in new)
-            if window.segments and window.size + grows_by > token_limit:
+            rows_then = (len(window.segments) + 1) * len(segment.candidates)
+            if window.segments and (window.size + grows_by > token_limit or rows_then > _ROWS):
                 yield window
                 window = Window(window.start + len(window.segments))
             window.add(segment, tokenized)

@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -278,6 +279,27 @@ def test_many_small_files_become_one(tmp_path: Path) -> None:
     targets = [torch.empty(3, 64) for _ in keys]
     assert all(last.read(list(zip(keys, last.find(keys), targets, strict=True))))
     assert [float(target[0, 0]) for target in targets] == list(range(40))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+def test_a_full_disk_is_no_reason_not_to_score(
+    tiny_model: Callable[[str], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    import resource
+
+    model = tiny_model("bert")
+    expected = scorer(model, None).score(CANDIDATES, REFERENCES).f1
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+    try:
+        one = scorer(model, tmp_path)
+        assert np.array_equal(one.score(CANDIDATES, REFERENCES).f1, expected)
+        flush(one)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert len(caplog.records) == 1
+    assert "cannot be written to ([Errno 27] File too large)" in caplog.records[0].message
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "encoder.json"]
 
 
 def test_cache_that_cannot_be_written_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

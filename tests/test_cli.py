@@ -226,6 +226,10 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
+    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
+    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "--metric", "chrf", "-o", "t.tsv"], "is an input"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--cache", ""], "give the cache a folder of its own"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--device", "cpu:3"], "device 'cpu:3' is not available"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--strict", "--long", "window"], "windows lose nothing"),
     (["-c", "hyps.txt"], "nothing to score"),
@@ -292,6 +296,25 @@ def test_an_unwritable_folder(cli: Cli, files: Path) -> None:
     result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "-o", locked / "o.tsv")
     assert result.status == 2
     assert "cannot write in" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+@pytest.mark.parametrize("name", ["o.tsv", "o.jsonl", "o.parquet"])
+def test_a_full_disk_is_named_and_nothing_stays(name: str, cli: Cli, files: Path) -> None:
+    import resource
+
+    many = files / "many.txt"
+    many.write_text("".join(f"number {i}\n" for i in range(400)))
+    before = sorted(files.iterdir())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+    try:
+        result = cli("score", "-c", many, "-r", many, "--metric", "chrf", "-o", files / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.status == 2
+    assert result.err == f"bsx: error: {files / name}: cannot be written (File too large)\n"
+    assert sorted(files.iterdir()) == before
 
 
 def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Path) -> None:

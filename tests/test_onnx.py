@@ -177,7 +177,10 @@ def test_auto_falls_back_and_says_so(
     folder = tiny_model("longformer")
     scorer = bsx.Scorer(folder, layer=2)
     assert scorer.signature()["backend"].startswith("torch-")
-    assert scorer.notes == ("PyTorch runs the encoder: the architecture longformer cannot be exported to ONNX",)
+    why = (
+        "PyTorch runs the encoder, because ONNX Runtime cannot: the architecture longformer cannot be exported to ONNX"
+    )
+    assert scorer.notes == (why,)
     with pytest.raises(InputError, match="architecture longformer cannot be exported"):
         bsx.Scorer(folder, layer=2, backend="onnx")
     monkeypatch.setattr("bsx.embed.export._LARGEST", 1000)
@@ -197,7 +200,7 @@ def test_a_full_disk_is_no_reason_not_to_score(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("bsx.embed.export._trace", full)
     scorer = bsx.Scorer(folder, layer=1)
     assert scorer.score(CANDIDATES, REFERENCES).signature["backend"].startswith("torch-")
-    assert scorer.notes == ("PyTorch runs the encoder: [Errno 28] No space left on device",)
+    assert "cannot be written (No space left on device)" in scorer.notes[0]
     monkeypatch.undo()
     monkeypatch.delenv("BSX_BACKEND", raising=False)
     assert bsx.Scorer(folder, layer=1).signature()["backend"].startswith("onnxruntime-")  # it was not remembered

@@ -409,3 +409,12 @@ def test_saved_scores_come_back(tiny_bert: Scorer, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         scores.save(tmp_path / "missing" / "s.tsv")
     assert not list(tmp_path.glob(".*"))
+
+
+def test_windows_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer) -> None:
+    corpus = MemoryCorpus({"a": ["rain"] * 20_000, "b": ["the cat"] * 20_000}, ["rain"] * 20_000)
+    cut = list(windows(corpus, tiny_bert.tokenizer, 100_000))
+    assert [len(window.segments) for window in cut] == [4096] * 4 + [20_000 - 4 * 4096]
+    whole = tiny_bert.score(["rain", "the cat"] * 10_000, ["the cat", "rain"] * 10_000)
+    alone = tiny_bert.score(["rain", "the cat"], ["the cat", "rain"])
+    np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)

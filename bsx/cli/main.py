@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from bsx.errors import BsxError
+from bsx.errors import NO_ROOM, BsxError
 
 # name -> (module that holds the command, one line of help). Modules are imported when their command runs.
 COMMANDS = {
@@ -120,7 +120,7 @@ def _status() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{error.filename}: " if error.filename else "standard output: " if error.errno in NO_ROOM else ""
         return _complain(f"{where}{error.strerror or error}")
 
 

@@ -96,15 +96,20 @@ def kept_blocks(
     if journal is not None and journal.exists():
         if resume and journal.resume(identity()):
             settings = settings | journal.settings
-        elif not resume and journal.drop():
+        elif not resume:
+            journal.drop()
             print(f"bsx: note: {journal.folder} was left by an unfinished run; starting over", file=sys.stderr)
+
+    def begin() -> None:
+        if journal is not None:
+            journal.start(identity(), settings)
 
     yield from continued(
         journal,
         corpus,
         segments,
         lambda start: compute(start, settings),
-        begin=lambda: journal is not None and journal.start(identity(), settings),
+        begin=begin,
         pack=codec[0],
         unpack=codec[1],
     )

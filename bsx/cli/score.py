@@ -88,7 +88,7 @@ def score(
 
     files = (candidates or [], references or [], data, candidate or [], reference or [], id)
     with contextlib.ExitStack() as stack:
-        corpus = stack.enter_context(open_corpus(*files))
+        corpus = stack.enter_context(open_corpus(*files, output=output))
         plan = survey(corpus)  # all of the input is checked before a model is loaded
         if settings.get("lang") == "auto":
             settings["lang"] = _detect(corpus)

@@ -40,11 +40,14 @@ class Input:
         """Return the names of all files."""
         return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]
 
-    def open(self, wants: frozenset[str], *, keep_rows: bool) -> contextlib.AbstractContextManager[Corpus]:
+    def open(
+        self, wants: frozenset[str], *, keep_rows: bool, output: Path | None = None
+    ) -> contextlib.AbstractContextManager[Corpus]:
         """Open them as a corpus; see `bsx.cli.sources.open_corpus`."""
         return open_corpus(
             self.candidates, self.references, self.data, self.candidate, self.reference, self.id,
             source_file=self.sources, source_column=self.source, wants=wants, keep_rows=keep_rows,
+            output=output,
         )  # fmt: skip
 
 
@@ -91,7 +94,9 @@ def score_metrics(
 
         settings = alike(settings)
     with contextlib.ExitStack() as stack:
-        corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=output is not None))
+        corpus = stack.enter_context(
+            given.open(wanted_sides(specs, settings), keep_rows=output is not None, output=output)
+        )
         _check_needs(specs, settings, corpus)
         metrics = load_metrics(specs, settings, corpus)
         journal = stack.enter_context(keeping(output, resume))

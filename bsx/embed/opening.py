@@ -90,7 +90,7 @@ class Opener:
         elif backend == "torch" or obstacle is not None or not installed():
             self._uses = "torch"
             if backend == "auto" and obstacle is not None and device.type == "cpu" and installed():
-                self.notes.append(f"PyTorch runs the encoder: {obstacle}")
+                self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {obstacle}")
 
     def _obstacle(self) -> str | None:
         """Return what keeps ONNX Runtime from running this encoder, if anything."""

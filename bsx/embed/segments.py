@@ -17,7 +17,8 @@ from typing import IO, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
+
+from bsx.tensors import save_tensors
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
@@ -58,7 +59,7 @@ def write_segment(folder: Path, entries: Mapping[bytes, torch.Tensor]) -> Path:
     name = f"{os.getpid()}-{secrets.token_hex(8)}"
     temporary, final = folder / f".{name}.tmp", folder / f"{name}{SUFFIX}"
     try:
-        save_file(tensors, temporary, metadata={"index": _index_sum(keys, lengths, sums)})
+        save_tensors(tensors, temporary, {"index": _index_sum(keys, lengths, sums)})
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)

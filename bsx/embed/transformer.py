@@ -39,7 +39,7 @@ def choose_device(name: str) -> torch.device:
     except RuntimeError as error:
         raise InputError(f"unknown device {name!r}: use auto, cpu, cuda, cuda:N or mps") from error
     present = {
-        "cpu": True,
+        "cpu": (device.index or 0) == 0,
         "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
         "mps": torch.backends.mps.is_available(),
     }

@@ -53,12 +53,11 @@ class Mapping:
 
     def save(self, path: str | Path) -> None:
         """Write the map as safetensors, with its facts in the header."""
-        from safetensors.numpy import save_file
-
         from bsx.table import atomic_path
+        from bsx.tensors import save_tensors
 
         with atomic_path(Path(path)) as temporary:
-            save_file({self.kind: np.ascontiguousarray(self.array)}, temporary, metadata=dict(self.facts))
+            save_tensors({self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}, temporary, self.facts)
 
 
 def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:

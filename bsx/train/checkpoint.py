@@ -11,6 +11,7 @@ import torch
 
 from bsx.errors import InputError
 from bsx.table import atomic_path
+from bsx.tensors import save_tensors
 
 Weights = dict[str, torch.Tensor]
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
@@ -62,11 +63,9 @@ class Progress:
 
 def write_tensors(file: Path, tensors: Weights, facts: dict[str, Any]) -> None:
     """Write tensors and what belongs to them to a safetensors file that appears when it is complete."""
-    from safetensors.torch import save_file
-
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_path(file) as temporary:
-        save_file(whole, temporary, metadata={"bsx": json.dumps(facts)})
+        save_tensors(whole, temporary, {"bsx": json.dumps(facts)})
 
 
 def read_tensors(file: Path) -> tuple[Weights, dict[str, Any]]:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
 from bsx.metrics.base import about_tokens
 from bsx.table import atomic_path
+from bsx.tensors import save_tensors
 from bsx.train.encoder import FrozenEncoder
 
 Progress = Callable[[str, int, int], None]
@@ -119,8 +121,6 @@ class VectorStore:
             yield block
 
     def _write(self, texts: list[str]) -> None:
-        from safetensors.numpy import save_file
-
         states = self.encoder.states(texts)
         self.encoder.view.shared.forget()
         vectors = np.ascontiguousarray(states.vectors.transpose(0, 1).cpu().numpy(), dtype=self._dtype)
@@ -130,7 +130,7 @@ class VectorStore:
         index = {"texts": keys, "pieces": states.lengths.tolist(), "checksums": sums}
         file = self.folder / f"{hashlib.sha256(''.join(keys).encode()).hexdigest()[:32]}.safetensors"
         with atomic_path(file) as temporary:
-            save_file({"vectors": vectors}, temporary, metadata={"index": json.dumps(index)})
+            save_tensors({"vectors": torch.from_numpy(vectors)}, temporary, {"index": json.dumps(index)})
         self._open(file)
 
     def _open(self, file: Path) -> None:
