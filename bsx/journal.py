@@ -167,7 +167,7 @@ class Journal:
 
     def _lock_or_refuse(self) -> None:
         if not self._take_lock():
-            raise InputError(f"{self.folder}: another process is writing this output; wait for it, or give -o another name")
+            raise InputError(f"{self.folder}: another process is writing this output: wait, or give -o another name")
 
     def _take_lock(self) -> bool:
         """Lock the journal against other processes, where the system can; the lock ends with the process."""
