@@ -206,6 +206,7 @@ def continued(
     blocks: Callable[[int], Iterator[Block]],
     *,
     begin: Callable[[], None],
+    resumed: Callable[[int], None],
     pack: Callable[[Block], Arrays],
     unpack: Callable[[int, Arrays, Sequence[Segment]], Block],
 ) -> Iterator[Block]:
@@ -217,6 +218,7 @@ def continued(
         total: how many there are.
         blocks: computes blocks from a segment on.
         begin: makes the journal when there is something to keep.
+        resumed: told how many segments the journal held, if it was there.
         pack: turns a block into arrays, ``segments`` (the number of its segments) among them.
         unpack: makes a block of the number of segments before it, its arrays and its segments.
     """
@@ -227,6 +229,7 @@ def continued(
             segments = list(islice(rows, int(arrays["segments"])))
             yield unpack(done, arrays, segments)
             done += len(segments)
+        resumed(done)
     for block in blocks(done) if done < total else ():
         if journal is not None:
             arrays = pack(block)

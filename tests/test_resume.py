@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,7 @@ def test_goes_on_where_it_stopped(
     assert len(list((tmp_path / f"parts{kind}.partial").glob("block-*.npz"))) == 3
     result = cli(*command(metric, model, data, parts), "--resume")
     assert result.status == 0, result.err
+    assert re.search(r"bsx: note: \d+ of 120 segments were scored before", result.err)
     assert result.out == expected.out
     assert parts.read_bytes() == whole.read_bytes()
     left = {path.name for path in tmp_path.iterdir()}

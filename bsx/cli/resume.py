@@ -110,6 +110,7 @@ def kept_blocks(
         segments,
         lambda start: compute(start, settings),
         begin=begin,
+        resumed=lambda done: print(f"bsx: note: {done:,} of {segments:,} segments were scored before", file=sys.stderr),
         pack=codec[0],
         unpack=codec[1],
     )
