@@ -92,10 +92,10 @@ class Carry:
                     reused[hash(text)] -= 1
         again: list[str] = []
         for text in window.texts:
-            left = reused.get(hash(text))
-            if left == 0:
+            left = reused.get(hash(text), 0)
+            if left <= 0:
                 self.drop(text)
-            elif left is not None and text not in self:
+            elif text not in self:
                 again.append(text)
         parts = vectors.on_cpu([window.texts[text] for text in again])
         for text, part in zip(again, parts, strict=True):
