@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
@@ -54,6 +54,12 @@ class RunConfig(BaseModel):
     @classmethod
     def _memory_as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _size_of_something(self) -> Self:
+        if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
+            raise ValueError("cache_size goes with cache")
+        return self
 
 
 class ScorerConfig(RunConfig):
