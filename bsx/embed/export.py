@@ -28,7 +28,8 @@ _FORMAT = 2
 _OPSET = 17
 _LARGEST = 2_000_000_000  # bytes: one ONNX file holds less than 2 GiB
 # Weights in one block of int8 share a scale, and so do the activations they meet: token by token, so that a vector
-# hardly depends on what else is in its batch (rounding may tip a step). Smaller blocks are more exact, larger ones faster.
+# hardly depends on what else is in its batch (rounding may tip a step). Smaller
+# blocks are more exact, larger ones faster.
 _INT8_BLOCK = 128
 # Vectors of an export may differ from PyTorch's by this part of their largest number; rounding makes up 1e-5.
 _TOLERANCE = 2e-4
