@@ -37,7 +37,7 @@ test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachab
 
 test-ray: $(STAMP) ## Install Ray and run the tests that need it
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray]'
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_distributed.py tests/test_distributed_cards.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 
 lint: $(STAMP) ## Format and lint in place
 	$(BIN)/ruff format .

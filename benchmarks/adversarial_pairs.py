@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 METRICS = (
     "bertscore:layer=6,bertscore,bertr,moverscore-v2:idf=false,sentence,sbert-wk,chrf,sentbleu,rouge-l,"

@@ -17,10 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bsx.analysis.correlation import kendall, pairwise_accuracy, pearson, spearman
-from bsx.analysis.darr import darr_from_pairs
 from bsx.analysis.datasets import (
     JudgedTable,
     load_darr,
@@ -31,13 +28,16 @@ from bsx.analysis.datasets import (
     load_wmt_da,
     load_wmt_da_system,
 )
-from bsx.analysis.grid import grid
-from bsx.analysis.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
-from bsx.analysis.selection import expected_model_selection
+from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from bsx.analysis.stats.darr import darr_from_pairs
+from bsx.analysis.stats.grid import grid
+from bsx.analysis.stats.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
+from bsx.analysis.stats.selection import expected_model_selection
+from bsx.data.corpus import MemoryCorpus
+from bsx.data.output import atomic_text
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metrics
-from bsx.table import atomic_text
-from bsx.text import MemoryCorpus
+from bsx.support.checks import Array
 
 METRICS = {
     "sentBLEU": "sentbleu",
@@ -48,7 +48,6 @@ METRICS = {
     "BERTScore F1": "bertscore",
     "BERTScore F1, idf": "bertscore:idf=true",
 }
-Array = NDArray[np.float64]
 
 
 class Work:
@@ -139,12 +138,18 @@ def systems(data: Path, work: Work) -> str:
             drawn = hybrid_correlation(cells.columns[name], cells.columns["human"], nan="omit")
             hybrids = hybrid_systems(cells.columns[name], cells.columns["human"], nan="omit")
             chosen = expected_model_selection(hybrids.metric, hybrids.human, 100)
-            rows.append([
-                name, f"{r_of(means, human):.3f}",
-                f"{pairwise_accuracy(means, human).estimate:.3f}",
-                f"{limit.estimate:.3f} ({limit.low:.3f} to {limit.high:.3f})", f"{drawn.estimate:.3f}",
-                f"{chosen.hits_at_1:.3f}", f"{chosen.mrr:.3f}", f"{100 * chosen.difference:.2f}",
-            ])  # fmt: skip
+            rows.append(
+                [
+                    name,
+                    f"{r_of(means, human):.3f}",
+                    f"{pairwise_accuracy(means, human).estimate:.3f}",
+                    f"{limit.estimate:.3f} ({limit.low:.3f} to {limit.high:.3f})",
+                    f"{drawn.estimate:.3f}",
+                    f"{chosen.hits_at_1:.3f}",
+                    f"{chosen.mrr:.3f}",
+                    f"{100 * chosen.difference:.2f}",
+                ]
+            )
         hybrid = ["hybrid r, limit (95%)", "hybrid r, 10K drawn", "Hits@1", "MRR", "Diff x100"]
         header = ["metric", f"r, {len(known)} systems", "pairwise accuracy", *hybrid]
         parts += [f"## WMT17 {lp}: systems and hybrid systems", table(header, rows)]

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 PACKAGES = ("bsx", "numpy", "scipy", "torch", "POT", "zss", "nltk", "fasttext", "statsmodels")
 FACTOR_COLUMNS = ("sem", "syn", "bleu", "morph")
@@ -102,7 +102,7 @@ def trees(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict[str
 
 def factors(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict[str, Any]:
     """SYN, LEX and MOR of all pairs from parses in the cache; word vectors are taken from the cache too."""
-    from bsx.analysis.factors.registry import compute_factors
+    from bsx.analysis.factors.zoo import compute_factors
 
     first, second = ([row[side] for row in rows] for side in ("sentence1", "sentence2"))
     how = {"parser_dir": arguments.stanza, "cache": arguments.cache, "preset": "kaster2021", "train_vectors": True}
@@ -116,11 +116,11 @@ def transport(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict
     """The transport step of MoverScore, from vectors to costs: ours against a loop of ot.emd2 over ot.dist."""
     import ot
 
-    import bsx.metrics.moverscore as home
+    import bsx.metrics.embedding.moverscore as home
+    from bsx.data.corpus import MemoryCorpus
     from bsx.match.transport import transport_costs
     from bsx.metrics.run import score_corpus
     from bsx.metrics.zoo import get_metrics
-    from bsx.text import MemoryCorpus
 
     part = [row for row in read(arguments.data / "wmt" / "daseg-wmt17.tsv") if row["lp"].endswith("-en")][:2000]
     corpus = MemoryCorpus({"system": [row["candidate"] for row in part]}, [row["reference"] for row in part])
@@ -139,8 +139,11 @@ def transport(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict
         power = 2 if "v2" in spec else 1
         gap = np.abs(np.power(found["bsx"], power) - np.power(found["loop"], power))
         results[spec] = {
-            "pairs": len(part), "largest_difference": float(np.nanmax(gap)), **best, **ratios(best, "bsx", "loop"),
-        }  # fmt: skip
+            "pairs": len(part),
+            "largest_difference": float(np.nanmax(gap)),
+            **best,
+            **ratios(best, "bsx", "loop"),
+        }
     return results
 
 
@@ -169,8 +172,8 @@ def loop(ot: Any, calls: list[Any]) -> list[float]:
 
 def bootstrap(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict[str, Any]:
     """10,000 resamples of the standardised regression of nine metrics on four factors; the literal loop on 50."""
-    from bsx.analysis.coefficient_bootstrap import bootstrap_regressions
-    from bsx.analysis.disentangle import disentangle
+    from bsx.analysis.disentangling.bootstrap import bootstrap_regressions
+    from bsx.analysis.disentangling.fit import disentangle
 
     table = {name: np.array([float(row[name]) for row in rows]) for name in (*FACTOR_COLUMNS, *METRIC_COLUMNS)}
     x, y = (np.column_stack([table[name] for name in names]) for names in (FACTOR_COLUMNS, METRIC_COLUMNS))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 SEEDS = range(1, 6)
 _CLOCK = -1  # in a worker's place: not a worker's event, but time to look for idle workers
@@ -146,15 +146,23 @@ def main() -> None:
             found = np.array([makespan(cluster, seed) for seed in SEEDS])
             times = found[:, 0]
             row = {
-                "case": name, "speculate": speculate, "ideal_seconds": round(ideal, 1),
-                "mean_seconds": round(float(times.mean()), 1), "worst_seconds": round(float(times.max()), 1),
+                "case": name,
+                "speculate": speculate,
+                "ideal_seconds": round(ideal, 1),
+                "mean_seconds": round(float(times.mean()), 1),
+                "worst_seconds": round(float(times.max()), 1),
                 "efficiency": round(ideal / float(times.mean()), 3),
                 "wasted_share": round(float(found[:, 1].mean()), 4),
-            }  # fmt: skip
+            }
             rows.append(row)
             print(json.dumps(row), flush=True)
-    result = {"assumptions": asdict(plain), "seeds": len(SEEDS), "straggler_slowdown": plain.slowdown,
-              "failures_per_worker_hour": 0.2, "results": rows}  # fmt: skip
+    result = {
+        "assumptions": asdict(plain),
+        "seeds": len(SEEDS),
+        "straggler_slowdown": plain.slowdown,
+        "failures_per_worker_hour": 0.2,
+        "results": rows,
+    }
     with atomic_text(output) as stream:
         stream.write(json.dumps(result, indent=2) + "\n")
 

@@ -106,11 +106,12 @@ class Gemm:
         right = rng.standard_normal((inner, columns), dtype=np.float32)
         self._torch = torch.from_numpy(self._left), torch.from_numpy(right)
         graph = helper.make_graph(
-            [helper.make_node("MatMul", ["a", "b"], ["c"])], "gemm",
+            [helper.make_node("MatMul", ["a", "b"], ["c"])],
+            "gemm",
             [helper.make_tensor_value_info("a", TensorProto.FLOAT, [rows, inner])],
             [helper.make_tensor_value_info("c", TensorProto.FLOAT, [rows, columns])],
             [numpy_helper.from_array(right, "b")],
-        )  # fmt: skip
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
@@ -136,8 +137,8 @@ class Gemm:
 def open_all() -> tuple[dict[str, Any], Path]:
     """Return a scorer for each contender, and the checkpoint's folder."""
     import bsx
-    from bsx.catalog import shipped
-    from bsx.checkpoint import find
+    from bsx.catalog.catalog import shipped
+    from bsx.models.files import find
 
     checkpoint = find(shipped().model("minilm").source)
     assert checkpoint is not None

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from bsx.analysis.disentangle import disentangle
-from bsx.analysis.disentangle_result import DisentangleResult
-from bsx.analysis.factors.registry import compute_factors
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.factors.zoo import compute_factors
+from bsx.data.corpus import MemoryCorpus
+from bsx.data.output import ScoreTable, atomic_text
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metrics
-from bsx.table import ScoreTable, atomic_text
-from bsx.text import MemoryCorpus
 
 MODEL = "minilm"
 FACTORS = ("sem", "syn", "lex", "mor")
@@ -58,9 +58,16 @@ def build(rows: list[dict[str, str]], parser: Path, cache: Path) -> tuple[Table,
     for factor in FACTORS:
         start = time.perf_counter()
         found = compute_factors(
-            factor, first, second, columns=columns, human="sem", preset="kaster2021" if factor != "sem" else None,
-            parser_dir=parser, cache=cache, train_vectors=True,
-        )  # fmt: skip
+            factor,
+            first,
+            second,
+            columns=columns,
+            human="sem",
+            preset="kaster2021" if factor != "sem" else None,
+            parser_dir=parser,
+            cache=cache,
+            train_vectors=True,
+        )
         table[factor] = found[factor].values
         seconds[factor] = time.perf_counter() - start
     start = time.perf_counter()

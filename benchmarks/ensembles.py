@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.columns import read_columns
-from bsx.analysis.disentangle import disentangle
-from bsx.analysis.ensemble import ensemble
-from bsx.analysis.ensemble_result import EnsembleResult
-from bsx.table import atomic_text
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.ensembles.result import EnsembleResult
+from bsx.analysis.ensembles.run import ensemble
+from bsx.data.columns import read_columns
+from bsx.data.output import atomic_text
 
 NEURAL = ("bertscore", "moverscore:ngram=2,idf=false", "moverscore-v2:idf=false", "bertr", "sentence")
 LEXICAL = ("sentbleu", "chrf", "ter", "rouge-l", "meteor:synonyms=false")

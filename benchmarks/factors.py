@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.factors.registry import compute_factors
+from bsx.analysis.factors.zoo import compute_factors
 
 PUBLISHED = {"syn": "syn", "lex": "bleu", "mor": "morph"}
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 JUDGES = ("judge1", "judge2", "judge3")
 PARTS = ("train", "train", "train", "valid", "test")

@@ -49,8 +49,8 @@ def bert_score_matrix(candidates: list[str], references: list[str]) -> tuple[Cal
     """Return a function that scores the flattened list, and the scorer."""
     import bert_score
 
-    from bsx.catalog import shipped
-    from bsx.checkpoint import find
+    from bsx.catalog.catalog import shipped
+    from bsx.models.files import find
 
     folder = find(shipped().model("minilm").source)
     scorer = bert_score.BERTScorer(model_type=str(folder), num_layers=6)

@@ -18,21 +18,39 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bsx.analysis.layers import pearson
-from bsx.encoders import Encoders
+from bsx.analysis.stats.layers import pearson
+from bsx.data.corpus import MemoryCorpus
+from bsx.data.output import atomic_text
+from bsx.encode.session import Encoders
 from bsx.match import transport
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metric, get_metrics
-from bsx.table import atomic_text
-from bsx.text import MemoryCorpus
 
 METRICS = (
-    "bertscore", "bertscore:measure=precision", "bertscore:measure=recall", "bertscore:idf=true", "bertr",
-    "moverscore:ngram=1", "moverscore:ngram=2", "moverscore:ngram=1,idf=false", "moverscore:ngram=2,idf=false",
-    "moverscore-v2", "moverscore-v2:idf=false", "sentence", "sbert-wk", "sbert-wk:mode=last-mean",
-    "xmoverscore", "xmoverscore-v2:layer=4", "sentbleu", "sentbleu:variant=moses", "chrf", "chrf++", "ter", "rouge-l",
+    "bertscore",
+    "bertscore:measure=precision",
+    "bertscore:measure=recall",
+    "bertscore:idf=true",
+    "bertr",
+    "moverscore:ngram=1",
+    "moverscore:ngram=2",
+    "moverscore:ngram=1,idf=false",
+    "moverscore:ngram=2,idf=false",
+    "moverscore-v2",
+    "moverscore-v2:idf=false",
+    "sentence",
+    "sbert-wk",
+    "sbert-wk:mode=last-mean",
+    "xmoverscore",
+    "xmoverscore-v2:layer=4",
+    "sentbleu",
+    "sentbleu:variant=moses",
+    "chrf",
+    "chrf++",
+    "ter",
+    "rouge-l",
     "meteor:synonyms=false",
-)  # fmt: skip
+)
 
 
 def read(path: Path) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 ROWS = 500
 SCORE = "bertscore,moverscore,sentence,chrf,sentbleu"
@@ -65,11 +65,17 @@ def metric_table(content: dict[str, Any], metric: str) -> list[str]:
     for one in (one for one in content["results"] if one["metric"] == metric):
         name = one["perturbation"] + ("" if one["strength"] is None else f" {one['strength']:g}")
         cells = [
-            name, "keeps" if one["preserves"] else "changes", str(one["n"]), str(one["not_applicable"]),
-            str(one["unchanged"]), number(one["drop"], digits) + interval(one["ci"], digits),
-            number(one["relative_drop"], 3), number(one["unnoticed"], 3),
-            number(one["excess"], digits) + interval(one["excess_ci"], digits), number(one["p"], 3),
-        ]  # fmt: skip
+            name,
+            "keeps" if one["preserves"] else "changes",
+            str(one["n"]),
+            str(one["not_applicable"]),
+            str(one["unchanged"]),
+            number(one["drop"], digits) + interval(one["ci"], digits),
+            number(one["relative_drop"], 3),
+            number(one["unnoticed"], 3),
+            number(one["excess"], digits) + interval(one["excess_ci"], digits),
+            number(one["p"], 3),
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return [*lines, ""]
 
@@ -91,25 +97,35 @@ def side_by_side(content: dict[str, Any]) -> list[str]:
 def page(found: dict[str, dict[str, Any]]) -> str:
     version = found["reference"]["provenance"]["versions"]
     lines = [
-        "# Perturbations of 500 WMT17 references", "",
+        "# Perturbations of 500 WMT17 references",
+        "",
         f"The first {ROWS} rows with distinct references of the pairs into English of `daseg-wmt17.tsv` (all cs-en). "
         "Once the references themselves are perturbed and scored against themselves, once the MT outputs against the "
-        "references. [docs/perturbations.md](../../docs/perturbations.md) explains the columns.", "",
-        "```text", "python benchmarks/perturbations.py --data DATA --work WORK", "```", "", "which runs, in WORK,", "",
+        "references. [docs/perturbations.md](../../docs/perturbations.md) explains the columns.",
+        "",
         "```text",
-    ]  # fmt: skip
+        "python benchmarks/perturbations.py --data DATA --work WORK",
+        "```",
+        "",
+        "which runs, in WORK,",
+        "",
+        "```text",
+    ]
     lines += [
         f"bsx adversarial perturb wmt17-500.tsv {RUNS[clean]}{COMMON} --parser-dir DATA/models/stanza_en "
         f"-o {clean}.json"
         for clean in found
     ]
     lines += [
-        "```", "",
+        "```",
+        "",
         "1,000 resamples and swaps, seed 1; rel is a share of clean minus unrelated; p (one-sided, not corrected for "
-        "the number of tests) cannot be below .001. The parser is a small stanza pipeline trained on English EWT.", "",
+        "the number of tests) cannot be below .001. The parser is a small stanza pipeline trained on English EWT.",
+        "",
         f"bsx {version['bsx']}, Python {version['python']}, torch {version['torch']}, "
-        f"transformers {version['transformers']}, {platform.machine()}.", "",
-    ]  # fmt: skip
+        f"transformers {version['transformers']}, {platform.machine()}.",
+        "",
+    ]
     for metric, signature in found["reference"]["provenance"]["signatures"].items():
         lines += [f"- {metric}: `{signature}`"]
     for clean, content in found.items():

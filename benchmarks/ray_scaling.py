@@ -2,11 +2,11 @@
 
 Run: python benchmarks/ray_scaling.py [--workers 1,2] [--pairs 2400] [--repeats 2] [--output FILE.json]
 
-`bsx.distributed.score_dataset` scores distinct WMT17 pairs with BERTScore (MiniLM, layer 6) by workers of one core and
-one thread each. Workers take a while to start and to load the model, whatever they score, so the rate is that between
-the fifth and the ninth tenth of the rows as they arrive. Numbers of workers take turns; figures are medians. Efficiency
-is the rate of n workers over n times the rate of one. There must be a core for each worker and little else to do on the
-machine: reading, and what Ray itself does, run beside them.
+`bsx.cluster.dataset.score_dataset` scores distinct WMT17 pairs with BERTScore (MiniLM, layer 6) by workers of one
+core and one thread each. Workers take a while to start and to load the model, whatever they score, so the rate is
+that between the fifth and the ninth tenth of the rows as they arrive. Numbers of workers take turns; figures are
+medians. Efficiency is the rate of n workers over n times the rate of one. There must be a core for each worker and
+little else to do on the machine: reading, and what Ray itself does, run beside them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BATCH = 100  # rows
 
 def rate(ray: Any, pairs: list[dict[str, str]], workers: int) -> float:
     """Return the pairs a second that arrive once all workers are at work."""
-    from bsx.distributed import score_dataset
+    from bsx.cluster.dataset import score_dataset
 
     dataset = ray.data.from_items(pairs, override_num_blocks=-(-len(pairs) // BATCH)).materialize()
     scored = score_dataset(
@@ -54,7 +54,7 @@ def main() -> None:
     numbers = [int(number) for number in arguments.workers.split(",")]
     import ray
 
-    from bsx.distributed import connect
+    from bsx.cluster.dataset import connect
 
     connect(None, max(numbers))
     ray.data.DataContext.get_current().enable_progress_bars = False

@@ -46,14 +46,19 @@ def random_roberta_large(folder: Path) -> Path:
     import torch
     from transformers import AutoTokenizer, RobertaConfig, RobertaModel
 
-    from bsx.catalog import shipped
-    from bsx.checkpoint import find
+    from bsx.catalog.catalog import shipped
+    from bsx.models.files import find
 
     torch.manual_seed(1)
     config = RobertaConfig(
-        vocab_size=30522, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
-        max_position_embeddings=514, type_vocab_size=1,
-    )  # fmt: skip
+        vocab_size=30522,
+        hidden_size=1024,
+        num_hidden_layers=24,
+        num_attention_heads=16,
+        intermediate_size=4096,
+        max_position_embeddings=514,
+        type_vocab_size=1,
+    )
     RobertaModel(config).save_pretrained(folder)
     minilm = find(shipped().model("minilm").source)
     AutoTokenizer.from_pretrained(minilm).save_pretrained(folder)
@@ -71,7 +76,7 @@ class Stopwatch:
     """Adds up the time spent in functions of the scorer, without changing what they do."""
 
     def __init__(self, scorer: Any) -> None:
-        import bsx.scorer as wiring
+        import bsx.bertscore.scorer as wiring
 
         self.seconds = dict.fromkeys(("tokenising", "encoding", "matching"), 0.0)
         self._wrap(scorer.tokenizer, "tokenize", "tokenising")
@@ -154,7 +159,7 @@ def child(package: str, size: int, layer: int, pairs: Any) -> None:
             for name, column in zip("cr", pairs, strict=True):
                 with (Path(home) / f"{name}.txt").open("w", encoding="utf-8") as stream:
                     stream.writelines(f"{text}\n" for text in distinct(column))
-            from bsx.readers import LineFiles, NamedFile
+            from bsx.data.tables import LineFiles, NamedFile
 
             corpus = LineFiles({"c": NamedFile(Path(home) / "c.txt")}, [NamedFile(Path(home) / "r.txt")])
             scorer = bsx.Scorer("minilm", layer=layer, memory="1GB")
@@ -164,8 +169,8 @@ def child(package: str, size: int, layer: int, pairs: Any) -> None:
     else:
         import bert_score
 
-        from bsx.catalog import shipped
-        from bsx.checkpoint import find
+        from bsx.catalog.catalog import shipped
+        from bsx.models.files import find
 
         folder = find(shipped().model("minilm").source)
         bert_score.BERTScorer(model_type=str(folder), num_layers=layer).score(*(list(distinct(c)) for c in pairs))
@@ -215,8 +220,8 @@ def main() -> None:
         return
     from transformers.utils import logging
 
-    from bsx.catalog import shipped
-    from bsx.checkpoint import find
+    from bsx.catalog.catalog import shipped
+    from bsx.models.files import find
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()

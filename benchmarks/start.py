@@ -27,8 +27,8 @@ PAIR = "['He never calls.'], ['He does not ring.']"
 SAY = "; print('scored', flush=True)"
 BSX = f"import bsx; bsx.Scorer('minilm', backend={{!r}}).score({PAIR}){SAY}"
 PEER = (
-    "import warnings; warnings.simplefilter('ignore'); import bert_score; from bsx.catalog import shipped; "
-    "from bsx.checkpoint import find; "
+    "import warnings; warnings.simplefilter('ignore'); import bert_score; from bsx.catalog.catalog import shipped; "
+    "from bsx.models.files import find; "
     f"bert_score.BERTScorer(model_type=str(find(shipped().model('minilm').source)), num_layers=4).score({PAIR}){SAY}"
 )
 SCORE = ["-c", "from bsx.cli.main import run; run()", "score", "-m", "minilm", "-c", "one.txt", "-r", "other.txt"]

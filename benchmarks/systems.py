@@ -61,8 +61,8 @@ def main() -> None:
     from transformers.utils import logging
 
     import bsx
-    from bsx.catalog import shipped
-    from bsx.checkpoint import find
+    from bsx.catalog.catalog import shipped
+    from bsx.models.files import find
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--segments", type=int, default=300)

@@ -21,20 +21,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.layers import pearson
-from bsx.analysis.significance import williams
-from bsx.encoders import Encoders
+from bsx.analysis.stats.layers import pearson
+from bsx.analysis.stats.significance import williams
+from bsx.data.corpus import MemoryCorpus
+from bsx.data.output import atomic_text
+from bsx.encode.session import Encoders
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import get_metrics
-from bsx.table import atomic_text
-from bsx.text import MemoryCorpus
 from bsx.train.batches import predict
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
+from bsx.train.record import ModelRecord, SavedModel
 from bsx.train.run import train
-from bsx.train.saved import ModelRecord, SavedModel
-from bsx.train.store import VectorStore
+from bsx.train.vectors import VectorStore
 
 Rows = list[dict[str, str]]
 Scores = NDArray[np.float64]
@@ -115,22 +115,30 @@ def tests(scores: dict[str, Scores], rows: Rows, trained: list[str]) -> str:
 def trainings(records: dict[str, ModelRecord]) -> str:
     lines = [
         [
-            f"`{name}`", str(m.seed), str(len(m.log)), str(m.best_epoch), f"{m.log[m.best_epoch - 1].loss:.3f}",
+            f"`{name}`",
+            str(m.seed),
+            str(len(m.log)),
+            str(m.best_epoch),
+            f"{m.log[m.best_epoch - 1].loss:.3f}",
             f"{m.valid:.3f}",
         ]
         for name, record in records.items()
         for m in record.members
-    ]  # fmt: skip
+    ]
     lines += [[f"`{name}`", "mean", "", "", "", f"{record.ensemble_valid:.3f}"] for name, record in records.items()]
     return table(["metric", "seed", "epochs", "best", "loss there", "r on WMT15"], lines)
 
 
 def curve_table(curve: dict[str, Any]) -> str:
     rows = [
-        [str(p["instances"]), f"{p['estimate']:.3f}", f"{p['low']:.3f} to {p['high']:.3f}",
-         ", ".join(f"{value:.3f}" for value in p["values"])]
+        [
+            str(p["instances"]),
+            f"{p['estimate']:.3f}",
+            f"{p['low']:.3f} to {p['high']:.3f}",
+            ", ".join(f"{value:.3f}" for value in p["values"]),
+        ]
         for p in curve["points"]
-    ]  # fmt: skip
+    ]
     return table(["instances", "mean r", "95 % interval over seeds", "seeds"], rows)
 
 
@@ -153,11 +161,17 @@ def main() -> None:
     records = {}
     for architecture in ARCHITECTURES:
         records[architecture] = train(
-            architecture, parts["train"], parts["valid"], encoder=encoder, output=arguments.work / architecture,
-            seeds=[int(seed) for seed in arguments.seeds.split(",")], resume=True, vectors=vectors,
+            architecture,
+            parts["train"],
+            parts["valid"],
+            encoder=encoder,
+            output=arguments.work / architecture,
+            seeds=[int(seed) for seed in arguments.seeds.split(",")],
+            resume=True,
+            vectors=vectors,
             files={name: [files[name]] for name in ("train", "valid")},
             notify=lambda line, name=architecture: print(f"{name}: {line}", file=sys.stderr, flush=True),  # type: ignore[misc]
-        )  # fmt: skip
+        )
     store = VectorStore(vectors, encoder)
     store.add(parts["test"].used_texts())
     single = {f"trained:{name}": networks(arguments.work / name, parts["test"], store) for name in ARCHITECTURES}

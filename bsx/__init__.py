@@ -8,39 +8,37 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from bsx.loading import uncollected
-
 if TYPE_CHECKING:
-    from bsx.alignment import Alignment as Alignment
-    from bsx.encoders import Encoders as Encoders
+    from bsx.bertscore.alignment import Alignment as Alignment
+    from bsx.bertscore.idf import Idf as Idf
+    from bsx.bertscore.results import Scores as Scores
+    from bsx.bertscore.scorer import Scorer as Scorer
+    from bsx.encode.session import Encoders as Encoders
     from bsx.errors import BsxError as BsxError
-    from bsx.idf import Idf as Idf
     from bsx.metrics.base import Metric as Metric
-    from bsx.metrics.scores import MetricScores as MetricScores
+    from bsx.metrics.results import MetricScores as MetricScores
     from bsx.metrics.zoo import get_metric as get_metric
     from bsx.metrics.zoo import get_metrics as get_metrics
-    from bsx.scorer import Scorer as Scorer
-    from bsx.scores import Scores as Scores
-    from bsx.select import ModelChoice as ModelChoice
-    from bsx.select import select_model as select_model
-    from bsx.signature import Signature as Signature
+    from bsx.models.ranking import ModelChoice as ModelChoice
+    from bsx.models.ranking import select_model as select_model
+    from bsx.support.signature import Signature as Signature
 
     __version__: str
 
 _HOMES = {
-    "Alignment": "bsx.alignment",
+    "Alignment": "bsx.bertscore.alignment",
     "BsxError": "bsx.errors",
-    "Encoders": "bsx.encoders",
-    "Idf": "bsx.idf",
+    "Encoders": "bsx.encode.session",
+    "Idf": "bsx.bertscore.idf",
     "Metric": "bsx.metrics.base",
-    "MetricScores": "bsx.metrics.scores",
-    "ModelChoice": "bsx.select",
-    "Scorer": "bsx.scorer",
-    "Scores": "bsx.scores",
-    "Signature": "bsx.signature",
+    "MetricScores": "bsx.metrics.results",
+    "ModelChoice": "bsx.models.ranking",
+    "Scorer": "bsx.bertscore.scorer",
+    "Scores": "bsx.bertscore.results",
+    "Signature": "bsx.support.signature",
     "get_metric": "bsx.metrics.zoo",
     "get_metrics": "bsx.metrics.zoo",
-    "select_model": "bsx.select",
+    "select_model": "bsx.models.ranking",
 }
 
 __all__ = [
@@ -75,12 +73,11 @@ def score(candidates: object, references: object, *, lang: str | None = None, **
     Returns:
         Precision, recall and F1 as arrays (n,), with their signature.
     """
-    with uncollected():
-        from bsx.scorer import Scorer
-    from bsx.text import as_references
+    from bsx.bertscore.scorer import Scorer
+    from bsx.data.corpus import as_references
 
     if lang == "auto":
-        from bsx.detect import detect_language
+        from bsx.data.detect import detect_language
 
         references = as_references(references)
         lang = detect_language(text for group in references for text in group).code
@@ -94,8 +91,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = version("bsx")  # read once: it costs milliseconds
         return globals()[name]
     if name in _HOMES:
-        with uncollected():
-            return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'bsx' has no attribute {name!r}")
 
 

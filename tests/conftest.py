@@ -18,8 +18,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import tiny
+from tests.helpers import tiny
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"

@@ -63,8 +63,13 @@ def run_bash(block: Block, folder: Path, where: str) -> None:
     }
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block.code],
-        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     output = f"{where} ended with {done.returncode}\n{done.stdout}{done.stderr}"
     assert done.returncode == expected_status(block.code), output
     assert "Traceback" not in done.stderr, output

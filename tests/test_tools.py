@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import REPOSITORY
+
+from tests.conftest import REPOSITORY
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Pairs
 
 from bsx import Scorer
+from tests.conftest import Pairs
 
 # Pearson r of F1 with the human score, layer 6, as bert-score 0.3.13 gives it.
 PEER_LAYER_6 = {
-    "cs-en": 0.5958, "de-en": 0.6182, "fi-en": 0.7463, "lv-en": 0.6672, "ru-en": 0.6874, "tr-en": 0.6381,
+    "cs-en": 0.5958,
+    "de-en": 0.6182,
+    "fi-en": 0.7463,
+    "lv-en": 0.6672,
+    "ru-en": 0.6874,
+    "tr-en": 0.6381,
     "zh-en": 0.6475,
-}  # fmt: skip
+}
 # Mean over the seven pairs, by layer 0 to 6.
 MEAN_BY_LAYER = [0.591, 0.602, 0.630, 0.655, 0.666, 0.625, 0.657]
 

@@ -13,7 +13,7 @@ import sys
 from importlib import metadata, resources
 from pathlib import Path
 
-from bsx.catalog import Catalog
+from bsx.catalog.catalog import Catalog
 
 REGISTRY = Path(__file__).resolve().parent.parent / "registry"
 CORPUS = "random sentence pairs as described by bert-score: 1M pairs of Common Crawl (paper) or news (released script)"

@@ -3,7 +3,7 @@
 Run: python tools/metric_checks.py            (writes ``check.values`` into each file)
      python tools/metric_checks.py --check    (fails if a file lacks them, or they differ by more than its tolerance)
 
-The tiny models are those of tests/tiny.py: random, seeded, built in a temporary folder. Metrics that run in an
+The tiny models are those of tests/helpers/tiny.py: random, seeded, built in a temporary folder. Metrics that run in an
 environment of their own (COMET, LASER) are left alone. The figures say that a metric still computes what it computed;
 that this is right is shown by the tests against independent implementations.
 """
@@ -19,18 +19,17 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 METRICS = ROOT / "registry" / "metrics"
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 VALUES = re.compile(r"^  values:.*\n", re.MULTILINE)
 
 
 def computed(text: str, models: Path) -> list[float] | None:
     """Return the scores of an entry's check, rounded to six digits after the point; None if they cannot be had here."""
-    import tiny
-
-    from bsx.catalog import shipped
-    from bsx.entries import MetricEntry
-    from bsx.metrics.external import ExternalConfig
+    from bsx.catalog.catalog import shipped
+    from bsx.catalog.entries import MetricEntry
+    from bsx.metrics.learned.external import ExternalConfig
     from bsx.metrics.zoo import find_metric, get_metric
+    from tests.helpers import tiny
 
     entry = MetricEntry.model_validate(yaml.safe_load(text))
     if issubclass(find_metric(entry.name, shipped())[0].Config, ExternalConfig):

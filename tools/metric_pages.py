@@ -14,8 +14,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from bsx.catalog import Catalog, shipped
-from bsx.entries import MetricEntry
+from bsx.catalog.catalog import Catalog, shipped
+from bsx.catalog.entries import MetricEntry
 from bsx.metrics.inventory import describe
 from bsx.metrics.zoo import find_metric
 

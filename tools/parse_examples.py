@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from bsx.analysis.factors.parsers import make_parser
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "bsx" / "examples"
 

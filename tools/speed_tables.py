@@ -78,9 +78,16 @@ def int8(results: dict[str, Any]) -> str:
         n = sum(row["n"] for row in mine)
         change = mean["int8"] - mean["fp32"]
         rows.append(
-            [f"WMT{year % 100}", str(len(mine)), f"{n:,}", f"{mean['fp32']:.4f}", f"{mean['int8']:.4f}",
-             f"{change:+.4f}", f"{largest:+.4f}"]
-        )  # fmt: skip
+            [
+                f"WMT{year % 100}",
+                str(len(mine)),
+                f"{n:,}",
+                f"{mean['fp32']:.4f}",
+                f"{mean['int8']:.4f}",
+                f"{change:+.4f}",
+                f"{largest:+.4f}",
+            ]
+        )
     return table(["data", "language pairs", "segments", "fp32", "int8", "change", "largest of a pair"], rows)
 
 
@@ -135,15 +142,22 @@ def million(results: dict[str, Any]) -> str:
 def analysis(results: dict[str, Any]) -> str:
     part = results["analysis"]
     rows = [
-        ["tree edit distance, a pair", f"{part['trees']['bsx']['seconds'] / part['trees']['pairs'] * 1e6:,.0f} µs",
-         f"{part['trees']['ratio_seconds']:.0f}x zss"],
+        [
+            "tree edit distance, a pair",
+            f"{part['trees']['bsx']['seconds'] / part['trees']['pairs'] * 1e6:,.0f} µs",
+            f"{part['trees']['ratio_seconds']:.0f}x zss",
+        ],
         [f"SYN, LEX and MOR of {part['factors']['pairs']:,} pairs", f"{part['factors']['all']['seconds']:.1f} s", ""],
-    ]  # fmt: skip
+    ]
     rows += [
-        [f"transport of `{name}`, a pair", f"{one['bsx']['seconds'] / one['pairs'] * 1e6:,.0f} µs",
-         f"{one['ratio_seconds']:.1f}x a loop over POT"]
-        for name, one in part["transport"].items() if name != "machine"
-    ]  # fmt: skip
+        [
+            f"transport of `{name}`, a pair",
+            f"{one['bsx']['seconds'] / one['pairs'] * 1e6:,.0f} µs",
+            f"{one['ratio_seconds']:.1f}x a loop over POT",
+        ]
+        for name, one in part["transport"].items()
+        if name != "machine"
+    ]
     boot = part["bootstrap"]
     for key, name in (("rows_1_metric", "one metric"), ("rows_9_metrics", "nine metrics")):
         what = f"{boot['resamples']:,} resamples of a regression on {boot['rows']:,} rows, {name}"
@@ -161,10 +175,15 @@ def ray(results: dict[str, Any]) -> str:
 def simulation(results: dict[str, Any]) -> str:
     part = results["cluster_simulation"]
     rows = [
-        [one["case"], "yes" if one["speculate"] else "no", f"{one['mean_seconds']:.0f}", f"{one['efficiency']:.2f}",
-         f"{one['wasted_share']:.1%}"]
+        [
+            one["case"],
+            "yes" if one["speculate"] else "no",
+            f"{one['mean_seconds']:.0f}",
+            f"{one['efficiency']:.2f}",
+            f"{one['wasted_share']:.1%}",
+        ]
         for one in part["results"]
-    ]  # fmt: skip
+    ]
     return table(["workers", "second copies", "seconds", "efficiency", "work done in vain"], rows)
 
 

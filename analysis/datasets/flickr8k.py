@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, reference_columns
-from bsx.analysis.datasets.rows import Problems, Table, delimited, number, spell, text
+from bsx.data.rows import Problems, Table, delimited, number, spell, text
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile
 
 JUDGES = 3
 

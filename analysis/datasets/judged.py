@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.datasets.rows import Problems
+from bsx.data.output import ScoreTable
+from bsx.data.rows import Problems
 from bsx.errors import InputError, UnknownNameError
-from bsx.near import did_you_mean
-from bsx.optional import need
-from bsx.table import ScoreTable
+from bsx.support.near import did_you_mean
+from bsx.support.optional import need
 
 Column: TypeAlias = "list[str] | NDArray[np.float64] | NDArray[np.int64]"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.analysis.datasets.rows import Problems, check_line_counts, delimited, line_list, number
+from bsx.data.rows import Problems, check_line_counts, delimited, line_list, number
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError, UnknownNameError
-from bsx.near import did_you_mean
-from bsx.readers import NamedFile
+from bsx.support.near import did_you_mean
 
 Level = Literal["seg", "sys"]
 
@@ -57,24 +57,29 @@ def load_mt_metrics_eval(
         raise InputError(f"{folder / 'system-outputs' / lp}: holds no system outputs")
     size = len(source) if level == "seg" else 1
 
-    scorers = {file.name.removesuffix(f".{level}.score").removeprefix(f"{lp}."): file
-               for file in sorted((folder / "human-scores").glob(f"{lp}.*.{level}.score"))}  # fmt: skip
+    scorers = {
+        file.name.removesuffix(f".{level}.score").removeprefix(f"{lp}."): file
+        for file in sorted((folder / "human-scores").glob(f"{lp}.*.{level}.score"))
+    }
     if human is None and len(scorers) != 1:
         raise InputError(f"{folder}: say which human scores (human=): there are {', '.join(scorers) or 'none'}")
     chosen = human if human is not None else next(iter(scorers))
     _known(chosen, scorers, f"{folder}: human scores")
     scores = {"human": _read_scores(scorers[chosen], size, outputs, missing=True)}
 
-    files = {file.name.removesuffix(f".{level}.score"): file
-             for file in sorted((folder / "metric-scores" / lp).glob(f"*.{level}.score"))}  # fmt: skip
+    files = {
+        file.name.removesuffix(f".{level}.score"): file
+        for file in sorted((folder / "metric-scores" / lp).glob(f"*.{level}.score"))
+    }
     wanted = list(files) if metrics == "all" else list(metrics)
     for metric in wanted:
         _known(metric, files, f"{folder}: metric")
         scores[metric] = _read_scores(files[metric], size, outputs, missing=False)
 
     # A reference's name has no dots: references/en-de.refA.txt.
-    translations = {file.stem.removeprefix(f"{lp}."): file
-                    for file in sorted((folder / "references").glob(f"{lp}.*.txt"))}  # fmt: skip
+    translations = {
+        file.stem.removeprefix(f"{lp}."): file for file in sorted((folder / "references").glob(f"{lp}.*.txt"))
+    }
     used = list(translations) if references is None else list(references)
     for reference in used:
         _known(reference, translations, f"{folder}: reference")

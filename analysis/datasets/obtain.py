@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bsx.analysis.datasets.fetch import Report, check, copy, digest, download, unpack
-from bsx.analysis.datasets.store import data_folder, find_layout, how_to_get
-from bsx.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
+from bsx.analysis.datasets.store import find_layout, how_to_get
+from bsx.catalog.dataset_entries import DatasetEntry, DatasetFile, load_dataset_catalog
+from bsx.data.output import atomic_text
 from bsx.errors import DataUnavailableError, InputError
-from bsx.table import atomic_text
+from bsx.support.folders import data_folder
 
 LOCK = "bsx-data.lock.json"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.analysis.datasets.rows import Problems, Table, delimited, number, spell, text
-from bsx.analysis.datasets.rows import label as read_label
+from bsx.data.rows import Problems, Table, delimited, number, spell, text
+from bsx.data.rows import label as read_label
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile
 
 PLACEHOLDER = "NS"
 """What some translations of PAWS-X hold instead of a sentence."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,9 @@ from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
-from bsx.datasets import DatasetEntry, Layout, load_dataset_catalog
+from bsx.catalog.dataset_entries import DatasetEntry, Layout, load_dataset_catalog
 from bsx.errors import DataUnavailableError
+from bsx.support.folders import data_folder
 
 LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "table": load_table,
@@ -35,21 +34,6 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "flickr8k": load_flickr8k,
 }
 """The loaders by the names that registry entries use."""
-
-
-def data_folder(named: Path | str | None = None) -> Path:
-    """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data."""
-    if named is not None:
-        return Path(named).expanduser()
-    if os.environ.get("BSX_DATA"):
-        return Path(os.environ["BSX_DATA"]).expanduser()
-    if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local"))
-    elif sys.platform == "darwin":
-        home = Path("~/Library/Application Support")
-    else:
-        home = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
-    return home.expanduser() / "bsx" / "data"
 
 
 def find_layout(entry: DatasetEntry, data_dir: Path | str | None = None) -> tuple[Layout, Path] | None:

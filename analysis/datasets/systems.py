@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
-from bsx.analysis.datasets.rows import Problems, Table, number, spell, text
+from bsx.data.rows import Problems, Table, number, spell, text
 from bsx.errors import InputError
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import COLUMNS, Builder, JudgedTable, reference_columns
-from bsx.analysis.datasets.rows import Problems, Table, check_line_counts, label, line_list, number, text
+from bsx.data.rows import Problems, Table, check_line_counts, label, line_list, number, text
 from bsx.errors import InputError, UnknownNameError
 
 _READ = {

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bsx.analysis.datasets.rows import Problems, Table, label, number, text
-from bsx.analysis.validate import Array
+from bsx.data.rows import Problems, Table, label, number, text
 from bsx.errors import InputError
+from bsx.support.checks import Array
 
 _LONG = ("label", "sentence1", "sentence2")
 _WIDE = ("anchor", "paraphrase", "nonparaphrase")

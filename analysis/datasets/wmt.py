@@ -11,20 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.analysis.datasets.rows import (
-    Fields,
-    Problems,
-    Row,
-    Table,
-    check_line_counts,
-    delimited,
-    line_list,
-    number,
-    spell,
-    text,
-)
+from bsx.data.rows import Fields, Problems, Row, Table, check_line_counts, delimited, line_list, number, spell, text
+from bsx.data.tables import TABLE_FORMATS, NamedFile
 from bsx.errors import InputError, UnknownNameError
-from bsx.readers import TABLE_FORMATS, NamedFile
 
 NO_REFERENCE = "NO REFERENCE AVAILABLE"
 """What the archives of 2015 and 2016 write where a segment has no reference."""
@@ -208,8 +197,9 @@ def _read_seglevel(
             }
             if found is not None:
                 systems = [renames.get(system, system) for system in row["system"].split("+")]
-                values |= found.texts(row["lp"], row["data"], [renames.get(row["system"], row["system"]), *systems],
-                                      row["sid"], where)  # fmt: skip
+                values |= found.texts(
+                    row["lp"], row["data"], [renames.get(row["system"], row["system"]), *systems], row["sid"], where
+                )
             builder.add(**values)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from bsx.entries import FactorEntry
+from bsx.catalog.entries import FactorEntry
 from bsx.errors import InputError
+from bsx.support.progress import Progress
 
 Values = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 class FactorConfig(BaseModel):
@@ -152,7 +152,7 @@ class FactorScores:
 class Factor(ABC):
     """A factor with its settings, ready to compute.
 
-    Made by `bsx.analysis.factors.registry.get_factor`. A subclass names its ``Config`` and defines `compute`.
+    Made by `bsx.analysis.factors.zoo.get_factor`. A subclass names its ``Config`` and defines `compute`.
 
     Args:
         entry: what the registry says about it.

@@ -15,9 +15,9 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.treebank import treebank_tokens
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.optional import need
-from bsx.readers import NamedFile
+from bsx.support.optional import need
 
 
 def bleu1(reference_tokens: Sequence[str], hypothesis_tokens: Sequence[str]) -> float:
@@ -88,8 +88,8 @@ def default_tokenizer(lang: str) -> str:
     """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says."""
     if lang == "en":
         return "treebank"
-    from bsx.catalog import load_registry
-    from bsx.resolve import find_language
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.languages import find_language
 
     return find_language(lang, load_registry()).sacrebleu
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bsx.data.output import atomic_text
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile
-from bsx.table import atomic_text
 
 Token = tuple[str, str]
 """A word and its universal features as CoNLL-U writes them (``Number=Sing|Person=3``); empty text for none."""

@@ -29,12 +29,23 @@ from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.syntax import file_digest
 from bsx.analysis.factors.vectors import normalise, read_vectors, train_vectors, write_vectors
 from bsx.errors import InputError
-from bsx.optional import need
+from bsx.support.optional import need
 
 __all__ = [
-    "Morphology", "MorphologyConfig", "build_lexicon", "mor", "mor_scores", "normalise", "read_lexicon", "read_vectors",
-    "retrofit", "retrofit_fixed_point", "train_vectors", "write_lexicon", "write_vectors",
-]  # fmt: skip
+    "Morphology",
+    "MorphologyConfig",
+    "build_lexicon",
+    "mor",
+    "mor_scores",
+    "normalise",
+    "read_lexicon",
+    "read_vectors",
+    "retrofit",
+    "retrofit_fixed_point",
+    "train_vectors",
+    "write_lexicon",
+    "write_vectors",
+]
 
 
 def mor(tokens_a: Sequence[str], tokens_b: Sequence[str], vectors: Mapping[str, NDArray[Any]]) -> float:
@@ -110,8 +121,12 @@ class Morphology(Factor):
         if resources.vectors is None and not resources.train_vectors:
             raise InputError("mor: needs word vectors: --vectors FILE (.vec or .bin), or --train-vectors")
         parsed = self._given_parses(pairs, resources)
-        texts = [self._tokens(side, lang, parse) for side, lang, parse in zip(
-            (pairs.sentence1, pairs.sentence2), (pairs.lang1, pairs.lang2), parsed, strict=True)]  # fmt: skip
+        texts = [
+            self._tokens(side, lang, parse)
+            for side, lang, parse in zip(
+                (pairs.sentence1, pairs.sentence2), (pairs.lang1, pairs.lang2), parsed, strict=True
+            )
+        ]
         lexicon: Lexicon = {}
         if config.retrofitting != "none":
             lexicon, overlap, origin = self._lexicon(pairs, resources, texts, parsed)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from bsx.analysis.factors.parses import Parse
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.optional import need
+from bsx.support.optional import need
 
 _AT_ONCE = 500
 # The files of a pipeline trained by hand, kept in one folder.
@@ -70,8 +70,8 @@ class StanzaParser(Parser):
 
     @cached_property
     def _code(self) -> str:
-        from bsx.catalog import load_registry
-        from bsx.resolve import find_language
+        from bsx.catalog.catalog import load_registry
+        from bsx.catalog.languages import find_language
 
         code = find_language(self.lang, load_registry()).stanza
         if code is None:
@@ -191,9 +191,11 @@ class SpacyParser(Parser):
             raise MissingExtraError(
                 "Parsing with spaCy needs the package spacy, which is not installed: pip install spacy"
             ) from error
-        names = [str(self.folder)] if self.folder is not None else [
-            f"{self.lang}_core_{genre}_sm" for genre in ("web", "news")
-        ]  # fmt: skip
+        names = (
+            [str(self.folder)]
+            if self.folder is not None
+            else [f"{self.lang}_core_{genre}_sm" for genre in ("web", "news")]
+        )
         for name in names:
             with contextlib.suppress(OSError):
                 return spacy.load(name)

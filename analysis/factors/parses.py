@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,12 @@ class Parse:
             offset = len(heads)
             heads += [head and head + offset for head in parse.heads]
         return cls(
-            tuple(word for parse in parses for word in parse.words), tuple(heads),
+            tuple(word for parse in parses for word in parse.words),
+            tuple(heads),
             tuple(tag for parse in parses for tag in parse.upos),
             tuple(feats for parse in parses for feats in parse.feats),
             tuple(relation for parse in parses for relation in parse.deprels),
-        )  # fmt: skip
+        )
 
     def without(self, drop: Callable[[str, str], bool]) -> Parse:
         """Return the parse without some words; their dependents become those of the nearest head that stays.
@@ -78,10 +79,12 @@ class Parse:
             heads.append(number[climbed] if climbed else 0)
         keep = [index for index, is_gone in enumerate(gone) if not is_gone]
         return Parse(
-            tuple(self.words[i] for i in keep), tuple(heads),
-            tuple(self.upos[i] for i in keep), tuple(self.feats[i] for i in keep),
+            tuple(self.words[i] for i in keep),
+            tuple(heads),
+            tuple(self.upos[i] for i in keep),
+            tuple(self.feats[i] for i in keep),
             tuple(self.deprels[i] for i in keep) if self.deprels else (),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.optional import need
+from bsx.support.optional import need
 
 Matrix = NDArray[np.float64]
 

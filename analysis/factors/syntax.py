@@ -206,8 +206,8 @@ def is_punctuation(word: str, tag: str) -> bool:
 
 def writes_spaces(lang: str) -> bool:
     """Tell whether a language's script puts spaces between words."""
-    from bsx.catalog import load_registry
-    from bsx.resolve import find_language
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.languages import find_language
 
     return find_language(lang, load_registry()).script not in _UNSPACED
 

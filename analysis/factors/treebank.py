@@ -12,7 +12,7 @@ import functools
 import re
 from typing import Any
 
-from bsx.optional import need
+from bsx.support.optional import need
 
 # Abbreviations after which a sentence goes on, without their last full stop. Which ones the trained model knew was
 # told by the published scores: it ends a sentence after "Gov.", "No." or "i.e.", but not after these.

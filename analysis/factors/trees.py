@@ -133,8 +133,12 @@ class Walk:
         heights = np.array(lift, dtype=np.int32)
         own_before = np.array(own, dtype=np.intp)
         return (
-            np.array(nodes, dtype=np.intp), np.array(before, dtype=np.intp), heights, own_before, heights[own_before],
-        )  # type: ignore[return-value] # fmt: skip
+            np.array(nodes, dtype=np.intp),
+            np.array(before, dtype=np.intp),
+            heights,
+            own_before,
+            heights[own_before],
+        )  # type: ignore[return-value]
 
 
 def largest_match(a: Walk, b: Walk) -> int:

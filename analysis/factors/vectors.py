@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.output import atomic_text
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.optional import need
-from bsx.readers import NamedFile
-from bsx.table import atomic_text
+from bsx.support.optional import need
 
 Vectors = dict[str, NDArray[np.float32]]
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.names import names_of
+from bsx.data.corpus import as_texts
 from bsx.errors import InputError
-from bsx.text import as_texts
 
 Need = Literal["parse", "source", "corpus"]
 DEFAULT_STRENGTH = 0.2

@@ -9,8 +9,15 @@ _LATIN = {
     "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
     "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
 }
-_LAYOUT = {"de": "qwertz", "cs": "qwertz", "sk": "qwertz", "hu": "qwertz", "sl": "qwertz", "hr": "qwertz",
-           "fr": "azerty"}  # fmt: skip
+_LAYOUT = {
+    "de": "qwertz",
+    "cs": "qwertz",
+    "sk": "qwertz",
+    "hu": "qwertz",
+    "sl": "qwertz",
+    "hr": "qwertz",
+    "fr": "azerty",
+}
 _OTHERS = (
     ("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),  # Russian
     ("ςερτυθιοπ", "ασδφγηξκλ", "ζχψωβνμ"),  # Greek
@@ -31,7 +38,13 @@ def neighbours(lang: str) -> dict[str, str]:
         for number, row in enumerate(rows):
             for at, key in enumerate(row):
                 # Each row of keys lies a little to the right of the one above it.
-                around = [(number, at - 1), (number, at + 1), (number - 1, at), (number - 1, at + 1),
-                          (number + 1, at - 1), (number + 1, at)]  # fmt: skip
+                around = [
+                    (number, at - 1),
+                    (number, at + 1),
+                    (number - 1, at),
+                    (number - 1, at + 1),
+                    (number + 1, at - 1),
+                    (number + 1, at),
+                ]
                 found[key] = "".join(rows[r][c] for r, c in around if 0 <= r < len(rows) and 0 <= c < len(rows[r]))
     return found

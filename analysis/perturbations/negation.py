@@ -72,45 +72,64 @@ _REMOVE: dict[str, Sequence[Rule]] = {
         ("(?<!有)(?:没|沒)有", "有"),
         ("(?<![能会會要想该該可也])不(?=能|会|會|可以|应该|應該|需要)", ""),
     ),
-}  # fmt: skip
+}
 # Putting one in.
 _INSERT: dict[str, Sequence[Rule]] = {
     "en": (
-        (rf"(?<=[\w,] )(?<!\b(?:the|a|an|his|her|their|my|our|your|free|good|ill) )(?<!^(?:Who|What|Where|How|Why) )"
-         rf"({_EN_AUXILIARY})\b(?=\s+\w){_EN_NEGATIVE}{_EN_SUBJECT}",
-         lambda match: "cannot" if match[1] == "can" else f"{match[1]} not"),
+        (
+            rf"(?<=[\w,] )(?<!\b(?:the|a|an|his|her|their|my|our|your|free|good|ill) )(?<!^(?:Who|What|Where|How|Why) )"
+            rf"({_EN_AUXILIARY})\b(?=\s+\w){_EN_NEGATIVE}{_EN_SUBJECT}",
+            lambda match: "cannot" if match[1] == "can" else f"{match[1]} not",
+        ),
         (rf"(?<=\w )(has|have|had)\b{_EN_NEGATIVE}(?=\s+(?:\p{{Ll}}+ly\s+)?{_EN_PARTICIPLE}\b)", r"\1 not"),
-        (rf"\b(I['’]m|(?:[Yy]ou|[Ww]e|[Tt]hey)['’]re|(?:I|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)['’]ll)\b(?=\s+\w)"
-         rf"{_EN_NEGATIVE}", r"\1 not"),
-        (r"(?<!\b(?i:do|did|will|would|can|could|should|must|may|might|shall) )\b(I|[Yy]ou|[Ww]e|[Tt]hey) (think|know|"
-         r"want|need|like|believe|love|see|feel|understand|agree|remember|expect|hope)\b", r"\1 do not \2"),
+        (
+            rf"\b(I['’]m|(?:[Yy]ou|[Ww]e|[Tt]hey)['’]re|(?:I|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey)['’]ll)\b(?=\s+\w)"
+            rf"{_EN_NEGATIVE}",
+            r"\1 not",
+        ),
+        (
+            r"(?<!\b(?i:do|did|will|would|can|could|should|must|may|might|shall) )\b(I|[Yy]ou|[Ww]e|[Tt]hey) (think|"
+            r"know|want|need|like|believe|love|see|feel|understand|agree|remember|expect|hope)\b",
+            r"\1 do not \2",
+        ),
     ),
     "de": (
         (rf"(?<=\w )(ist|sind|war|waren|wird|wurde|wurden|bin|bist)(?=\s\p{{Ll}})(?!\s{_DE_NOT_AFTER}\b)", r"\1 nicht"),
-        (r"(?<!\b(?:nur|um|auch|was für|sondern) )\b([Ee])(in(?:e|en|em|er|es)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
-         r"Morgens|Abends|d\p{Ll}{2}|jede[rs]?|unser\p{Ll}*|meiner|seiner|ihrer)\b)"
-         r"(?=\s(?:\p{Ll}{2,}e[nrsm]?\s){0,2}\p{Lu}\p{L}+)",
-         lambda match: ("K" if match[1] == "E" else "k") + "e" + match[2]),
+        (
+            r"(?<!\b(?:nur|um|auch|was für|sondern) )\b([Ee])(in(?:e|en|em|er|es)?)\b(?!\s(?:paar|bisschen|wenig|Tages|"
+            r"Morgens|Abends|d\p{Ll}{2}|jede[rs]?|unser\p{Ll}*|meiner|seiner|ihrer)\b)"
+            r"(?=\s(?:\p{Ll}{2,}e[nrsm]?\s){0,2}\p{Lu}\p{L}+)",
+            lambda match: ("K" if match[1] == "E" else "k") + "e" + match[2],
+        ),
     ),
     "es": (
-        (rf"{_ES_FREE}(es|son|está|están|era|eran|fue|fueron|será|serán|ha|han|había|habían|puede|pueden|podría|"
-         r"debe|deben|tiene|tienen|va|van|quiere|quieren|hay|sabe|saben)\b(?=\s+\p{L})", r"no \1"),
+        (
+            rf"{_ES_FREE}(es|son|está|están|era|eran|fue|fueron|será|serán|ha|han|había|habían|puede|pueden|podría|"
+            r"debe|deben|tiene|tienen|va|van|quiere|quieren|hay|sabe|saben)\b(?=\s+\p{L})",
+            r"no \1",
+        ),
     ),
     "fr": (
         (rf"\b([Cc])['’](est|était)\b(?=\s+\p{{L}}){_FR_NEGATIVE}", r"\1e n'\2 pas"),
         (rf"{_FR_FREE}(est|était|étaient|a|ont|avait|avaient|aura|auront)\b(?=\s+\p{{L}}){_FR_NEGATIVE}", r"n'\1 pas"),
-        (rf"{_FR_FREE}(sont|sera|seront|serait|peut|peuvent|pourrait|doit|doivent|va|vont|faut|veut|veulent)\b"
-         rf"(?=\s+\p{{L}}){_FR_NEGATIVE}", r"ne \1 pas"),
+        (
+            rf"{_FR_FREE}(sont|sera|seront|serait|peut|peuvent|pourrait|doit|doivent|va|vont|faut|veut|veulent)\b"
+            rf"(?=\s+\p{{L}}){_FR_NEGATIVE}",
+            r"ne \1 pas",
+        ),
     ),
     "ru": (
-        (r"(?<=\p{L} )(?<!\b(?:не|ни) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|"
-         r"должны|является|являются|стал|стала|стали|хочет|хотят|имеет|знает)\b(?!\s+быть\b)(?=\s+\p{L})", r"не \1"),
+        (
+            r"(?<=\p{L} )(?<!\b(?:не|ни) )(был|была|было|были|будет|будут|может|могут|мог|могла|могли|должен|должна|"
+            r"должны|является|являются|стал|стала|стали|хочет|хотят|имеет|знает)\b(?!\s+быть\b)(?=\s+\p{L})",
+            r"не \1",
+        ),
     ),
     "zh": (
         (rf"(?<![{_ZH_NOT_BEFORE_IS}])是(?![否的非不吗嗎])", "不是"),
         ("(?<!不)(可以|应该|應該|能够|能夠|需要)", r"不\1"),
     ),
-}  # fmt: skip
+}
 # Where such words stand, a negation belongs to another one: neither is taken out alone.
 _TIED = {"es": r"(?i)\b(?:nada|nadie|nunca|jamás|ning[uú]n\p{L}*|tampoco|ni|sino)\b", "ru": r"(?i)\bни\p{L}*\b"}
 # Where such words stand, there is a negation already that could not be taken out: no second one is put in.

@@ -21,9 +21,20 @@ _JOINED = regex.compile(rf"[\s{UNSPACED}]")
 _STRAIGHT = str.maketrans(dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛‹›", "'"))
 # Opening and closing, double and single; English ones where a language is not listed.
 _QUOTES = {
-    "en": "“”‘’", "de": "„“‚‘", "cs": "„“‚‘", "sk": "„“‚‘", "pl": "„”‚’", "fr": "«»‹›", "es": "«»‘’", "it": "«»‘’",
-    "ru": "«»„“", "uk": "«»„“", "pt": "“”‘’", "fi": "””’’", "sv": "””’’",
-}  # fmt: skip
+    "en": "“”‘’",
+    "de": "„“‚‘",
+    "cs": "„“‚‘",
+    "sk": "„“‚‘",
+    "pl": "„”‚’",
+    "fr": "«»‹›",
+    "es": "«»‘’",
+    "it": "«»‘’",
+    "ru": "«»„“",
+    "uk": "«»„“",
+    "pt": "“”‘’",
+    "fi": "””’’",
+    "sv": "””’’",
+}
 
 
 def _remove(item: Item, strength: float, rng: random.Random) -> str | None:

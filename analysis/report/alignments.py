@@ -9,7 +9,7 @@ from bsx.analysis.report.blocks import Grid
 from bsx.errors import InputError
 
 Align = Callable[[str, str], Mapping[str, Any]]
-"""From candidate and reference to what `bsx.alignment.Alignment.to_dict` returns."""
+"""From candidate and reference to what `bsx.bertscore.alignment.Alignment.to_dict` returns."""
 
 _WIDEST = 40  # tokens of a side that fit on a page
 

@@ -196,3 +196,16 @@ class Section:
     title: str
     lead: str = ""
     blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report says.
+
+    Attributes:
+        title: its heading.
+        sections: one after the other.
+    """
+
+    title: str
+    sections: tuple[Section, ...]

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bsx.analysis.report.shapes import KINDS, Content, Sidecar
+from bsx.data.tables import TABLE_FORMATS, NamedFile
 from bsx.errors import InputError
-from bsx.readers import TABLE_FORMATS, NamedFile
 
 _COMMANDS = "bsx meta, compare, disentangle, adversarial triples, pairs or perturb, and ensemble"
 
@@ -136,7 +136,7 @@ def _clean(value: Any) -> Any:
 
 
 def _table(file: NamedFile) -> ScoreRows:
-    from bsx.analysis.datasets.rows import MISSING, Problems, Table
+    from bsx.data.rows import MISSING, Problems, Table
 
     table = Table(file.path, Problems())
     columns = list(table.columns)

@@ -7,20 +7,17 @@ import hashlib
 import json
 from functools import cache
 from importlib import metadata, resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bsx.analysis.report.blocks import Chart, Segments
+from bsx.analysis.report.blocks import Chart, Page, Segments
 from bsx.analysis.report.charts import COLOURS, SHAPES
-from bsx.optional import need
-
-if TYPE_CHECKING:
-    from bsx.analysis.report.build import Report
+from bsx.support.optional import need
 
 _SCRIPTS = ("theme.js", "tables.js", "segments.js", "charts.js")
 _LONG = 16  # rows from which a table is folded away
 
 
-def page(report: Report) -> str:
+def page(report: Page) -> str:
     """Return the page.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bsx.analysis.report.blocks import (
     Block,
@@ -15,14 +15,12 @@ from bsx.analysis.report.blocks import (
     Grid,
     Heading,
     Notes,
+    Page,
     Prose,
     Run,
     Segments,
     Table,
 )
-
-if TYPE_CHECKING:
-    from bsx.analysis.report.build import Report
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|])")
@@ -48,7 +46,7 @@ def _line(text: str) -> str:
     return _BLOCK.sub(r"\1\\\2", escape(text.strip()))
 
 
-def markdown(report: Report) -> str:
+def markdown(report: Page) -> str:
     """Return the report."""
     lines = [f"# {escape(report.title)}", ""]
     for section in report.sections:

@@ -23,7 +23,7 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, Any] | None, alig
 
     Args:
         documents: the inputs.
-        origin: the report's own `bsx.provenance.provenance`, if it comes from the command line.
+        origin: the report's own `bsx.support.provenance.provenance`, if it comes from the command line.
         alignment: signature of the token alignments.
     """
     section = Section("repeat", "How to repeat this")

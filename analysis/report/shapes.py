@@ -29,7 +29,7 @@ class FileRead(Shape):
 
 
 class Provenance(Shape):
-    """What `bsx.provenance.provenance` writes."""
+    """What `bsx.support.provenance.provenance` writes."""
 
     kind: str
     command: str

@@ -35,8 +35,8 @@ def build_triples(
     format: Format = "text",
 ) -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for `bsx adversarial triples`."""
-    from bsx.analysis.triples import build_paws, lexical_overlap, overlaps, permute_nouns
-    from bsx.table import FORMATS, ScoreTable
+    from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
+    from bsx.data.output import FORMATS, ScoreTable
 
     if output.suffix not in FORMATS:
         raise InputError(f"{output}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
@@ -51,14 +51,20 @@ def build_triples(
         triples = build_paws(rows, overlap=overlap, keep=keep, by=by)
         summary |= {"keep": keep, "by": by, "pairs": len(rows), "triples": len(triples)}
     else:
-        from bsx.readers import NamedFile, TableFile
+        from bsx.data.tables import NamedFile, TableFile
 
         segments = list(TableFile(NamedFile(file), [anchor, paraphrase], []))
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
         made = permute_nouns(anchors, paraphrases, _tagger(tagger, lang, stanza_dir, download), seed=seed)
         triples = made.triples
-        summary |= {"tagger": tagger, "seed": seed, "texts": len(anchors), "triples": len(triples),
-                    "fewer_than_two_nouns": list(made.dropped), "same_words": list(made.same)}  # fmt: skip
+        summary |= {
+            "tagger": tagger,
+            "seed": seed,
+            "texts": len(anchors),
+            "triples": len(triples),
+            "fewer_than_two_nouns": list(made.dropped),
+            "same_words": list(made.same),
+        }
     low, high = overlaps(triples, overlap)
     summary |= {"overlap_paraphrase": float(low.mean()), "overlap_nonparaphrase": float(high.mean())}
     with ScoreTable(output) as written:
@@ -69,7 +75,7 @@ def build_triples(
 
 
 def _tagger(name: str, lang: str, folder: Path | None, download: bool) -> Any:
-    from bsx.analysis.taggers import conllu_tagger, nltk_tagger, stanza_tagger
+    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger, stanza_tagger
 
     if name == "stanza":
         return stanza_tagger(lang, folder=folder, download=download)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.skip_errors import RowScores, score_all
-from bsx.config import RunConfig, ScorerConfig
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the r
 
 def names(given: str | None) -> list[str]:
     """Cut a list of columns at its commas; those inside ``name:field=value,field=value`` stay."""
-    from bsx.metrics.zoo import split_specs
+    from bsx.catalog.specs import split_specs
 
     return [] if given is None else list(split_specs(given))
 

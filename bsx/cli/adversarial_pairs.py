@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli import adversarial_input as given
 from bsx.cli.options import with_settings
-from bsx.config import ScorerConfig
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,19 +48,26 @@ def pairs(
     **settings: Any,
 ) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
-    from bsx.analysis.adversarial_report import drops_dict, pairs_dict, pairs_text
-    from bsx.analysis.pair_detection import detect_pairs, easy_to_hard
+    from bsx.analysis.adversarial.pairs import detect_pairs, easy_to_hard
+    from bsx.analysis.adversarial.tables import drops_dict, pairs_dict, pairs_text
     from bsx.cli.results import write_result
     from bsx.cli.skip_errors import say
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     columns = given.names(metrics)
     if not columns and not score:
         raise InputError("give --metrics COL[,COL…] for columns of scores, or --score METRICS to compute them")
     built = given.open_all(score, columns, settings)
     files = [file] if against is None else [file, against]
-    chosen: dict[str, Any] = {"interval": interval, "folds": folds, "correction": correction, "confidence": confidence,
-                              "resamples": resamples, "seed": seed, "nan": nan}  # fmt: skip
+    chosen: dict[str, Any] = {
+        "interval": interval,
+        "folds": folds,
+        "correction": correction,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "nan": nan,
+    }
     sets, contents, notes = [], [], []
     signatures: dict[str, str] = {}
     for one in files:
@@ -81,19 +88,27 @@ def pairs(
         drops = easy_to_hard(*sets, confidence=confidence, nan=chosen["nan"])
         content |= {"against": {"name": against.name, **contents[1]}, "drops": drops_dict(drops)}
     roles = {"label": label, "reference": sentence1, "candidate": sentence2}
-    content |= {"settings": {**chosen, **roles, **{name: str(value) for name, value in settings.items()}},
-                "notes": notes, "provenance": provenance("adversarial-pairs", files, signatures)}  # fmt: skip
+    content |= {
+        "settings": {**chosen, **roles, **{name: str(value) for name, value in settings.items()}},
+        "notes": notes,
+        "provenance": provenance("adversarial-pairs", files, signatures),
+    }
     write_result(json.dumps(content, ensure_ascii=False) if format == "json" else pairs_text(content), output)
     say(notes)
 
 
 def _read(
-    file: Path, texts: tuple[str | None, str | None, str | None], columns: list[str], lower: str | None,
-    metrics: Sequence[Metric], skip_errors: bool, strict: bool,
-) -> tuple[Any, dict[str, Any], list[str], dict[str, str], bool]:  # fmt: skip
+    file: Path,
+    texts: tuple[str | None, str | None, str | None],
+    columns: list[str],
+    lower: str | None,
+    metrics: Sequence[Metric],
+    skip_errors: bool,
+    strict: bool,
+) -> tuple[Any, dict[str, Any], list[str], dict[str, str], bool]:
     """Return labels, scores, notes, signatures, and whether a metric failed on some pair."""
     from bsx.analysis.datasets.pairs import load_pairs
-    from bsx.analysis.datasets.rows import Problems, Table
+    from bsx.data.rows import Problems, Table
 
     # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
     present = Table(file, Problems()).columns
@@ -107,16 +122,26 @@ def _read(
     if "candidate" not in table or "reference" not in table:
         raise InputError(f"{file}: has no columns sentence1 and sentence2: name them with --sentence1 and --sentence2")
     # The loader calls the first sentence the candidate; here it is what the second is compared with.
-    found = given.run_all(metrics, table.texts("reference"), table.texts("candidate"), skip_errors=skip_errors,
-                          where=lambda place: f"row {place + 1}")  # fmt: skip
+    found = given.run_all(
+        metrics,
+        table.texts("reference"),
+        table.texts("candidate"),
+        skip_errors=skip_errors,
+        where=lambda place: f"row {place + 1}",
+    )
     scores |= {one.metric: one.values for one in found}
     notes += [note for one in found for note in one.notes]
-    return (table.numbers("label"), scores, notes, {one.metric: one.signature for one in found},
-            any(one.failed for one in found))  # fmt: skip
+    return (
+        table.numbers("label"),
+        scores,
+        notes,
+        {one.metric: one.signature for one in found},
+        any(one.failed for one in found),
+    )
 
 
 def _write_curves(result: Any, path: Path) -> None:
-    from bsx.table import ScoreTable
+    from bsx.data.output import ScoreTable
 
     with ScoreTable(path) as table:
         for one in result.results:

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
-from bsx.config import RunConfig, ScorerConfig
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 
 LEFT_OUT = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
@@ -58,12 +59,12 @@ def perturb(
     **settings: Any,
 ) -> None:
     """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
-    from bsx.analysis.robustness import robustness
+    from bsx.analysis.adversarial.robustness import robustness
     from bsx.cli.perturb_job import MetricFunctions, find_parses, read_texts
     from bsx.cli.perturb_output import listing, read_strengths, save_cases
     from bsx.cli.results import write_result
-    from bsx.provenance import provenance
-    from bsx.table import FORMATS
+    from bsx.data.output import FORMATS
+    from bsx.support.provenance import provenance
 
     if list_all:
         write_result(listing(format), output)
@@ -79,15 +80,36 @@ def perturb(
     texts = read_texts(file, candidate, reference, source)
     column = candidate or reference
     with progress_bar() as report:
-        found, origin = find_parses(texts, column, lang, parses, parser, parser_dir, download,
-                                    None if cache is None else Path(cache) / "parses", report)  # fmt: skip
+        found, origin = find_parses(
+            texts,
+            column,
+            lang,
+            parses,
+            parser,
+            parser_dir,
+            download,
+            None if cache is None else Path(cache) / "parses",
+            report,
+        )
         metrics = MetricFunctions.open(score, settings, texts.sources, skip=skip_errors)
         result = robustness(
-            texts.references, metrics.functions, names, candidates=texts.candidates, sources=texts.sources,
-            parses=found, lang=lang, strengths=read_strengths(strength), control=control, seed=seed,
-            resamples=resamples, confidence=confidence, correction=correction, worst=worst,
-            nan="omit" if skip_errors else "error", progress=report,
-        )  # fmt: skip
+            texts.references,
+            metrics.functions,
+            names,
+            candidates=texts.candidates,
+            sources=texts.sources,
+            parses=found,
+            lang=lang,
+            strengths=read_strengths(strength),
+            control=control,
+            seed=seed,
+            resamples=resamples,
+            confidence=confidence,
+            correction=correction,
+            worst=worst,
+            nan="omit" if skip_errors else "error",
+            progress=report,
+        )
     notes = [*metrics.notes, *result.notes]
     notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
     if metrics.skipped:

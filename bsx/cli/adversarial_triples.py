@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli import adversarial_input as given
 from bsx.cli.options import with_settings
-from bsx.config import ScorerConfig
 from bsx.errors import InputError, MissingExtraError
 
 
@@ -40,12 +40,12 @@ def triples(
     **settings: Any,
 ) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    from bsx.analysis.adversarial import prefer_paraphrase
-    from bsx.analysis.adversarial_report import triples_dict, triples_text
+    from bsx.analysis.adversarial.tables import triples_dict, triples_text
+    from bsx.analysis.adversarial.triples import prefer_paraphrase
     from bsx.analysis.datasets.triples import load_triples
     from bsx.cli.results import write_result
     from bsx.cli.skip_errors import say
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     columns = given.names(metrics) if metrics is not None or score else None
     table = load_triples(file, columns)
@@ -74,8 +74,15 @@ def triples(
     if bins:
         gap, said = _gap(table.triples, lang)
         notes += said
-    chosen: dict[str, Any] = {"bins": bins, "worst": worst, "correction": correction, "confidence": confidence,
-                              "resamples": resamples, "seed": seed, "nan": nan}  # fmt: skip
+    chosen: dict[str, Any] = {
+        "bins": bins,
+        "worst": worst,
+        "correction": correction,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "nan": nan,
+    }
     result = prefer_paraphrase(scores, gap=gap, **{**chosen, "bins": bins or 1})
     if len(result.kept) < n:
         notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
@@ -91,7 +98,7 @@ def triples(
 
 def _gap(triples: Any, lang: str) -> tuple[Any, list[str]]:
     """Return overlap(A, C) - overlap(A, B) of each triple; without its packages none, and a note."""
-    from bsx.analysis.triples import lexical_overlap, overlaps
+    from bsx.analysis.adversarial.build_triples import lexical_overlap, overlaps
 
     try:
         low, high = overlaps(triples, lexical_overlap(lang))

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bsx.analysis.compare_settings import CompareSettings
+from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.meta import LEFT_OUT, Format, Output
 from bsx.cli.options import with_settings
-from bsx.config import ScorerConfig
 from bsx.errors import InputError
 
 
@@ -35,14 +35,14 @@ def compare(
     **settings: Any,
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.analysis.compare import CompareResult, compare_systems
+    from bsx.analysis.agreement.compare import CompareResult, compare_systems
+    from bsx.catalog.specs import split_specs
     from bsx.cli.progress import progress_bar
     from bsx.cli.results import render, write_result
     from bsx.cli.score_metrics import Input, flags, load_metrics, summarise, wanted_sides
-    from bsx.config import build_config
     from bsx.metrics.paired import paired_scores
-    from bsx.metrics.zoo import split_specs
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
+    from bsx.support.settings import build_config
 
     given_settings = {name: settings.pop(name) for name in CompareSettings.model_fields if name in settings}
     config = build_config(given_settings, CompareSettings)
@@ -56,11 +56,15 @@ def compare(
         prepared, totals, scored = paired_scores(metrics, corpus, progress=report)
     found = [
         compare_systems(
-            paired.scores, metric=paired.metric.spec, aggregate=paired.aggregate, settings=config,
-            higher_is_better=paired.metric.higher_is_better, signature=str(prepared.signature(i)),
+            paired.scores,
+            metric=paired.metric.spec,
+            aggregate=paired.aggregate,
+            settings=config,
+            higher_is_better=paired.metric.higher_is_better,
+            signature=str(prepared.signature(i)),
         )
         for i, paired in enumerate(scored)
-    ]  # fmt: skip
+    ]
     read = [name for name in (data, *files, *(references or []), sources) if name is not None]
     signatures = {one.metric: one.signature for one in found if one.signature is not None}
     result = CompareResult(config, prepared.segments, tuple(found))

@@ -13,7 +13,7 @@ import typer
 from bsx.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from bsx.datasets import DatasetEntry
+    from bsx.catalog.dataset_entries import DatasetEntry
 
 data = typer.Typer(rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
@@ -33,7 +33,7 @@ def show_help(context: typer.Context) -> None:
 @data.command("list")
 def list_data(data_dir: Folder = None, format: Format = "text") -> None:
     """List the data sets of the registry and say which are here."""
-    from bsx.datasets import load_dataset_catalog
+    from bsx.catalog.dataset_entries import load_dataset_catalog
 
     rows = [_row(entry, data_dir) for entry in load_dataset_catalog().entries.values()]
     if format == "json":
@@ -49,7 +49,7 @@ def list_data(data_dir: Folder = None, format: Format = "text") -> None:
 @data.command()
 def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
     """Show everything the registry says about one data set, and where it is."""
-    from bsx.datasets import load_dataset_catalog
+    from bsx.catalog.dataset_entries import load_dataset_catalog
 
     row = _row(load_dataset_catalog().entry(name), data_dir)
     if format == "json":
@@ -92,8 +92,11 @@ def verify(name: Name, data_dir: Folder = None, format: Format = "text") -> None
         return
     for status, count in Counter(results.values()).items():
         named = [path for path, found in results.items() if found == status]
-        print(f"{name}: {count} files, {named[0]} and others: {status}" if count > 3 else
-              f"{name}: {', '.join(named)}: {status}")  # fmt: skip
+        print(
+            f"{name}: {count} files, {named[0]} and others: {status}"
+            if count > 3
+            else f"{name}: {', '.join(named)}: {status}"
+        )
 
 
 def _row(entry: DatasetEntry, data_dir: Path | None) -> dict[str, Any]:

@@ -40,16 +40,17 @@ def disentangle(
     plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
-    from bsx.analysis.coefficient_bootstrap import compare_coefficients
-    from bsx.analysis.columns import read_columns
-    from bsx.analysis.disentangle import disentangle as regress
-    from bsx.analysis.disentangle_tables import comparison_dict, comparison_text, nested_dict, plain, tests_text
-    from bsx.analysis.model_checks import linearity_checks, nested_test
+    from bsx.analysis.disentangling.bootstrap import compare_coefficients
+    from bsx.analysis.disentangling.checks import linearity_checks, nested_test
+    from bsx.analysis.disentangling.fit import disentangle as regress
+    from bsx.analysis.disentangling.tables import comparison_dict, comparison_text, nested_dict, tests_text
+    from bsx.analysis.render.numbers import plain
     from bsx.cli.disentangle_output import write_all
     from bsx.cli.names import split_names
     from bsx.cli.sidecar import known_signatures
+    from bsx.data.columns import read_columns
     from bsx.errors import InputError
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     if plot and output is None:
         raise InputError("--plot draws into a folder: say which with -o DIR")
@@ -59,8 +60,18 @@ def disentangle(
     if lang is not None:
         table = _into(table, lang, str(file))
     settings: dict[str, Any] = {"se": se, "cluster": cluster, "nan": nan}
-    result = regress(table, names, by, group=group, intercept=intercept, bootstrap=bootstrap, seed=seed,
-                     confidence=confidence, correction=correction, **settings)  # fmt: skip
+    result = regress(
+        table,
+        names,
+        by,
+        group=group,
+        intercept=intercept,
+        bootstrap=bootstrap,
+        seed=seed,
+        confidence=confidence,
+        correction=correction,
+        **settings,
+    )
     tests: dict[str, list[Any]] = {name: [] for name in names}
     for name in names if add or checks else []:
         for added in map(split_names, add or []):

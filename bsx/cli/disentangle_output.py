@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bsx.table import atomic_text
+from bsx.data.output import atomic_text
 
 if TYPE_CHECKING:
-    from bsx.analysis.disentangle_result import DisentangleResult
+    from bsx.analysis.disentangling.result import DisentangleResult
 
 ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md"}
 
@@ -29,7 +29,7 @@ def write_all(result: DisentangleResult, forms: Mapping[str, str], folder: Path,
             stream.write(content)
     if not plot:
         return
-    from bsx.analysis.disentangle_plots import draw_coefficients, draw_residuals, draw_shares
+    from bsx.analysis.disentangling.plots import draw_coefficients, draw_residuals, draw_shares
 
     draw_coefficients(result, folder / "coefficients.png", title="What the metrics depend on")
     draw_shares(result, folder / "shares.png", title="What explains the metrics")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bsx.analysis.ensemble_settings import EnsembleSettings
+from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.options import with_settings
 
 
@@ -51,14 +51,14 @@ def ensemble(
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.analysis.ensemble import ensemble as combine
+    from bsx.analysis.ensembles.run import ensemble as combine
     from bsx.cli.ensemble_inputs import read_profiles, read_table, signatures_of
     from bsx.cli.ensemble_save import save_ensemble
     from bsx.cli.names import split_names
     from bsx.cli.results import write_result
     from bsx.cli.sidecar import lower_by_sidecar
     from bsx.errors import InputError
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     names = split_names(metrics)
     if save is None and (member or registry is not None):
@@ -73,10 +73,16 @@ def ensemble(
     known = [name for name in lower_by_sidecar(source) if name in names and name not in turned]
     files = [path for path in (file, fit, profiles) if path is not None]
     result = combine(
-        table, names, human, **places, texts=text, lower=[*turned, *known], fit=other,
+        table,
+        names,
+        human,
+        **places,
+        texts=text,
+        lower=[*turned, *known],
+        fit=other,
         profiles=read_profiles(profiles, source, names, factors, settings.get("nan", "error")),
         **settings,
-    )  # fmt: skip
+    )
     content = {**result.to_dict(), "provenance": provenance("ensemble", files, signatures_of(file, names))}
     saved = None
     if save is not None:

@@ -14,9 +14,9 @@ def read_table(
     file: Path, metrics: Sequence[str], human: str, labels: Sequence[str | None], texts: Sequence[str] | None
 ) -> dict[str, Any]:
     """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
-    from bsx.analysis.columns import read_columns
-    from bsx.analysis.datasets.rows import Problems, Table
-    from bsx.analysis.ensemble import TEXTS
+    from bsx.analysis.ensembles.run import TEXTS
+    from bsx.data.columns import read_columns
+    from bsx.data.rows import Problems, Table
 
     if texts is None:
         present = Table(file, Problems()).columns
@@ -33,9 +33,9 @@ def read_profiles(
     Raises:
         InputError: if both or neither are given, or the document is not one of ``bsx disentangle``.
     """
-    from bsx.analysis.columns import read_columns
-    from bsx.analysis.disentangle import disentangle
+    from bsx.analysis.disentangling.fit import disentangle
     from bsx.cli.names import split_names
+    from bsx.data.columns import read_columns
 
     if document is not None and factors is not None:
         raise InputError("give --factors or --profiles, not both")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from bsx.errors import BsxError, InputError
 
 if TYPE_CHECKING:
-    from bsx.analysis.ensemble_result import EnsembleResult
-    from bsx.catalog import Catalog
-    from bsx.combination import Member
+    from bsx.analysis.ensembles.result import EnsembleResult
+    from bsx.catalog.catalog import Catalog
+    from bsx.catalog.combination import Member
 
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
 
@@ -40,10 +40,10 @@ def save_ensemble(
     Raises:
         InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
     """
-    from bsx.catalog import load_registry
-    from bsx.entries import EnsembleEntry, EnsembleOrigin
-    from bsx.overlay import write_ensemble
-    from bsx.provenance import provenance
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.entries import EnsembleEntry, EnsembleOrigin
+    from bsx.catalog.overlay import write_ensemble
+    from bsx.support.provenance import provenance
 
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     stem = name if file is None else file.stem
@@ -85,7 +85,8 @@ def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
 
 def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
     """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model."""
-    from bsx.metrics.zoo import config_of, find_metric, read_spec
+    from bsx.catalog.specs import read_spec
+    from bsx.metrics.zoo import config_of, find_metric
 
     spec = given if given is not None else member.metric
     try:

@@ -52,9 +52,9 @@ def factors(
     import numpy as np
 
     from bsx.analysis.factors.base import Resources, SentencePairs
-    from bsx.analysis.factors.registry import get_factors
-    from bsx.readers import NamedFile, TableFile
-    from bsx.table import FORMATS, ScoreTable
+    from bsx.analysis.factors.zoo import get_factors
+    from bsx.data.output import FORMATS, ScoreTable
+    from bsx.data.tables import NamedFile, TableFile
 
     made = get_factors(factors, preset=preset, registry=registry)
     if output.suffix not in FORMATS:
@@ -74,10 +74,23 @@ def factors(
     pairs = SentencePairs(first, second, lang1, lang2 if dash else lang1, columns)
     with progress_bar() as report:
         resources = Resources(
-            human=human, translation=translation, dictionary=dictionary, parallel=parallel, parses1=parses1,
-            parses2=parses2, parser=parser, parser_dir=stanza_dir, download=download, vectors=vectors,
-            train_vectors=train_vectors, lexicon=lexicon, cache=cache, jobs=jobs, seed=seed, progress=report,
-        )  # fmt: skip
+            human=human,
+            translation=translation,
+            dictionary=dictionary,
+            parallel=parallel,
+            parses1=parses1,
+            parses2=parses2,
+            parser=parser,
+            parser_dir=stanza_dir,
+            download=download,
+            vectors=vectors,
+            train_vectors=train_vectors,
+            lexicon=lexicon,
+            cache=cache,
+            jobs=jobs,
+            seed=seed,
+            progress=report,
+        )
         results = {names[factor.spec]: factor.compute(pairs, resources) for factor in made}
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
     missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
@@ -88,9 +101,13 @@ def factors(
         print(f"bsx: note: {note}", file=sys.stderr)
     wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
     summary = {
-        "pairs": len(rows), "written": int(wanted.sum()), "lang": lang, "preset": preset, "nan": nan,
+        "pairs": len(rows),
+        "written": int(wanted.sum()),
+        "lang": lang,
+        "preset": preset,
+        "nan": nan,
         "factors": [_describe(name, scores) for name, scores in results.items()],
-    }  # fmt: skip
+    }
     with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
         for index in np.flatnonzero(wanted):
             written.write(rows[index] | {name: float(scores.values[index]) for name, scores in kept.items()})

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bsx.data.tables import NamedFile, TableFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile, TableFile
 
 
 @dataclass

@@ -45,9 +45,9 @@ UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from bsx import __version__
+        from bsx.support.provenance import bsx_version
 
-        typer.echo(f"bsx {__version__}")
+        typer.echo(f"bsx {bsx_version()}")
         raise typer.Exit
 
 

@@ -20,13 +20,13 @@ def match(
     **settings: Any,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.heatmap import FORMATS, draw, to_text
+    from bsx.bertscore.alignment_plot import FORMATS, draw, to_text
 
     if plot is not None and plot.suffix not in FORMATS:
         from bsx.errors import InputError
 
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
-    from bsx.scorer import Scorer
+    from bsx.bertscore.scorer import Scorer
 
     alignment = Scorer(**settings).align(candidate, reference)
     if plot is not None:

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bsx.analysis.meta_settings import MetaSettings
+from bsx.analysis.agreement.settings import MetaSettings
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import with_settings
-from bsx.config import RunConfig, ScorerConfig
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 
 LEFT_OUT = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
@@ -55,26 +56,26 @@ def meta(
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
-    from bsx.analysis.meta import meta_evaluate
+    from bsx.analysis.agreement.evaluate import meta_evaluate
     from bsx.cli.meta_inputs import Wanted, read_columns
     from bsx.cli.meta_score import score_columns, write_scores
     from bsx.cli.results import render, write_result
     from bsx.cli.score_metrics import Input
-    from bsx.config import build_config
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
+    from bsx.support.settings import build_config
 
     how = {name: settings.pop(name) for name in MetaSettings.model_fields if name in settings}
     build_config(how, MetaSettings)  # before anything is read or scored
     for path in (plot, plot_tests):
         if path is not None:
-            from bsx.analysis.plots import check_picture
+            from bsx.analysis.agreement.plots import check_picture
 
             check_picture(path)
     wanted = Wanted(metric or [], human, group, system, segment, lower or [])
     if score:
         if file is not None or data is None:
             raise InputError("--score needs the texts as --data FILE, and no other FILE")
-        from bsx.metrics.zoo import split_specs
+        from bsx.catalog.specs import split_specs
 
         specs = [spec for part in score for spec in split_specs(part)]
         given = Input([], [], None, data, candidate or [], reference or [], source, None)
@@ -90,11 +91,17 @@ def meta(
         columns = read_columns(file, wanted)
     names = columns.wanted
     result = meta_evaluate(
-        columns.values, metrics=names.metrics, human=names.human[0], group=names.group, system=names.system,
-        segment=names.segment, lower=names.lower, **how,
-    )  # fmt: skip
+        columns.values,
+        metrics=names.metrics,
+        human=names.human[0],
+        group=names.group,
+        system=names.system,
+        segment=names.segment,
+        lower=names.lower,
+        **how,
+    )
     if plot is not None or plot_tests is not None:
-        from bsx.analysis.plots import draw_agreement, draw_significance
+        from bsx.analysis.agreement.plots import draw_agreement, draw_significance
 
         if plot is not None:
             draw_agreement(result, plot)

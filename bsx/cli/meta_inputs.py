@@ -8,7 +8,7 @@ from typing import Any
 
 from bsx.cli.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError, UnknownNameError
-from bsx.near import did_you_mean
+from bsx.support.near import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def read_columns(file: str, wanted: Wanted) -> Columns:
         UnknownNameError: for a column that is not there.
         InputError: naming file, row and column of a cell that is not a number.
     """
-    from bsx.cli.sources import opened_table
+    from bsx.data.open import opened_table
 
     if len(wanted.human) != 1:
         raise InputError(
@@ -100,7 +100,7 @@ def read_row(
     row: Mapping[str, Any], where: str, numeric: Sequence[str], labels: Sequence[str], values: dict[str, list[Any]]
 ) -> None:
     """Append the cells of a row, numbers read and labels checked, to ``values``."""
-    from bsx.analysis.datasets.rows import number, spell
+    from bsx.data.rows import number, spell
 
     for name in numeric:
         values[name].append(number(row[name], f"{where}, column {name!r}"))

@@ -32,7 +32,7 @@ def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: 
     from bsx.cli.progress import progress_bar
     from bsx.cli.score_metrics import flags, load_metrics, summarise, wanted_sides
     from bsx.metrics.run import Totals, prepare, stream
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     file = given.data or ""
     with contextlib.ExitStack() as stack:
@@ -62,8 +62,14 @@ def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: 
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
     summary = summarise(prepared, totals)
     notes = [*(note for metric in metrics for note in metric.notes), *flags(summary)]
-    every = Wanted([*(m.spec for m in metrics), *wanted.metrics], named.human, named.group, named.system,
-                   named.segment, [*lower, *wanted.lower])  # fmt: skip
+    every = Wanted(
+        [*(m.spec for m in metrics), *wanted.metrics],
+        named.human,
+        named.group,
+        named.system,
+        named.segment,
+        [*lower, *wanted.lower],
+    )
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     origin = provenance("score", [file], signatures)
     return Columns(values, every, notes, {**summary, "provenance": origin}, signatures)
@@ -105,7 +111,7 @@ def _long_rows(
 
 def write_scores(columns: Columns, path: Path) -> None:
     """Write the long table, and the signatures beside it."""
-    from bsx.table import ScoreTable
+    from bsx.data.output import ScoreTable
 
     with ScoreTable(path) as table:
         for row in zip(*columns.values.values(), strict=True):

@@ -20,8 +20,9 @@ def open_metrics(named: Sequence[str], settings: dict[str, Any]) -> list[Metric]
     Raises:
         InputError: for an unknown or wrongly spelled metric.
     """
-    from bsx.catalog import load_registry
-    from bsx.metrics.zoo import get_metrics, split_specs
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.specs import split_specs
+    from bsx.metrics.zoo import get_metrics
 
     run = dict(settings)
     metrics = get_metrics(

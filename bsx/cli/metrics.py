@@ -33,7 +33,7 @@ def list_metrics(
     """List all metrics, those of other installed packages included."""
     if context.invoked_subcommand is not None:
         return
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
     from bsx.metrics.inventory import inventory
 
     catalog = load_registry(registry)
@@ -56,7 +56,7 @@ def show(
     name: Annotated[str, typer.Argument(help="A metric's name.")], registry: Registry = None, format: Format = "text"
 ) -> None:
     """Show everything about one metric: what it needs, its settings with their defaults, whom to cite."""
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
     from bsx.metrics.inventory import describe
 
     details = describe(name, load_registry(registry))

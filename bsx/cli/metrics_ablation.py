@@ -35,8 +35,8 @@ def ablation(
 ) -> None:
     """Correlate every combination of MoverScore's components with human scores, for three ways of matching."""
     from bsx.cli.judged import read_judged
+    from bsx.data.output import ScoreTable
     from bsx.errors import InputError
-    from bsx.table import ScoreTable
 
     judged = read_judged([data], candidate, reference, human, group, lang)
     files: dict[str, Path] = {}
@@ -61,13 +61,13 @@ def _correlate(
 ) -> list[dict[str, Any]]:
     import numpy as np
 
-    from bsx.analysis.layers import pearson
-    from bsx.catalog import load_registry
+    from bsx.analysis.stats.layers import pearson
+    from bsx.catalog.catalog import load_registry
     from bsx.cli.progress import progress_bar
-    from bsx.encoders import Encoders
-    from bsx.metrics.ablation import MATCHINGS, grid
+    from bsx.data.corpus import MemoryCorpus
+    from bsx.encode.session import Encoders
+    from bsx.metrics.embedding.ablation import MATCHINGS, grid
     from bsx.metrics.run import score_corpus
-    from bsx.text import MemoryCorpus
 
     catalog = load_registry()
     entry = catalog.find(model)

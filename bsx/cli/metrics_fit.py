@@ -26,12 +26,12 @@ def fit_alignment(
     registry: Annotated[Path | None, typer.Option(help="Folder laid over the registry.")] = None,
 ) -> None:
     """Fit the map that xmoverscore:mapping=…,mapping_file=… applies to the source's vectors."""
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
     from bsx.cli.progress import progress_bar
-    from bsx.encoders import Encoders
+    from bsx.data.tables import LineFiles, NamedFile
+    from bsx.encode.session import Encoders
     from bsx.errors import InputError
-    from bsx.metrics.alignment import Settings, fit, read_links
-    from bsx.readers import LineFiles, NamedFile
+    from bsx.metrics.embedding.fit_mapping import Settings, fit, read_links
 
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: the name of a map must end in .safetensors")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from bsx.analysis.layers import LayerAgreement
+    from bsx.analysis.stats.layers import LayerAgreement
 
 
 def layers(
@@ -36,9 +36,9 @@ def layers(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
 ) -> None:
     """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once."""
+    from bsx.catalog.specs import split_specs
     from bsx.cli.judged import read_judged
-    from bsx.metrics.zoo import split_specs
-    from bsx.table import ScoreTable
+    from bsx.data.output import ScoreTable
 
     specs = [spec for part in metric or ["bertscore"] for spec in split_specs(part)]
     judged = read_judged(data, candidate, reference, human, group, lang)
@@ -46,18 +46,24 @@ def layers(
         print(f"bsx: note: {note}", file=sys.stderr)
     results = dict(_sweep(specs, judged, model, device, (statistic, resamples, seed)))
     rows = [
-        {"metric": spec, "layer": layer, "mean": float(result.mean[layer, 2]), "low": float(result.low[layer]),
-         "high": float(result.high[layer]), "best": layer == result.best_layer,
-         **{name: float(result.by_group[i, layer, 2]) for i, name in enumerate(result.groups)}}
+        {
+            "metric": spec,
+            "layer": layer,
+            "mean": float(result.mean[layer, 2]),
+            "low": float(result.low[layer]),
+            "high": float(result.high[layer]),
+            "best": layer == result.best_layer,
+            **{name: float(result.by_group[i, layer, 2]) for i, name in enumerate(result.groups)},
+        }
         for spec, result in results.items()
         for layer in range(len(result.mean))
-    ]  # fmt: skip
+    ]
     if output is not None:
         with ScoreTable(output) as table:
             for row in rows:
                 table.write(row)
     if plot is not None:
-        from bsx.analysis.plots import draw_metric_layers
+        from bsx.analysis.agreement.plots import draw_metric_layers
 
         draw_metric_layers(results, plot, title=f"{model}: {', '.join(judged.names)}")
     print(json.dumps(rows, ensure_ascii=False) if format == "json" else _text(rows))
@@ -68,13 +74,14 @@ def _sweep(
 ) -> Iterator[tuple[str, LayerAgreement]]:
     import numpy as np
 
-    from bsx.analysis.layers import layer_agreement
+    from bsx.analysis.stats.layers import layer_agreement
+    from bsx.catalog.specs import read_spec
     from bsx.cli.progress import progress_bar
-    from bsx.encoders import Encoders
+    from bsx.data.corpus import MemoryCorpus
+    from bsx.encode.session import Encoders
     from bsx.errors import InputError
     from bsx.metrics.run import score_corpus
-    from bsx.metrics.zoo import find_metric, get_metrics, read_spec
-    from bsx.text import MemoryCorpus
+    from bsx.metrics.zoo import find_metric, get_metrics
 
     encoders = Encoders(model=model, device=device)
     depth = encoders.locate(None).architecture.depth

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bsx.catalog import Catalog, load_registry
-from bsx.entries import ModelEntry
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries import ModelEntry
 
 models = typer.Typer(rich_markup_mode=None)
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -49,7 +49,7 @@ def list_models(
             rows = [row for row in rows if row["available"]]
         _print_rows(rows, {**columns, "source": 0}, format)
         return
-    from bsx.select import select_model
+    from bsx.models.ranking import select_model
 
     limits = {"max_parameters": max_parameters, "max_memory": max_memory, "licence": licence, "available": available}
     choice = select_model(lang, prefer=prefer, registry=catalog, **limits)
@@ -92,8 +92,8 @@ def pull(
     registry: Registry = None,
 ) -> None:
     """Fetch a model's files from the hub into the local cache."""
-    from bsx.checkpoint import locate
-    from bsx.resolve import choose
+    from bsx.models.choice import choose
+    from bsx.models.locate import locate
 
     catalog = _load(registry)
     choice = choose(name, lang, catalog)
@@ -104,9 +104,9 @@ def pull(
 @models.command()
 def where(name: Name, registry: Registry = None) -> None:
     """Print the folder that holds a model's files on this machine; never uses the network."""
-    from bsx.checkpoint import find
     from bsx.errors import ModelUnavailableError
-    from bsx.resolve import choose
+    from bsx.models.choice import choose
+    from bsx.models.files import find
 
     choice = choose(name, None, _load(registry))
     folder = find(choice.source)
@@ -118,7 +118,7 @@ def where(name: Name, registry: Registry = None) -> None:
 @models.command()
 def pin(name: Name, registry: Registry = None) -> None:
     """Resolve a hub model's revision to a commit and write it to the user's registry."""
-    from bsx.overlay import pin_revision
+    from bsx.models.locate import pin_revision
 
     catalog = _load(registry)
     file, commit = pin_revision(catalog.model(name), registry)
@@ -133,7 +133,7 @@ def _load(registry: Path | None) -> Catalog:
 
 
 def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str, Any]:
-    from bsx.checkpoint import find
+    from bsx.models.files import find
 
     with_baseline = catalog.baseline_languages(entry.name)
     return {

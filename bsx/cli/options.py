@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import BaseModel
 
-from bsx.config import ScorerConfig
+from bsx.bertscore.config import ScorerConfig
 
 # Settings that commands spell in their own way.
 SHORT = {

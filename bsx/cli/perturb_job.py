@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from bsx.cli.metric_functions import open_metrics
 from bsx.cli.skip_errors import score_without_failures
 from bsx.errors import InputError
+from bsx.support.progress import Progress
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
     from bsx.metrics.base import Metric
 
-Progress = Callable[[str, int, int], None]
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 
 
@@ -48,11 +48,12 @@ def read_texts(file: str, candidate: str | None, reference: str, source: str | N
     Raises:
         InputError: for a missing column, a cell that is not one text, or a table without rows.
     """
-    from bsx.cli.sources import open_corpus
+    from bsx.data.open import open_corpus
 
     wants = frozenset({"reference", "source"} if source is not None else {"reference"})
-    with open_corpus([], [], file, [candidate or reference], [reference], None,
-                     source_column=source, wants=wants) as corpus:  # fmt: skip
+    with open_corpus(
+        [], [], file, [candidate or reference], [reference], None, source_column=source, wants=wants
+    ) as corpus:
         segments = list(corpus)
     if not segments:
         raise InputError(f"{file}: has no rows")
@@ -67,13 +68,20 @@ def read_texts(file: str, candidate: str | None, reference: str, source: str | N
 
 
 def find_parses(
-    texts: Texts, column: str, lang: str | None, parses: Path | None, parser: str | None, folder: Path | None,
-    download: bool, cache: Path | None, report: Progress | None,
-) -> tuple[list[Parse | None] | None, dict[str, Any] | None]:  # fmt: skip
+    texts: Texts,
+    column: str,
+    lang: str | None,
+    parses: Path | None,
+    parser: str | None,
+    folder: Path | None,
+    download: bool,
+    cache: Path | None,
+    report: Progress | None,
+) -> tuple[list[Parse | None] | None, dict[str, Any] | None]:
     """Return parses of the clean texts, from a file or a parser, and where they are from; None without either."""
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
-    from bsx.provenance import file_digest
+    from bsx.support.provenance import file_digest
 
     if parses is not None:
         if parser is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
-    from bsx.analysis.robustness_result import Robustness
+    from bsx.analysis.adversarial.result import Robustness
 
 
 def read_strengths(spelled: str) -> list[float]:
@@ -34,27 +34,34 @@ def read_strengths(spelled: str) -> list[float]:
 
 def listing(format: str) -> str:
     """Return all perturbations as a table or as JSON."""
-    from bsx.analysis.perturb import PERTURBATIONS
+    from bsx.analysis.perturbations.catalogue import PERTURBATIONS
 
     rows: list[dict[str, Any]] = [
         {
-            "name": one.name, "preserves": one.preserves, "strength": one.graded, "needs": sorted(one.needs),
-            "languages": list(one.languages) if one.languages is not None else None, "description": one.description,
+            "name": one.name,
+            "preserves": one.preserves,
+            "strength": one.graded,
+            "needs": sorted(one.needs),
+            "languages": list(one.languages) if one.languages is not None else None,
+            "description": one.description,
             "acts_on": one.acts_on,
         }
         for one in PERTURBATIONS.values()
-    ]  # fmt: skip
+    ]
     if format == "json":
         return json.dumps(rows, ensure_ascii=False)
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     lines += [
         (
-            row["name"], "keeps" if row["preserves"] else "changes", "yes" if row["strength"] else "",
-            ", ".join(row["needs"]), "any" if row["languages"] is None else " ".join(row["languages"]),
+            row["name"],
+            "keeps" if row["preserves"] else "changes",
+            "yes" if row["strength"] else "",
+            ", ".join(row["needs"]),
+            "any" if row["languages"] is None else " ".join(row["languages"]),
             row["description"],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     widths = [max(len(line[column]) for line in lines) for column in range(5)]
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[5]]) for line in lines
@@ -63,17 +70,21 @@ def listing(format: str) -> str:
 
 def save_cases(result: Robustness, references: Sequence[str], clean: Sequence[str], path: Path) -> None:
     """Write every text that a perturbation changed, with the scores before and after."""
-    from bsx.table import ScoreTable
+    from bsx.data.output import ScoreTable
 
     with ScoreTable(path) as table:
         for number, case in enumerate(result.cases):
             for row in map(int, case.changed.nonzero()[0]):
                 cells: dict[str, Any] = {
-                    "row": row + 1, "perturbation": case.perturbation.name,
-                    "strength": "" if case.strength is None else f"{case.strength:g}", "seed": case.seed,
-                    "preserves": str(case.perturbation.preserves).lower(), "reference": references[row],
-                    "original": clean[row], "perturbed": case.texts[row],
-                }  # fmt: skip
+                    "row": row + 1,
+                    "perturbation": case.perturbation.name,
+                    "strength": "" if case.strength is None else f"{case.strength:g}",
+                    "seed": case.seed,
+                    "preserves": str(case.perturbation.preserves).lower(),
+                    "reference": references[row],
+                    "original": clean[row],
+                    "perturbed": case.texts[row],
+                }
                 for metric, scores in result.case_scores.items():
                     cells[f"{metric} original"] = float(result.clean_scores[metric][row])
                     cells[metric] = float(scores[number, row])

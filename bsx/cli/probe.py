@@ -46,7 +46,7 @@ def probe(
     **settings: Any,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
     from bsx.cli.probe_input import Judgments, numbers, read_tasks
     from bsx.cli.probe_job import Plan
     from bsx.cli.probe_output import as_csv, as_json, write_table
@@ -62,15 +62,21 @@ def probe(
     if judged is not None:
         people = Judgments.read(judged, candidate, reference, human, group, lang, registry)
     plan = Plan(
-        layers=None if layers == "all" else numbers("--layers", layers, lowest=0), probe=probe, pooling=pooling,
-        specials=specials, control=control, train_sizes=numbers("--train-sizes", train_sizes, lowest=2),
-        limit=limit, seeds=seeds, resamples=resamples,
-    )  # fmt: skip
+        layers=None if layers == "all" else numbers("--layers", layers, lowest=0),
+        probe=probe,
+        pooling=pooling,
+        specials=specials,
+        control=control,
+        train_sizes=numbers("--train-sizes", train_sizes, lowest=2),
+        limit=limit,
+        seeds=seeds,
+        resamples=resamples,
+    )
     findings = plan.run(tasks, people, statistic, {**settings, "registry": registry})
     for note in findings.notes:
         print(f"bsx: note: {note}", file=sys.stderr)
     if plot is not None:
-        from bsx.analysis.probe_plots import draw_probes
+        from bsx.analysis.probing.plots import draw_probes
 
         draw_probes(findings.results, plot, title=f"{findings.model}: {probe} probes", people=findings.beside)
     if output is not None:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bsx.analysis.layers import LayerAgreement, Statistic, layer_agreement
-from bsx.analysis.probing import Progress
-from bsx.analysis.probing_tasks import ProbingTask, read_sentences, read_tokens
-from bsx.catalog import Catalog
+from bsx.analysis.probing.tasks import ProbingTask, read_sentences, read_tokens
+from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.bertscore.scorer import Scorer
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.languages import find_language
 from bsx.cli.judged import Judged, read_judged
+from bsx.data.tables import NamedFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile
-from bsx.resolve import find_language
-from bsx.scorer import Scorer
+from bsx.support.progress import Progress
 
 _SAMPLE = 1  # seed of --limit
 

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.layers import Statistic
-from bsx.analysis.probes import Probe
-from bsx.analysis.probing import ProbeResult, Progress, probe_layers
-from bsx.analysis.probing_tasks import ProbingTask
-from bsx.analysis.side_by_side import SideBySide, probe_with_agreement
+from bsx.analysis.probing.beside_people import SideBySide, probe_with_agreement
+from bsx.analysis.probing.classifiers import Probe
+from bsx.analysis.probing.experiment import ProbeResult, probe_layers
+from bsx.analysis.probing.tasks import ProbingTask
+from bsx.analysis.stats.layers import Statistic
 from bsx.cli.probe_input import Judgments
 from bsx.cli.progress import progress_bar
-from bsx.embed.features import Features, Pooling, sentence_features, word_features
-from bsx.embed.shared import LayerView
-from bsx.encoders import Encoders
+from bsx.encode.features import Features, Pooling, sentence_features, word_features
+from bsx.encode.session import Encoders
+from bsx.encode.shared import LayerView
+from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.optional import need
-from bsx.signature import Signature
-from bsx.tokens import Tokenizer
+from bsx.support.optional import need
+from bsx.support.progress import Progress
+from bsx.support.signature import Signature
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,12 @@ class Plan:
                 beside = probe_with_agreement(results, agreement)
                 notes += people.table.notes
                 facts = {
-                    "data": people.table.names[0], "groups": list(agreement.groups), "n": agreement.n,
-                    "best_layer": agreement.best_layer, "signature": signature,
-                }  # fmt: skip
+                    "data": people.table.names[0],
+                    "groups": list(agreement.groups),
+                    "n": agreement.n,
+                    "best_layer": agreement.best_layer,
+                    "signature": signature,
+                }
         fields = self._fields(encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
         signature = str(Signature.of(fields))
         notes += encoders.notes
@@ -116,27 +120,44 @@ class Plan:
         )
 
     def _probe(
-        self, task: ProbingTask, vectors: np.ndarray[Any, np.dtype[np.float32]], layers: tuple[int, ...],
+        self,
+        task: ProbingTask,
+        vectors: np.ndarray[Any, np.dtype[np.float32]],
+        layers: tuple[int, ...],
         report: Progress | None,
-    ) -> ProbeResult:  # fmt: skip
+    ) -> ProbeResult:
         try:
             return probe_layers(
-                vectors, task.labels, groups=task.groups, parts=task.parts, types=task.types if self.control else None,
-                probe=self.probe, train_sizes=self.train_sizes, seeds=range(1, self.seeds + 1),
-                resamples=self.resamples, layers=layers, task=task.name,
+                vectors,
+                task.labels,
+                groups=task.groups,
+                parts=task.parts,
+                types=task.types if self.control else None,
+                probe=self.probe,
+                train_sizes=self.train_sizes,
+                seeds=range(1, self.seeds + 1),
+                resamples=self.resamples,
+                layers=layers,
+                task=task.name,
                 progress=None if report is None else lambda name, done, of: report(f"probing {name}", done, of),
-            )  # fmt: skip
+            )
         except InputError as error:
             raise InputError(f"{task.name}: {error}") from error
 
     def _fields(
-        self, dtype: str, backend: str, model: str, tokenizer: Tokenizer, layers: tuple[int, ...], depth: int,
+        self,
+        dtype: str,
+        backend: str,
+        model: str,
+        tokenizer: Tokenizer,
+        layers: tuple[int, ...],
+        depth: int,
         task: ProbingTask,
-    ) -> dict[str, object]:  # fmt: skip
+    ) -> dict[str, object]:
         import sklearn
         import transformers
 
-        from bsx import __version__
+        from bsx.support.provenance import bsx_version
 
         pooled = self.pooling if self.pooling == "cls" else f"{self.pooling}{'+specials' if self.specials else ''}"
         return {
@@ -153,7 +174,7 @@ class Plan:
             "tokenizer": tokenizer.backend,
             "transformers": transformers.__version__,
             "sklearn": sklearn.__version__,
-            "bsx": __version__,
+            "bsx": bsx_version(),
         }
 
 

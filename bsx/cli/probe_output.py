@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bsx.analysis.probing import ProbeResult
-    from bsx.analysis.side_by_side import SideBySide
+    from bsx.analysis.probing.beside_people import SideBySide
+    from bsx.analysis.probing.experiment import ProbeResult
     from bsx.cli.probe_job import Findings
 
 
@@ -116,7 +116,7 @@ def as_csv(findings: Findings) -> str:
 
 def write_table(findings: Findings, path: Path) -> None:
     """Write a row a task and layer, with the signature beside it."""
-    from bsx.table import ScoreTable
+    from bsx.data.output import ScoreTable
 
     rows = list(_rows(findings))
     columns = {name: None for row in rows for name in row}  # a size may be beyond one task's training part

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bsx.analysis.probing import ProbeResult
-    from bsx.analysis.side_by_side import SideBySide
+    from bsx.analysis.probing.beside_people import SideBySide
+    from bsx.analysis.probing.experiment import ProbeResult
     from bsx.cli.probe_job import Findings
 
 

@@ -28,8 +28,8 @@ def validate(
     """Read every file of the registry and report all problems."""
     from pathlib import Path
 
-    from bsx.catalog import load_registry
-    from bsx.datasets import load_dataset_catalog
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.dataset_entries import load_dataset_catalog
     from bsx.errors import RegistryError
 
     named = Path(folder) if folder is not None else None
@@ -54,6 +54,6 @@ def schema(
     kind: Annotated[str, typer.Argument(help="model, language, metric, ensemble, baseline, family or dataset.")],
 ) -> None:
     """Print the JSON Schema of a kind of registry file, for editors."""
-    from bsx.schema import schema_text
+    from bsx.catalog.schema import schema_text
 
     print(schema_text(kind), end="")

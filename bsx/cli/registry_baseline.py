@@ -32,16 +32,16 @@ def baseline(
     **settings: Any,
 ) -> None:
     """Compute a rescaling baseline: the mean scores of random pairs of sentences, for every layer."""
-    from bsx.baseline import FIGURES, BaselineRun
-    from bsx.catalog import load_registry
-    from bsx.readers import NamedFile
-    from bsx.resolve import find_language
+    from bsx.bertscore.baseline import FIGURES, BaselineRun
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.languages import find_language
+    from bsx.data.tables import NamedFile
 
     sentences = list(NamedFile(Path(corpus)).lines())
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     entry, language = catalog.model(model), find_language(lang, catalog)
-    from bsx.overlay import overlay_folder, write_baseline
-    from bsx.scorer import Scorer
+    from bsx.bertscore.scorer import Scorer
+    from bsx.catalog.overlay import overlay_folder, write_baseline
 
     if state is None and write:
         state = overlay_folder(registry) / f".{language.code}-{entry.name}-{seed}.baseline-state.json"

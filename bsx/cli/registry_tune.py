@@ -15,8 +15,8 @@ from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from bsx.analysis.layers import LayerAgreement
-    from bsx.entries import ModelEntry
+    from bsx.analysis.stats.layers import LayerAgreement
+    from bsx.catalog.entries import ModelEntry
 
 
 @with_settings("model", "lang", "layer", "all_layers", "rescale", "baseline", "registry", "final_norm")
@@ -40,27 +40,33 @@ def tune(
     **settings: Any,
 ) -> None:
     """Score human-judged data with every layer and choose the one that agrees best."""
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.languages import find_language
     from bsx.cli.judged import read_judged
-    from bsx.resolve import find_language
 
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     language = find_language(lang, catalog)
     judged = read_judged(data, candidate, reference, human, group, language.code)
     for note in judged.notes:
         print(f"bsx: note: {note}", file=sys.stderr)
-    from bsx.analysis.layers import layer_agreement
-    from bsx.scorer import Scorer
+    from bsx.analysis.stats.layers import layer_agreement
+    from bsx.bertscore.scorer import Scorer
 
     scorer = Scorer(model, all_layers=True, registry=catalog, **settings)
     with progress_bar() as report:
         scores = scorer.score(judged.candidates, judged.references, progress=report)
     result = layer_agreement(
-        scores.precision, scores.recall, scores.f1, judged.human, judged.groups,
-        statistic=statistic, resamples=resamples, seed=seed,
-    )  # fmt: skip
+        scores.precision,
+        scores.recall,
+        scores.f1,
+        judged.human,
+        judged.groups,
+        statistic=statistic,
+        resamples=resamples,
+        seed=seed,
+    )
     if plot is not None:
-        from bsx.analysis.plots import draw_layers
+        from bsx.analysis.agreement.plots import draw_layers
 
         draw_layers(result, plot, title=f"{scorer.model}: {', '.join(judged.names)}")
     _show(result, scorer.model, str(scores.signature), format)
@@ -107,8 +113,8 @@ def _show(result: LayerAgreement, model: str, signature: str, format: str) -> No
 def _write(
     entry: ModelEntry, result: LayerAgreement, names: list[str], code: str, signature: str, registry: Path | None
 ) -> None:
-    from bsx.entries import Evidence
-    from bsx.overlay import write_model
+    from bsx.catalog.entries import Evidence
+    from bsx.catalog.overlay import write_model
 
     value = float(np.round(result.mean[result.best_layer, 2], 6))
     if not math.isfinite(value):

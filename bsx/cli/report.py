@@ -27,9 +27,10 @@ def report(
 ) -> None:
     """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it."""
     from bsx.analysis.report import build_report, read_document
-    from bsx.analysis.report.build import has_examples, which_format
-    from bsx.provenance import provenance
-    from bsx.table import atomic_path
+    from bsx.analysis.report.build import has_examples
+    from bsx.analysis.report.result import which_format
+    from bsx.data.output import atomic_path
+    from bsx.support.provenance import provenance
 
     which_format(output, format)
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
@@ -46,7 +47,7 @@ def report(
 
 
 def _aligner(model: str) -> Callable[[str, str], dict[str, Any]]:
-    from bsx.scorer import Scorer
+    from bsx.bertscore.scorer import Scorer
 
     scorer = Scorer(model=model)
     return lambda candidate, reference: scorer.align(candidate, reference).to_dict()

@@ -25,8 +25,8 @@ def reproduce(
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
 ) -> None:
     """Recompute a paper's tables, print them beside the printed ones; exit status 1 if they are not met."""
-    from bsx.analysis.reproduce_kaster2021 import as_text
-    from bsx.analysis.reproduce_kaster2021 import reproduce as recompute
+    from bsx.analysis.published.kaster2021 import as_text
+    from bsx.analysis.published.kaster2021 import reproduce as recompute
 
     result = recompute(data, lex=lex, wmt17=wmt17)
     print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else as_text(result))

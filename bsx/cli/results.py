@@ -15,7 +15,7 @@ def write_result(content: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(content)
         return
-    from bsx.table import atomic_text
+    from bsx.data.output import atomic_text
 
     with atomic_text(output) as stream:
         stream.write(content)
@@ -27,7 +27,7 @@ def render(result: Any, format: str, origin: Callable[[], dict[str, Any]]) -> st
     Args:
         result: has ``to_dict``, ``to_text``, ``to_csv`` and ``to_latex``.
         format: one of them.
-        origin: gives the `bsx.provenance.provenance` that goes into JSON.
+        origin: gives the `bsx.support.provenance.provenance` that goes into JSON.
     """
     if format == "json":
         return json.dumps({**result.to_dict(), "provenance": origin()}, ensure_ascii=False)

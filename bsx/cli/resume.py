@@ -13,11 +13,11 @@ import numpy as np
 from bsx.errors import BsxError, InputError
 
 if TYPE_CHECKING:
-    from bsx.journal import Arrays, Journal
+    from bsx.bertscore.scored import ScoredWindow
+    from bsx.data.corpus import Corpus, Segment
+    from bsx.data.journal import Arrays, Journal
+    from bsx.data.output import ScoreTable
     from bsx.metrics.run import ScoredBlock
-    from bsx.scored import ScoredWindow
-    from bsx.table import ScoreTable
-    from bsx.text import Corpus, Segment
 
 Block = TypeVar("Block")
 
@@ -37,7 +37,7 @@ def keeping(output: Path | None, resume: bool) -> Iterator[Journal | None]:
             raise InputError("--resume goes on with the file of -o: name it")
         yield None
         return
-    from bsx.journal import Journal
+    from bsx.data.journal import Journal
 
     journal = Journal(output)
     try:
@@ -79,13 +79,13 @@ def kept_blocks(
         compute: computes blocks from a segment on, with the settings.
         codec: turns a block into arrays and back.
     """
-    from bsx.journal import continued
+    from bsx.data.journal import continued
 
     if journal is not None and table is not None:
         journal.temporary = table.temporary
 
     def identity() -> dict[str, object]:
-        from bsx.provenance import file_digest
+        from bsx.support.provenance import file_digest
 
         return {
             "input": [f"{file.path.name} ({file_digest(file.path)[:16]})" for file in getattr(corpus, "files", [])],
@@ -129,7 +129,7 @@ def pack_window(window: ScoredWindow) -> Arrays:
 
 def unpack_window(start: int, arrays: Arrays, segments: Sequence[Segment]) -> ScoredWindow:
     """Make a window of its arrays."""
-    from bsx.scored import ScoredWindow
+    from bsx.bertscore.scored import ScoredWindow
 
     kept = {name: arrays[name] for name in ("scores", "empty", "unweighted", "tokens_lost")}
     return ScoredWindow(start=start, ids=[segment.id for segment in segments], **kept)
@@ -148,7 +148,7 @@ def pack_block(block: ScoredBlock) -> Arrays:
 
 def unpack_block(start: int, arrays: Arrays, segments: Sequence[Segment]) -> ScoredBlock:
     """Make a block of its arrays."""
-    from bsx.metrics.base import BlockScores
+    from bsx.metrics.blocks import BlockScores
     from bsx.metrics.run import ScoredBlock
 
     metrics = range(sum(name.endswith(".values") for name in arrays))

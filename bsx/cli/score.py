@@ -13,14 +13,14 @@ import typer
 
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
-from bsx.cli.sources import open_corpus
+from bsx.data.open import open_corpus
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
-    from bsx.scored import ScoredWindow
-    from bsx.scorer import Scorer
-    from bsx.table import ScoreTable
-    from bsx.text import Corpus
+    from bsx.bertscore.scored import ScoredWindow
+    from bsx.bertscore.scorer import Scorer
+    from bsx.data.corpus import Corpus
+    from bsx.data.output import ScoreTable
 
 
 @with_settings()
@@ -83,8 +83,8 @@ def score(
         return
     if sources is not None or source is not None:
         raise InputError("BERTScore reads no sources; --metric names metrics that do (bsx metrics lists them)")
+    from bsx.bertscore.windows import survey
     from bsx.cli.resume import WINDOWS, keeping, kept_blocks
-    from bsx.windows import survey
 
     files = (candidates or [], references or [], data, candidate or [], reference or [], id)
     with contextlib.ExitStack() as stack:
@@ -120,7 +120,7 @@ def score(
 
 
 def _detect(corpus: Corpus) -> str:
-    from bsx.detect import detect_language
+    from bsx.data.detect import detect_language
 
     found = detect_language(text for segment in corpus for text in segment.references)
     print(f"bsx: note: language detected from the references: {found}", file=sys.stderr)
@@ -130,13 +130,13 @@ def _detect(corpus: Corpus) -> str:
 def _open_table(output: Path | None, stack: contextlib.ExitStack) -> ScoreTable | None:
     if output is None:
         return None
-    from bsx.table import ScoreTable
+    from bsx.data.output import ScoreTable
 
     return stack.enter_context(ScoreTable(output))
 
 
 def _load_scorer(settings: dict[str, Any]) -> Scorer:
-    from bsx.scorer import Scorer
+    from bsx.bertscore.scorer import Scorer
 
     return Scorer(**settings)
 

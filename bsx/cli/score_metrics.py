@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bsx.cli.progress import progress_bar
-from bsx.cli.sources import open_corpus
-from bsx.config import RunConfig
+from bsx.data.open import open_corpus
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
+    from bsx.data.corpus import Corpus
     from bsx.metrics.base import Metric
     from bsx.metrics.run import Prepared, ScoredBlock, Totals
-    from bsx.text import Corpus
 
 _SHARED = {*RunConfig.model_fields, "model", "lang"}
 
@@ -43,12 +43,20 @@ class Input:
     def open(
         self, wants: frozenset[str], *, keep_rows: bool, output: Path | None = None
     ) -> contextlib.AbstractContextManager[Corpus]:
-        """Open them as a corpus; see `bsx.cli.sources.open_corpus`."""
+        """Open them as a corpus; see `bsx.data.open.open_corpus`."""
         return open_corpus(
-            self.candidates, self.references, self.data, self.candidate, self.reference, self.id,
-            source_file=self.sources, source_column=self.source, wants=wants, keep_rows=keep_rows,
+            self.candidates,
+            self.references,
+            self.data,
+            self.candidate,
+            self.reference,
+            self.id,
+            source_file=self.sources,
+            source_column=self.source,
+            wants=wants,
+            keep_rows=keep_rows,
             output=output,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,8 @@ class Cluster:
     workers: int
 
     def stream(self, prepared: Prepared, settings: dict[str, Any], progress: Any) -> Generator[ScoredBlock, None, None]:
-        """Score there; see `bsx.distributed_corpus.stream`."""
-        from bsx.distributed_corpus import stream
+        """Score there; see `bsx.cluster.corpus.stream`."""
+        from bsx.cluster.corpus import stream
 
         run = {name: value for name, value in settings.items() if name in _SHARED}
         run["lang"] = prepared.metrics[0].encoders.lang  # auto has become a language by now
@@ -77,10 +85,10 @@ def score_metrics(
     cluster: Cluster | None = None,
 ) -> None:
     """Score with several metrics, print a summary, write a wide table if ``output`` says so."""
+    from bsx.catalog.specs import split_specs
     from bsx.cli.resume import BLOCKS, keeping, kept_blocks
     from bsx.metrics.run import Totals, block_tokens, prepare, stream
-    from bsx.metrics.zoo import split_specs
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     specs = [spec for part in named for spec in split_specs(part)]
     foreign = [name for name in settings if name not in _SHARED]
@@ -90,7 +98,7 @@ def score_metrics(
             f"write it as {specs[0].partition(':')[0]}:{foreign[0]}=…"
         )
     if cluster is not None:
-        from bsx.distributed import alike
+        from bsx.cluster.dataset import alike
 
         settings = alike(settings)
     with contextlib.ExitStack() as stack:
@@ -102,7 +110,7 @@ def score_metrics(
         journal = stack.enter_context(keeping(output, resume))
         table = None
         if output is not None:
-            from bsx.table import ScoreTable
+            from bsx.data.output import ScoreTable
 
             table = stack.enter_context(ScoreTable(output, _types(corpus, metrics, output)))
         totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
@@ -137,7 +145,7 @@ def score_metrics(
 
 def wanted_sides(specs: Sequence[str], settings: dict[str, Any]) -> frozenset[str]:
     """Return what these metrics compare candidates with, without loading any model."""
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
     from bsx.metrics.zoo import needs_of
 
     catalog = load_registry(settings.get("registry"))
@@ -155,19 +163,19 @@ def _check_needs(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus)
 
 def load_metrics(specs: Sequence[str], settings: dict[str, Any], corpus: Corpus) -> list[Metric]:
     """Check the whole input, then build the metrics."""
+    from bsx.bertscore.windows import survey
     from bsx.metrics.zoo import get_metrics
-    from bsx.windows import survey
 
     survey(corpus)  # malformed input is found before a model is loaded
     run = {name: value for name, value in settings.items() if name in _SHARED}
     if run.get("lang") == "auto":
-        from bsx.detect import detect_language
+        from bsx.data.detect import detect_language
 
         found = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
         print(f"bsx: note: language detected from the texts: {found}", file=sys.stderr)
         run["lang"] = found.code
     folder = run.pop("registry", None)
-    from bsx.catalog import load_registry
+    from bsx.catalog.catalog import load_registry
 
     return get_metrics(specs, registry=load_registry(folder), **run)
 

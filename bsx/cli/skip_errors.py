@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError, RegistryError
+from bsx.support.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from bsx.metrics.base import Metric
 
-Progress = Callable[[str, int, int], None]
 Scored = TypeVar("Scored")
 
 
@@ -129,8 +129,8 @@ def score_all(
 
     Args and errors as `score_rows`.
     """
+    from bsx.data.corpus import MemoryCorpus
     from bsx.metrics.run import score_corpus
-    from bsx.text import MemoryCorpus
 
     try:
         corpus = MemoryCorpus({"candidate": candidates}, references)
@@ -155,8 +155,11 @@ def _rows(
     result = RowScores(metric.spec, values, str(scores.signature), failed=failed)
     if not metric.higher_is_better:
         result.notes.append(f"lower is better for {metric.spec}: its sign is turned")
-    for name, what in (("empty", "have an empty side"), ("undefined", "have no defined score"),
-                       ("truncated", "were cut off at the model's limit")):  # fmt: skip
+    for name, what in (
+        ("empty", "have an empty side"),
+        ("undefined", "have no defined score"),
+        ("truncated", "were cut off at the model's limit"),
+    ):
         if len(getattr(scores, name)):
             result.notes.append(f"{metric.spec}: {len(getattr(scores, name))} of {len(good)} scores {what}")
     if failed:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bsx.scored import ScoredWindow
-from bsx.signature import Signature
+from bsx.bertscore.scored import ScoredWindow
+from bsx.support.signature import Signature
 
 FIGURES = ("precision", "recall", "f1")
 

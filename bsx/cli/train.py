@@ -10,11 +10,11 @@ import typer
 
 from bsx.cli.options import with_settings
 from bsx.cli.train_curve import curve
-from bsx.config import RunConfig
+from bsx.encode.run_config import RunConfig
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
-    from bsx.train.saved import ModelRecord
+    from bsx.train.record import ModelRecord
 
 train = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 _HELP = {
@@ -71,7 +71,7 @@ def _command(architecture: Architecture) -> Any:
 
 
 def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str, Any]:
-    from bsx.provenance import provenance
+    from bsx.support.provenance import provenance
 
     content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a missing figure becomes null
     return {"output": str(output), **content, "provenance": provenance("train", files)}

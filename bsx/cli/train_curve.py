@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.cli.options import with_settings
-from bsx.config import RunConfig
+from bsx.encode.run_config import RunConfig
 from bsx.train.config import TrainConfig
 
 
@@ -42,14 +42,14 @@ def curve(
     **settings: Any,
 ) -> None:
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
-    from bsx.analysis.learning_curve import Sample, learning_curve
-    from bsx.analysis.plots import check_picture, draw_learning_curve
+    from bsx.analysis.agreement.learning_curve import Sample, learning_curve
+    from bsx.analysis.agreement.plots import check_picture, draw_learning_curve
     from bsx.cli.progress import progress_bar
     from bsx.cli.train_input import Columns
     from bsx.cli.train_job import Job, kept_on_interrupt, note, number_list
     from bsx.errors import InputError
     from bsx.train.scoring import score_instances
-    from bsx.train.store import VectorStore
+    from bsx.train.vectors import VectorStore
 
     if plot is not None:
         check_picture(plot)
@@ -72,13 +72,19 @@ def curve(
             return score_instances(folder, tested.instances, store)
 
         found = learning_curve(
-            trained, job.data["train"].judgments, tested.instances.scores, tested.groups,
-            sizes=wanted[0], per_instance=wanted[1], seeds=wanted[2], confidence=confidence,
-        )  # fmt: skip
+            trained,
+            job.data["train"].judgments,
+            tested.instances.scores,
+            tested.groups,
+            sizes=wanted[0],
+            per_instance=wanted[1],
+            seeds=wanted[2],
+            confidence=confidence,
+        )
     if plot is not None:
         draw_learning_curve(found, plot, title=f"{architecture} on {job.encoder.record.model}")
     if format == "json":
-        from bsx.provenance import provenance
+        from bsx.support.provenance import provenance
 
         document = {"architecture": architecture, **found.to_dict(), "provenance": provenance("train-curve", job.files)}
         print(json.dumps(document, ensure_ascii=False))

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.datasets import load_darr, load_system_outputs
+from bsx.data.tables import NamedFile, TableFile
 from bsx.errors import InputError
-from bsx.readers import NamedFile, TableFile
 from bsx.train.config import Inputs
 from bsx.train.data import Instances
 

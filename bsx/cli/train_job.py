@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bsx.catalog import load_registry
+from bsx.catalog.catalog import load_registry
 from bsx.cli.train_input import Columns, Data, read_data
-from bsx.config import build_config
-from bsx.encoders import Encoders
+from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from bsx.support.settings import build_config
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
+from bsx.train.record import ModelRecord
 from bsx.train.run import train
-from bsx.train.saved import ModelRecord
 
 Report = Callable[[str, int, int], None]
 
@@ -116,8 +116,16 @@ class Job:
     ) -> ModelRecord:
         """Train on all training data, or on the instances given; see `bsx.train.run.train`."""
         return train(
-            self.architecture, instances if instances is not None else self.data["train"].instances,
-            self.data["valid"].instances, encoder=self.encoder, output=output, seeds=seeds, config=self.config,
-            resume=resume, vectors=self.vectors, report=report, notify=notify,
+            self.architecture,
+            instances if instances is not None else self.data["train"].instances,
+            self.data["valid"].instances,
+            encoder=self.encoder,
+            output=output,
+            seeds=seeds,
+            config=self.config,
+            resume=resume,
+            vectors=self.vectors,
+            report=report,
+            notify=notify,
             files={name: self.data[name].files for name in ("train", "valid")},
-        )  # fmt: skip
+        )

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bsx.bertscore.idf import Idf
+from bsx.data.corpus import as_list
 from bsx.errors import InputError
-from bsx.idf import Idf
-from bsx.text import as_list
 
 if TYPE_CHECKING:
     import torch
@@ -69,7 +69,7 @@ def score(
     """
     import torch
 
-    from bsx.scorer import Scorer
+    from bsx.bertscore.scorer import Scorer
 
     del batch_size, nthreads, use_fast_tokenizer
     if rescale_with_baseline and lang is None:

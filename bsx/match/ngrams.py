@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.embed.states import States
+from bsx.encode.rows import normalise
+from bsx.encode.states import States
+from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.tokens import Tokenizer
-from bsx.vectors import normalise
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.embed.batching import to_device
+from bsx.encode.batching import to_device
 from bsx.match.greedy import greedy_match
 from bsx.match.ngrams import Units
 
@@ -83,9 +83,13 @@ def match_pairs(
         for layer in range(layers):
             vectors = window.vectors[layer]
             scores[layer, places] = greedy_match(
-                vectors[left], vectors[right], window.weights[left], window.weights[right],
-                window.pool[left], window.pool[right],
-            )  # fmt: skip
+                vectors[left],
+                vectors[right],
+                window.weights[left],
+                window.weights[right],
+                window.pool[left],
+                window.pool[right],
+            )
     return scores.cpu().numpy()
 
 

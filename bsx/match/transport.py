@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bsx.match.ngrams import Units
 from bsx.match.pairs import BATCH_NUMBERS, batches
-from bsx.optional import need
+from bsx.support.optional import need
 
 Cost = Literal["squared", "euclidean"]
 # From positions in a row of pairs to their distances: a matrix each, the text with fewer units along its rows, because

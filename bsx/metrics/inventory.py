@@ -6,13 +6,13 @@ import importlib.util
 import json
 from typing import Any
 
-from bsx.catalog import Catalog
-from bsx.checkpoint import find
-from bsx.entries import MetricEntry, Source
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries import MetricEntry, Source
 from bsx.errors import BsxError
-from bsx.metrics.encoded import EncoderMetric
+from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins
-from bsx.optional import EXTRAS
+from bsx.models.files import find
+from bsx.support.optional import EXTRAS
 
 
 def inventory(catalog: Catalog) -> list[dict[str, Any]]:
@@ -47,9 +47,16 @@ def _broken(name: str, entry: MetricEntry | None, problem: str) -> dict[str, Any
     title = entry.title if entry is not None else f"of {plugins()[name].value}"
     needs = list(entry.needs) if entry is not None else []
     return {
-        "name": name, "title": title, "needs": needs, "higher_is_better": True, "extra": None,
-        "languages": "any", "model": None, "runs": f"no: {problem}", "citation": "",
-    }  # fmt: skip
+        "name": name,
+        "title": title,
+        "needs": needs,
+        "higher_is_better": True,
+        "extra": None,
+        "languages": "any",
+        "model": None,
+        "runs": f"no: {problem}",
+        "citation": "",
+    }
 
 
 def runs_here(entry: MetricEntry, catalog: Catalog) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from bsx.data.corpus import MemoryCorpus, about_tokens
 from bsx.errors import InputError
-from bsx.metrics.base import Metric, Values, about_tokens, as_block
-from bsx.text import MemoryCorpus
+from bsx.metrics.blocks import Values, as_block
+from bsx.metrics.core import MetricCore
 
 _SIDE = 256  # texts of each side scored in one call
 
 
-def matrix(metric: Metric, candidates: list[str], others: list[str], source: str | None = None) -> Values:
+def matrix(metric: MetricCore, candidates: list[str], others: list[str], source: str | None = None) -> Values:
     """Score all pairs.
 
     Args:
@@ -48,7 +49,7 @@ def matrix(metric: Metric, candidates: list[str], others: list[str], source: str
     return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
 
 
-def _side(metric: Metric, texts: list[str]) -> int:
+def _side(metric: MetricCore, texts: list[str]) -> int:
     """Return how many texts of each side fit in the memory budget together."""
     if not metric.bytes_per_token:
         return _SIDE

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bsx.metrics.base import Metric, Progress, Values
+from bsx.data.corpus import Corpus
+from bsx.metrics.base import Metric
+from bsx.metrics.blocks import Values
 from bsx.metrics.run import Prepared, Totals, prepare, stream
-from bsx.text import Corpus
+from bsx.support.progress import Progress
 
 
 @dataclass(frozen=True)

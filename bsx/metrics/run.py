@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.bertscore.windows import survey
+from bsx.data.corpus import Corpus, Segment, about_tokens
 from bsx.errors import InputError
-from bsx.metrics.base import Block, BlockScores, Metric, Progress, about_tokens, as_block
-from bsx.metrics.scores import MetricScores
-from bsx.signature import Signature
-from bsx.text import Corpus, Segment
-from bsx.windows import survey
+from bsx.metrics.blocks import Block, BlockScores, as_block
+from bsx.metrics.core import MetricCore
+from bsx.metrics.results import MetricScores
+from bsx.support.progress import Progress
+from bsx.support.signature import Signature
 
 _BLOCK_TOKENS = 65_536  # more only costs memory
 _BLOCK_ROWS = 8_192
@@ -33,7 +35,7 @@ class Prepared:
         fitted: what each metric's `fit` returned.
     """
 
-    metrics: tuple[Metric, ...]
+    metrics: tuple[MetricCore, ...]
     corpus: Corpus
     segments: int
     references: tuple[int, int]
@@ -59,7 +61,7 @@ class ScoredBlock:
     undefined: list[NDArray[np.bool_]]
 
 
-def check_needs(metrics: Sequence[Metric], has: frozenset[str]) -> None:
+def check_needs(metrics: Sequence[MetricCore], has: frozenset[str]) -> None:
     """Refuse metrics that need what the data lacks, or that are asked for twice.
 
     Raises:
@@ -82,7 +84,7 @@ def lacking(spec: str, kind: str) -> str:
     )
 
 
-def prepare(metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None) -> Prepared:
+def prepare(metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Progress | None = None) -> Prepared:
     """Check a corpus and let each metric read it, if it wants to.
 
     Raises:
@@ -95,7 +97,7 @@ def prepare(metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | N
     return Prepared(tuple(metrics), corpus, plan.segments, plan.references, fitted)
 
 
-def block_tokens(metrics: Sequence[Metric]) -> int:
+def block_tokens(metrics: Sequence[MetricCore]) -> int:
     """Return about how many tokens a block of `stream` has, as the memory budget allows."""
     per_token = sum(metric.bytes_per_token for metric in metrics)
     if not per_token:
@@ -127,7 +129,7 @@ def stream(
             progress("scoring", done, prepared.segments)
 
 
-def fill_undefined(metric: Metric, scores: BlockScores) -> NDArray[np.bool_]:
+def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]:
     """Give undefined rows the score of empty ones, and return which they are (rows,), those without content apart."""
     missing = np.isnan(scores.values)
     fill = metric.entry.empty
@@ -135,7 +137,7 @@ def fill_undefined(metric: Metric, scores: BlockScores) -> NDArray[np.bool_]:
     return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
-def score_segments(metrics: Sequence[Metric], fitted: Sequence[Any], segments: list[Segment]) -> ScoredBlock:
+def score_segments(metrics: Sequence[MetricCore], fitted: Sequence[Any], segments: list[Segment]) -> ScoredBlock:
     """Score some segments with every metric.
 
     Args:
@@ -184,7 +186,7 @@ class Totals:
         systems: how many systems there are.
     """
 
-    def __init__(self, metric: Metric, systems: int) -> None:
+    def __init__(self, metric: MetricCore, systems: int) -> None:
         self._metric = metric
         self._sums = np.zeros(systems)
         self._n = 0
@@ -220,7 +222,7 @@ class Totals:
 
 
 def score_corpus(
-    metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None
+    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Progress | None = None
 ) -> dict[str, dict[str, MetricScores]]:
     """Score a corpus with several metrics, in memory.
 
@@ -244,15 +246,20 @@ def score_corpus(
         }
         signature = prepared.signature(i)
         result[metric.spec] = {
-            name: _scores(metric, {key: v.reshape(-1, systems)[:, k] for key, v in columns.items()}, ids, signature,
-                          totals.system(k))
+            name: _scores(
+                metric,
+                {key: v.reshape(-1, systems)[:, k] for key, v in columns.items()},
+                ids,
+                signature,
+                totals.system(k),
+            )
             for k, name in enumerate(corpus.systems)
-        }  # fmt: skip
+        }
     return result
 
 
 def _scores(
-    metric: Metric, columns: Mapping[str, NDArray[Any]], ids: tuple[str, ...], signature: Signature, system: float
+    metric: MetricCore, columns: Mapping[str, NDArray[Any]], ids: tuple[str, ...], signature: Signature, system: float
 ) -> MetricScores:
     lost = columns["lost"]
     return MetricScores(

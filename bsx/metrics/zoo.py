@@ -3,59 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from bsx.catalog import Catalog, load_registry
-from bsx.config import build_config, read_spelled
-from bsx.encoders import Encoders
-from bsx.entries import MetricEntry
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries import MetricEntry
+from bsx.catalog.specs import UNNAMED, read_spec, split_specs
+from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.metrics.base import Metric, MetricConfig
-from bsx.near import did_you_mean
+from bsx.metrics.base import Metric
+from bsx.metrics.core import MetricConfig
+from bsx.support.near import did_you_mean
+from bsx.support.settings import build_config, read_spelled
 
 GROUP = "bsx.metrics"
-UNNAMED = ""  # the key of a setting written without its field
-_SETTING = re.compile(r"^\s*([A-Za-z_]\w*)\s*=(.*)$", re.DOTALL)
-
-
-def split_specs(text: str) -> list[str]:
-    """Cut a comma-separated list of metrics; a part ``field=value`` belongs to the metric before it.
-
-    >>> split_specs("bertscore,moverscore:ngram=2,idf=false,chrf")
-    ['bertscore', 'moverscore:ngram=2,idf=false', 'chrf']
-    """
-    specs: list[str] = []
-    for part in text.split(","):
-        if specs and _SETTING.match(part):
-            specs[-1] += ("," if ":" in specs[-1] else ":") + part.strip()
-        elif part.strip():
-            specs.append(part.strip())
-    return specs
-
-
-def read_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """Return the name and the settings in ``name:field=value,field=value``.
-
-    The first setting may lack its field, as in ``name:value,field=value``; it is then under the key `UNNAMED`, and
-    `config_of` gives it to the field that the metric's ``Config.positional`` names.
-
-    Raises:
-        InputError: for another setting without ``=``, or one given twice.
-    """
-    name, colon, rest = spec.partition(":")
-    settings: dict[str, str] = {}
-    for number, part in enumerate(rest.split(",") if colon else []):
-        found = _SETTING.match(part)
-        if found is None and (number or not part.strip()):
-            raise InputError(f"metric {spec!r}: {part!r} is not field=value")
-        field, value = (found[1], found[2].strip()) if found is not None else (UNNAMED, part.strip())
-        if field in settings:
-            raise InputError(f"metric {spec!r}: {field} is given twice")
-        settings[field] = value
-    return name.strip(), settings
 
 
 def plugins() -> dict[str, EntryPoint]:
@@ -147,14 +109,16 @@ def _with_fields(kind: type[Metric], spelled: Mapping[str, str], settings: Mappi
     return {name or field: text for name, text in spelled.items()}
 
 
-def get_metric(spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None,
-               **settings: Any) -> Metric:  # fmt: skip
+def get_metric(
+    spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None, **settings: Any
+) -> Metric:
     """Return a metric, ready to score.
 
     Args:
         spec: a name, or ``name:field=value,…`` as on the command line; some metrics take ``name:value``.
         encoders: encoders to share with other metrics.
-        run: without ``encoders``: where to run and the registry, fields of `bsx.config.RunConfig`, and ``lang``.
+        run: without ``encoders``: where to run and the registry, fields of `bsx.encode.run_config.RunConfig`, and
+            ``lang``.
         settings: the metric's settings by name; see its ``Config``.
 
     Raises:
@@ -192,7 +156,7 @@ def get_metrics(specs: str | Iterable[str], *, encoders: Encoders | None = None,
         specs: names or ``name:field=value``, as a list or as one comma-separated text.
         encoders: encoders to share beyond this call.
         run: without ``encoders``: ``model`` and ``lang`` for all metrics that are not given their own, and fields of
-            `bsx.config.RunConfig`.
+            `bsx.encode.run_config.RunConfig`.
 
     Raises:
         InputError: as `get_metric`, or if a metric is named twice.

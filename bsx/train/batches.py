@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bsx.train.data import Instances
 from bsx.train.networks import Encoded, Network
-from bsx.train.store import VectorStore
+from bsx.train.vectors import VectorStore
 
 _NOISE = 0.1  # of lengths, so that batches differ from epoch to epoch, as AllenNLP's bucket iterator does
 

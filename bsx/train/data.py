@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.data.corpus import as_texts
 from bsx.errors import InputError
-from bsx.text import as_texts
 from bsx.train.config import Inputs
 
 Index = NDArray[np.int64]

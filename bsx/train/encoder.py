@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from bsx.embed.states import States, encode_texts
-from bsx.encoders import Encoders, LocatedModel
+from bsx.encode.session import Encoders, LocatedModel
+from bsx.encode.states import States, encode_texts
+from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
-from bsx.tokens import Tokenizer
 
 
 class EncoderRecord(BaseModel):

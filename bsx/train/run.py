@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.provenance import file_digest, versions
+from bsx.support.provenance import file_digest, versions
 from bsx.train.batches import lengths_of, predict
-from bsx.train.checkpoint import Epoch, read_tensors, write_tensors
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances, Target, agreement
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.networks import build_network
-from bsx.train.saved import MODEL, PLAN, DataRecord, EpochRecord, FileRecord, MemberRecord, ModelRecord, member_file
-from bsx.train.saved import read_record as read
-from bsx.train.store import VectorStore
+from bsx.train.record import MODEL, PLAN, DataRecord, EpochRecord, FileRecord, MemberRecord, ModelRecord, member_file
+from bsx.train.record import read_record as read
+from bsx.train.resume_state import Epoch, read_tensors, write_tensors
 from bsx.train.trainer import Material, Notify, Report, fit
+from bsx.train.vectors import VectorStore
 
 Files = dict[str, Sequence[Path]]
 
@@ -69,10 +69,14 @@ def train(
     names = {part: _named(part, (files or {}).get(part, ())) for part in ("train", "valid")}
     _check(train, valid, seeds, config, encoder, names)
     plan = ModelRecord(
-        architecture=architecture, settings=config, encoder=encoder.record,
-        train=_describe(train, (files or {}).get("train", ())), valid=_describe(valid, (files or {}).get("valid", ())),
-        statistic="tau" if valid.scores is None else "pearson", versions=_versions(),
-    )  # fmt: skip
+        architecture=architecture,
+        settings=config,
+        encoder=encoder.record,
+        train=_describe(train, (files or {}).get("train", ())),
+        valid=_describe(valid, (files or {}).get("valid", ())),
+        statistic="tau" if valid.scores is None else "pearson",
+        versions=_versions(),
+    )
     made = _open_folder(output, plan, names, resume=resume)
     known = _known_seeds(output)
     overlap = valid.repeated_in(train)
@@ -111,9 +115,13 @@ def train(
 
 
 def _check(
-    train: Instances, valid: Instances, seeds: Sequence[int], config: TrainConfig, encoder: FrozenEncoder,
+    train: Instances,
+    valid: Instances,
+    seeds: Sequence[int],
+    config: TrainConfig,
+    encoder: FrozenEncoder,
     names: dict[str, str],
-) -> None:  # fmt: skip
+) -> None:
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise InputError("seeds: at least one is needed, each once, none below 0")
     if (train.scores is None) != (config.loss == "ranking"):
@@ -183,9 +191,12 @@ def _essence(record: ModelRecord) -> dict[str, Any]:
     settings = {f"setting {name}": value for name, value in record.settings.model_dump().items()}
     encoder = record.encoder.model_dump(exclude={"model"})
     return {
-        "architecture": record.architecture, **settings, "encoder": encoder,
-        "train": record.train.digest, "valid": record.valid.digest,
-    }  # fmt: skip
+        "architecture": record.architecture,
+        **settings,
+        "encoder": encoder,
+        "train": record.train.digest,
+        "valid": record.valid.digest,
+    }
 
 
 def _material(

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from bsx.embed.states import States
+from bsx.encode.states import States
 from bsx.train.batches import buckets, lengths_of, predict
 from bsx.train.data import Instances
 from bsx.train.networks import Encoded, Network
-from bsx.train.saved import SavedModel
-from bsx.train.store import VectorStore
+from bsx.train.record import SavedModel
+from bsx.train.vectors import VectorStore
 
 Index = NDArray[np.int64]
 _BATCH = 64

@@ -12,12 +12,12 @@ import torch
 
 from bsx.errors import InputError
 from bsx.train.batches import Batch, buckets, gather, lengths_of, predict
-from bsx.train.checkpoint import Epoch, Progress, Weights, load_progress, save_progress
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances, Target, agreement
 from bsx.train.losses import ranking_loss, squared_error
 from bsx.train.networks import build_network
-from bsx.train.store import VectorStore
+from bsx.train.resume_state import Epoch, Progress, Weights, load_progress, save_progress
+from bsx.train.vectors import VectorStore
 
 Report = Callable[[str, int, int], None]
 Notify = Callable[[str], None]

@@ -1,0 +1,1 @@
+"""Whether metrics can be fooled: paraphrase pairs, triples, perturbations."""

@@ -1,0 +1,152 @@
+"""A metric as a detector of paraphrases: on one set of pairs, and what it loses from an easy set to a hard one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.analysis.adversarial.triples import complete, correct_p
+from bsx.analysis.stats.classification import (
+    Interval,
+    PrecisionRecall,
+    compare_auc,
+    compare_auc_between,
+    precision_recall,
+    roc_auc,
+)
+from bsx.analysis.stats.clusters import Correction
+from bsx.analysis.stats.resample import Seed
+from bsx.analysis.stats.results import Comparison, Estimate
+from bsx.analysis.stats.threshold import ThresholdAccuracy, best_threshold
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy
+
+
+@dataclass(frozen=True)
+class PairDetection:
+    """How well a metric tells paraphrases from other pairs.
+
+    Attributes:
+        metric: its name.
+        n: pairs.
+        auc: area under the ROC curve.
+        curve: precision and recall by threshold, with average precision.
+        accuracy: at the best threshold.
+    """
+
+    metric: str
+    n: int
+    auc: Estimate
+    curve: PrecisionRecall
+    accuracy: ThresholdAccuracy
+
+
+@dataclass(frozen=True)
+class PairsResult:
+    """Metrics as detectors on one set of pairs.
+
+    Attributes:
+        results: one a metric.
+        tests: (a, b) -> DeLong's paired test.
+        p_corrected: (a, b) -> two-sided p, corrected for the number of tests; empty if no correction was asked for.
+        kept: which of the given pairs were used (n,).
+    """
+
+    results: tuple[PairDetection, ...]
+    tests: Mapping[tuple[str, str], Comparison]
+    p_corrected: Mapping[tuple[str, str], float]
+    kept: NDArray[np.int64]
+
+
+def detect_pairs(
+    labels: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    *,
+    interval: Interval = "delong",
+    folds: int = 10,
+    correction: Correction = "none",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> PairsResult:
+    """Take metrics for detectors of paraphrases.
+
+    Source: Zhang, Baldridge & He 2019 (PAWS) for the sets; Zhang et al. 2020 (BERTScore), section 5, for the use.
+
+    Args:
+        labels: 1 for a paraphrase (n,).
+        scores: metric -> scores, higher is better (n,).
+        interval: of the ROC AUC, ``delong`` or ``bootstrap``.
+        folds: of the cross-validated threshold.
+        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
+        confidence: level of all intervals.
+        resamples: of the bootstraps.
+        seed: of bootstraps and folds.
+        nan: ``error``, or ``omit`` to leave out pairs that miss the label or any metric's score, for all metrics.
+
+    Raises:
+        InputError: if sizes differ, numbers are missing, or all pairs have one label.
+    """
+    columns, kept = complete({"the labels": labels, **scores}, nan)
+    marks = columns.pop("the labels")
+    if not columns:
+        raise InputError("there is no metric to look at")
+    drawn: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    results = []
+    for name, values in columns.items():
+        results.append(
+            PairDetection(
+                name,
+                len(marks),
+                roc_auc(marks, values, interval=interval, **drawn),
+                precision_recall(marks, values, **drawn),
+                best_threshold(marks, values, folds=folds, confidence=confidence, seed=seed),
+            )
+        )
+    tests = {
+        (a, b): compare_auc(columns[a], columns[b], marks, confidence=confidence) for a, b in combinations(columns, 2)
+    }
+    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, correction)
+    return PairsResult(tuple(results), tests, corrected, kept)
+
+
+def easy_to_hard(
+    easy: tuple[ArrayLike, Mapping[str, ArrayLike]],
+    hard: tuple[ArrayLike, Mapping[str, ArrayLike]],
+    *,
+    confidence: float = 0.95,
+    nan: NanPolicy = "error",
+) -> dict[str, Comparison]:
+    """Measure how much of each metric's ROC AUC is lost from an easy set of pairs to a hard one.
+
+    Args:
+        easy: labels (n,) and scores of each metric (n,).
+        hard: the same of the hard set (m,), with the same metrics.
+        confidence: level of the intervals.
+        nan: as `detect_pairs`.
+
+    Returns:
+        Metric -> comparison of the areas; ``difference`` is the drop, ``p`` of "it is easier on the easy set".
+
+    Raises:
+        InputError: as `detect_pairs`, or if the metrics differ.
+    """
+    if set(easy[1]) != set(hard[1]):
+        raise InputError(f"the two sets have other metrics: {', '.join(easy[1])} and {', '.join(hard[1])}")
+    found: dict[str, Comparison] = {}
+    marks: list[Array] = []
+    tables: list[dict[str, Array]] = []
+    for labels, scores in (easy, hard):
+        columns, _ = complete({"the labels": labels, **scores}, nan)
+        marks.append(columns.pop("the labels"))
+        tables.append(columns)
+    for name in tables[0]:
+        a, b = ((marks[i], tables[i][name]) for i in (0, 1))
+        found[name] = compare_auc_between(*a, *b, confidence=confidence)
+    return found

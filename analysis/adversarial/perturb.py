@@ -1,0 +1,87 @@
+"""Texts changed on purpose, with an account of how many changed."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, Perturbation
+from bsx.analysis.perturbations.catalogue import PERTURBATIONS, get_perturbation
+
+__all__ = ["PERTURBATIONS", "Perturbation", "Perturbed", "get_perturbation", "perturb"]
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """Texts after a perturbation.
+
+    Attributes:
+        perturbation: which one.
+        strength: share of words or letters; None if the perturbation has no strength.
+        seed: of the draws.
+        texts: n texts; those that did not change are as they were.
+        changed: whether each text changed (n,), in the sense of Unicode's canonical equivalence.
+        not_applicable: texts in which there was nothing it could act on.
+    """
+
+    perturbation: Perturbation
+    strength: float | None
+    seed: int
+    texts: tuple[str, ...]
+    changed: NDArray[np.bool_]
+    not_applicable: int
+
+    @property
+    def unchanged(self) -> int:
+        """How many texts it acted on without changing them, as small letters made small."""
+        return len(self.texts) - int(self.changed.sum()) - self.not_applicable
+
+
+def perturb(
+    texts: Sequence[str],
+    perturbation: str | Perturbation,
+    *,
+    strength: float | None = None,
+    seed: int = 1,
+    lang: str | None = None,
+    sources: Sequence[str] | None = None,
+    parses: Sequence[Parse | None] | None = None,
+) -> Perturbed:
+    """Change texts by a perturbation.
+
+    Args:
+        texts: n texts.
+        perturbation: one, or its name; see `PERTURBATIONS`.
+        strength: share of words or letters in (0, 1], for graded perturbations; 0.2 unless given.
+        seed: of the draws, which do not depend on a text's place or neighbours.
+        lang: language of the texts, for perturbations that have rules for it.
+        sources: n source texts, for ``source``.
+        parses: n parses, None for a text without one, for perturbations that need them.
+
+    Raises:
+        UnknownNameError: if there is no such perturbation.
+        InputError: if it lacks something it needs, is not for the language, or settings or sizes are wrong.
+
+    >>> perturb(["The cat sat.", "…"], "drop-words", strength=0.3).texts
+    ('cat sat.', '…')
+    """
+    found = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
+    made = found.apply(texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
+    used = (DEFAULT_STRENGTH if strength is None else float(strength)) if found.graded else None
+    changed = np.array(
+        [new is not None and not _same(new, old) for new, old in zip(made, texts, strict=True)], dtype=np.bool_
+    )
+    after = tuple(
+        new if is_changed and new is not None else old
+        for new, old, is_changed in zip(made, texts, changed.tolist(), strict=True)
+    )
+    return Perturbed(found, used, seed, after, changed, sum(new is None for new in made))
+
+
+def _same(a: str, b: str) -> bool:
+    return a == b or unicodedata.normalize("NFC", a) == unicodedata.normalize("NFC", b)

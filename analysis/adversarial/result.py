@@ -1,0 +1,218 @@
+"""What the battery of perturbations returns, as numbers, JSON and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bsx.analysis.adversarial.perturb import Perturbed
+from bsx.analysis.render.numbers import plain
+from bsx.support.checks import Array
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One metric under one perturbation, over the rows whose text changed; NaN where no row is left.
+
+    Attributes:
+        metric: name.
+        perturbation: name.
+        strength: share of words or letters; None if it has none.
+        preserves: whether the meaning stays.
+        n: rows whose text changed and whose scores are defined.
+        unchanged: rows on which the perturbation acted without changing them.
+        not_applicable: rows in which there was nothing it could act on.
+        failed: rows whose text changed but which have no score.
+        mean_clean: mean score of those rows' clean texts.
+        mean_score: mean score of their changed texts.
+        drop: mean of clean score minus changed score.
+        low: lower end of its bootstrap interval.
+        high: upper end.
+        relative_drop: drop as a share of the metric's range.
+        unnoticed: share of the rows whose changed text scores at least as high as the clean one.
+        excess: mean of drop minus the control's drop, over rows that both changed; NaN for the control itself.
+        excess_low: lower end of its bootstrap interval.
+        excess_high: upper end.
+        excess_n: rows that both changed.
+        p: one-sided p-value of "the drop is greater than the control's" from random swaps of the two within rows.
+        p_adjusted: p corrected for the number of tests; the same without a correction.
+    """
+
+    metric: str
+    perturbation: str
+    strength: float | None
+    preserves: bool
+    n: int
+    unchanged: int
+    not_applicable: int
+    failed: int
+    mean_clean: float
+    mean_score: float
+    drop: float
+    low: float
+    high: float
+    relative_drop: float
+    unnoticed: float
+    excess: float
+    excess_low: float
+    excess_high: float
+    excess_n: int
+    p: float
+    p_adjusted: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON wants it: intervals as pairs, null for what is undefined."""
+        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        content["ci"] = [content.pop("low"), content.pop("high")]
+        content["excess_ci"] = [content.pop("excess_low"), content.pop("excess_high")]
+        return dict(plain(content))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row on which a metric did worst: did not see a changed meaning, or punished one that stayed.
+
+    Attributes:
+        metric: name.
+        perturbation: name.
+        strength: share of words or letters; None if it has none.
+        row: number of the row, from 1.
+        reference: the reference.
+        original: the clean text.
+        perturbed: the changed text.
+        score: of the clean text.
+        perturbed_score: of the changed text.
+        drop: the first minus the second.
+    """
+
+    metric: str
+    perturbation: str
+    strength: float | None
+    row: int
+    reference: str
+    original: str
+    perturbed: str
+    score: float
+    perturbed_score: float
+    drop: float
+
+
+@dataclass(frozen=True)
+class MetricRange:
+    """How far a metric's scores can fall in practice.
+
+    Attributes:
+        metric: name.
+        clean: mean score of the clean texts.
+        unrelated: mean score of unrelated texts of the corpus against the same references.
+        n: rows for which both are defined.
+    """
+
+    metric: str
+    clean: float
+    unrelated: float
+    n: int
+
+    @property
+    def range(self) -> float:
+        """Clean minus unrelated."""
+        return self.clean - self.unrelated
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """How metrics behave under perturbations.
+
+    Attributes:
+        results: metrics x perturbations x strengths.
+        worst: rows on which each metric did worst under each.
+        ranges: the scale of relative drops, by metric.
+        left_out: perturbation -> why it could not be applied.
+        notes: what a reader should know.
+        settings: everything that changes a number, besides the metrics.
+        cases: the changed texts, in the order of the results of one metric.
+        clean_scores: metric -> scores of the clean texts (n,).
+        case_scores: metric -> scores under each case (cases, n); NaN where a text did not change.
+    """
+
+    results: tuple[CaseResult, ...]
+    worst: tuple[Example, ...]
+    ranges: tuple[MetricRange, ...]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    cases: tuple[Perturbed, ...] = field(repr=False)
+    clean_scores: Mapping[str, Array] = field(repr=False)
+    case_scores: Mapping[str, Array] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that ``bsx adversarial perturb --format json`` prints, without provenance."""
+        ranges = [
+            {"metric": one.metric, "clean": one.clean, "unrelated": one.unrelated, "range": one.range, "n": one.n}
+            for one in self.ranges
+        ]
+        return {
+            "results": [result.to_dict() for result in self.results],
+            "worst": [plain(vars(example)) for example in self.worst],
+            "ranges": plain(ranges),
+            "left_out": [{"perturbation": name, "why": why} for name, why in self.left_out.items()],
+            "settings": dict(self.settings),
+            "notes": list(self.notes),
+        }
+
+    def to_text(self) -> str:
+        """Return a table for each metric; what its columns mean stands below."""
+        blocks = []
+        for scale in self.ranges:
+            chosen = [result for result in self.results if result.metric == scale.metric]
+            blocks.append(_table(scale, chosen, self.settings["control"]))
+        level = f"{100 * self.settings['confidence']:g}%"
+        ending = [
+            f"drop: clean minus perturbed, {level} bootstrap interval; rel: drop / (clean - unrelated); unseen: share "
+            f"of rows not scored lower; excess: drop minus that of {self.settings['control']} on the same rows; "
+            "p: excess > 0, one-sided"
+            + ("" if self.settings["correction"] == "none" else f", {self.settings['correction']}")
+        ]
+        return "\n\n".join([*blocks, *ending]) + "\n"
+
+
+def _table(scale: MetricRange, results: Sequence[CaseResult], control: str) -> str:
+    rows = [("perturbation", "meaning", "n", "n/a", "same", "drop", "", "rel", "unseen", "excess", "", "p")]
+    for one in results:
+        name = one.perturbation + (f" {one.strength:g}" if one.strength is not None else "")
+        own = one.perturbation == control
+        rows.append(
+            (
+                name + (" (control)" if own else ""),
+                "keeps" if one.preserves else "changes",
+                str(one.n),
+                str(one.not_applicable),
+                str(one.unchanged),
+                _number(one.drop),
+                _interval(one.low, one.high),
+                _number(one.relative_drop, 2),
+                _number(one.unnoticed, 2),
+                _number(one.excess),
+                _interval(one.excess_low, one.excess_high),
+                _number(one.p_adjusted, 3),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    head = f"{scale.metric}: clean {_number(scale.clean)}, unrelated {_number(scale.unrelated)}"
+    return "\n".join([head, *lines])
+
+
+def _number(value: float, digits: int = 4) -> str:
+    return "-" if value != value else f"{value:.{digits}f}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if low != low else f"[{low:.4f}, {high:.4f}]"

@@ -1,0 +1,309 @@
+"""The battery: how far each metric's scores fall under each perturbation, against a change that keeps the meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.adversarial.perturb import Perturbed, perturb
+from bsx.analysis.adversarial.result import CaseResult, Example, MetricRange, Robustness
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.base import Perturbation
+from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
+from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval, permutation_p, swaps
+from bsx.analysis.stats.validate import settings, vectors
+from bsx.data.corpus import as_texts
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.progress import Progress
+
+Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
+STRENGTHS = (0.1, 0.3)
+_UNRELATED = "unrelated"
+_ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
+
+
+def robustness(
+    references: Sequence[str],
+    metrics: Mapping[str, Metric],
+    perturbations: Sequence[str] | None = None,
+    *,
+    candidates: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
+    parses: Sequence[Parse | None] | None = None,
+    lang: str | None = None,
+    strengths: Sequence[float] = STRENGTHS,
+    control: str = DEFAULT_CONTROL,
+    seed: int = 1,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    correction: Correction = "none",
+    worst: int = 3,
+    nan: NanPolicy = "error",
+    progress: Progress | None = None,
+) -> Robustness:
+    """Perturb texts, score them, and compare the scores with those of the texts as they were.
+
+    A metric is called once for each perturbation with all rows, in their order; rows whose text did not change stand
+    in as they are and count for nothing. So a metric that counts something over a corpus, such as idf, sees the same
+    references every time.
+
+    Args:
+        references: n texts.
+        metrics: name -> function (n candidates, n references) -> (n,), higher is better.
+        perturbations: names; all that can be applied unless given.
+        candidates: n clean texts to perturb; the references themselves unless given.
+        sources: n source texts of the clean texts.
+        parses: n parses of the clean texts, None for a text without one.
+        lang: language of the clean texts.
+        strengths: shares of words or letters, for perturbations that have one.
+        control: a perturbation without strength that keeps the meaning, to measure the others against.
+        seed: of perturbations and resamples.
+        resamples: of bootstrap intervals and of swaps.
+        confidence: level of the intervals.
+        correction: of p for the number of tests in the table: ``none``, ``holm`` or ``bh``.
+        worst: how many rows to show for each metric, perturbation and strength.
+        nan: ``error`` refuses scores that are NaN; ``omit`` leaves such rows out and counts them.
+        progress: called with the metric's name, perturbations scored and perturbations in all.
+
+    Returns:
+        Drops, their excess over the control's, examples and notes.
+
+    Raises:
+        UnknownNameError: for an unknown perturbation.
+        InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
+            setting is wrong.
+    """
+    references = as_texts(references, "references")
+    clean = as_texts(candidates, "candidates") if candidates is not None else references
+    if len(clean) != len(references):
+        raise InputError(f"{len(clean)} candidates, {len(references)} references: numbers must match")
+    if not references or not metrics:
+        raise InputError("there is nothing to measure: give at least one text and one metric")
+    settings(resamples=resamples, confidence=confidence)
+    choice("correction", correction, ("none", "holm", "bh"))
+    base = get_perturbation(control)
+    if base.graded or not base.preserves:
+        fit = ", ".join(name for name, one in PERTURBATIONS.items() if one.preserves and not one.graded)
+        raise InputError(f"control {control!r}: use one that keeps the meaning and has no strength: {fit}")
+    given = {"source": sources is not None, "parse": parses is not None}
+    chosen, left_out = _choose(perturbations, base, lang, **given)
+    data: dict[str, Any] = {"seed": seed, "lang": lang, "sources": sources, "parses": parses}
+    cases = [
+        perturb(clean, one, strength=strength, **data)
+        for one in chosen
+        for strength in (dict.fromkeys(strengths) if one.graded else (None,))
+    ]
+    unrelated = next(
+        (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)
+    )
+    notes = _notes(cases, len(clean), candidates is None)
+    how = {"resamples": resamples, "confidence": confidence, "seed": seed}
+    results: list[CaseResult] = []
+    examples: list[Example] = []
+    ranges, clean_scores, case_scores = [], {}, {}
+    for name, metric in metrics.items():
+        scored = _Scored(name, metric, references, nan, progress, len(cases) + 2)
+        before = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
+        after = {id(case): scored.score(case.texts, case.changed, _called(case)) for case in [*cases, unrelated]}
+        scale = _range(name, before, after[id(unrelated)])
+        ranges.append(scale)
+        if not scale.range > 0:
+            why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
+            notes.append(f"{name}: {why}, so relative drops are undefined")
+        own = before - after[id(next(case for case in cases if case.perturbation is base))]
+        for case in cases:
+            results.append(_result(name, case, before, after[id(case)], own, scale, base, how))
+            examples += _worst(name, case, before, after[id(case)], references, clean, worst)
+        clean_scores[name] = before
+        case_scores[name] = np.array([after[id(case)] for case in cases])
+    adjusted = adjust([result.p for result in results], correction)
+    return Robustness(
+        tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
+        tuple(examples),
+        tuple(ranges),
+        left_out,
+        tuple(notes),
+        {
+            "clean": "references" if candidates is None else "candidates",
+            "control": control,
+            "lang": lang,
+            "strengths": list(strengths),
+            "correction": correction,
+            "rows": len(clean),
+            **how,
+        },
+        tuple(cases),
+        clean_scores,
+        case_scores,
+    )
+
+
+def _choose(
+    names: Iterable[str] | None, base: Perturbation, lang: str | None, *, source: bool, parse: bool
+) -> tuple[list[Perturbation], dict[str, str]]:
+    """Return the perturbations to apply, the control among them, and why others were left out."""
+    wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
+    if base not in wanted:
+        wanted.insert(0, base)
+    lacking = {one.name: why for one in wanted if (why := one.lacks(lang, source=source, parse=parse)) is not None}
+    if lacking and (names is not None or base.name in lacking):
+        name = base.name if base.name in lacking else next(iter(lacking))
+        raise InputError(f"perturbation {name} {lacking[name]}")
+    return [one for one in wanted if one.name not in lacking], lacking
+
+
+def _called(case: Perturbed) -> str:
+    return case.perturbation.name + (f" {case.strength:g}" if case.strength is not None else "")
+
+
+def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool) -> list[str]:
+    notes = []
+    if self_scored:
+        notes.append(
+            "the clean texts are the references themselves: most metrics give them their highest score, so a drop can "
+            "hardly be negative"
+        )
+    notes += [
+        f"{_called(case)} changed none of {rows} texts ({case.not_applicable} not applicable, {case.unchanged} "
+        "unchanged): its drop is undefined, not 0"
+        for case in cases
+        if not case.changed.any()
+    ]
+    return notes
+
+
+class _Scored:
+    """One metric on one set of references."""
+
+    def __init__(
+        self,
+        name: str,
+        metric: Metric,
+        references: Sequence[str],
+        nan: NanPolicy,
+        progress: Progress | None,
+        total: int,
+    ) -> None:
+        self._name, self._metric, self._references, self._nan = name, metric, references, nan
+        self._progress, self._done, self._total = progress, 0, total
+
+    def score(self, texts: Sequence[str], changed: np.ndarray[Any, np.dtype[np.bool_]], what: str) -> Array:
+        """Return scores (n,), NaN where a text did not change; nothing is scored if none did."""
+        if self._progress is not None:
+            self._progress(self._name, self._done, self._total)
+        self._done += 1
+        values = np.full(len(texts), np.nan)
+        if changed.any():
+            found = np.asarray(self._metric(texts, self._references), dtype=np.float64)
+            if found.shape != values.shape:
+                raise InputError(f"{self._name} on {what}: {len(texts)} rows, scores of shape {found.shape}")
+            values[changed] = found[changed]
+            if self._nan == "error" and np.isnan(found[changed]).any():
+                row = int(np.flatnonzero(changed & np.isnan(found))[0]) + 1
+                raise InputError(f"{self._name} on {what}: row {row} has no score; nan='omit' leaves such rows out")
+            if np.isinf(values).any():
+                row = int(np.flatnonzero(np.isinf(values))[0]) + 1
+                raise InputError(f"{self._name} on {what}: row {row} has an infinite score")
+        return values
+
+
+def _range(name: str, before: Array, unrelated: Array) -> MetricRange:
+    both = ~np.isnan(before) & ~np.isnan(unrelated)
+    if not both.any():
+        return MetricRange(name, _mean(before[~np.isnan(before)]), float("nan"), 0)
+    return MetricRange(name, float(before[both].mean()), float(unrelated[both].mean()), int(both.sum()))
+
+
+def _result(
+    name: str,
+    case: Perturbed,
+    before: Array,
+    after: Array,
+    own: Array,
+    scale: MetricRange,
+    base: Perturbation,
+    how: Mapping[str, Any],
+) -> CaseResult:
+    drops = before - after
+    there = ~np.isnan(drops)
+    drop, low, high = _mean_interval(drops[there], **how)
+    excess = np.array([]) if case.perturbation is base else (drops - own)[there & ~np.isnan(own)]
+    more, more_low, more_high = _mean_interval(excess, **how)
+    noticed = drops[there] > _ROUNDING * np.maximum(1.0, np.abs(before[there]))
+    p = _greater(excess, how["resamples"], how["seed"])
+    return CaseResult(
+        metric=name,
+        perturbation=case.perturbation.name,
+        strength=case.strength,
+        preserves=case.perturbation.preserves,
+        n=int(there.sum()),
+        unchanged=case.unchanged,
+        not_applicable=case.not_applicable,
+        failed=int((case.changed & ~there).sum()),
+        mean_clean=_mean(before[there]),
+        mean_score=_mean(after[there]),
+        drop=drop,
+        low=low,
+        high=high,
+        relative_drop=drop / scale.range if scale.range > 0 else float("nan"),
+        unnoticed=1 - _mean(noticed.astype(np.float64)),
+        excess=more,
+        excess_low=more_low,
+        excess_high=more_high,
+        excess_n=len(excess),
+        p=p,
+        p_adjusted=p,
+    )
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if values.size else float("nan")
+
+
+def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: int) -> tuple[float, float, float]:
+    """Return the mean of values (n,) and its percentile bootstrap interval; rows are the items resampled."""
+    if len(values) < 2:
+        return _mean(values), float("nan"), float("nan")
+    (values,) = vectors({"drop": values}, minimum=2)
+    draws = np.concatenate([counts @ values for counts in bootstrap_counts(resamples, len(values), seed)]) / len(values)
+    return (float(values.mean()), *percentile_interval(draws, confidence))
+
+
+def _greater(differences: Array, resamples: int, seed: int) -> float:
+    """Return the one-sided p of "the mean is above 0" if each difference might as well have the other sign."""
+    if len(differences) < 2:
+        return float("nan")
+    signed = [
+        np.where(mask, -differences, differences).mean(axis=1) for mask in swaps(resamples, len(differences), seed)
+    ]
+    return permutation_p(np.concatenate(signed), float(differences.mean()))
+
+
+def _worst(
+    name: str, case: Perturbed, before: Array, after: Array, references: Sequence[str], clean: Sequence[str], count: int
+) -> list[Example]:
+    """Return the smallest drops if the meaning changed, the largest if it stayed."""
+    drops = before - after
+    order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
+    rows = [int(row) for row in order if not np.isnan(drops[row])][:count]
+    return [
+        Example(
+            name,
+            case.perturbation.name,
+            case.strength,
+            row + 1,
+            references[row],
+            clean[row],
+            case.texts[row],
+            float(before[row]),
+            float(after[row]),
+            float(drops[row]),
+        )
+        for row in rows
+    ]

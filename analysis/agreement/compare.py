@@ -1,0 +1,262 @@
+"""Are systems different under a metric? Every system's score with its interval, and paired tests of systems."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.render.latex import escape
+from bsx.analysis.render.text_table import text_table
+from bsx.analysis.stats.clusters import adjust
+from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.systems import Aggregate, bootstrap_systems, randomise_systems
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """A system's score.
+
+    Attributes:
+        system: its name.
+        score: under the metric.
+        low: lower end of the bootstrap interval over segments.
+        high: upper end.
+    """
+
+    system: str
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SystemTest:
+    """Two systems under one metric.
+
+    Attributes:
+        a: the first system.
+        b: the second; the baseline unless all pairs are compared.
+        comparison: ``difference`` is a's score less b's; ``p`` is one-sided for "a is better than b".
+        p_adjusted: the two-sided p, corrected for the number of pairs of this metric.
+        better: the better system if ``p_adjusted`` is below alpha, else None.
+    """
+
+    a: str
+    b: str
+    comparison: Comparison
+    p_adjusted: float
+    better: str | None
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """All systems under one metric.
+
+    Attributes:
+        metric: its name.
+        higher_is_better: whether the higher of two scores is the better one.
+        systems: in the order given.
+        tests: of each system against the first, or of all pairs.
+        signature: the settings behind the scores; None if unknown.
+    """
+
+    metric: str
+    higher_is_better: bool
+    systems: tuple[SystemScore, ...]
+    tests: tuple[SystemTest, ...]
+    signature: str | None = None
+
+
+def compare_systems(
+    scores: Mapping[str, ArrayLike],
+    *,
+    metric: str = "metric",
+    aggregate: Aggregate | None = None,
+    higher_is_better: bool = True,
+    signature: str | None = None,
+    settings: CompareSettings | None = None,
+) -> MetricComparison:
+    """Compare systems under one metric.
+
+    Args:
+        scores: system -> metric scores of the same segments (n,), or sufficient statistics (n, k) with ``aggregate``;
+            the first system is the baseline.
+        metric: the metric's name.
+        aggregate: from mean statistics (…, k) to scores (…,), see
+            `bsx.analysis.stats.systems`; None: the mean of scores.
+        higher_is_better: False for error rates.
+        signature: of the scores.
+        settings: test, resamples, seed and so on.
+
+    Raises:
+        InputError: if there are under two systems or segments, or values are missing.
+    """
+    config = settings if settings is not None else CompareSettings()
+    names = list(scores)
+    if len(names) < 2:
+        raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
+    options: dict[str, Any] = {
+        "aggregate": aggregate,
+        "higher_is_better": higher_is_better,
+        "resamples": config.draws,
+        "seed": config.seed,
+    }
+    pairs = list(combinations(names, 2)) if config.all_pairs else [(name, names[0]) for name in names[1:]]
+    found = []
+    for a, b in pairs:
+        if config.test == "bootstrap":
+            found.append(bootstrap_systems(scores[a], scores[b], confidence=config.confidence, **options))
+        else:
+            found.append(randomise_systems(scores[a], scores[b], **options))
+    adjusted = adjust([comparison.p_two_sided for comparison in found], config.correction)
+    tests = []
+    for (a, b), comparison, p in zip(pairs, found, adjusted, strict=True):
+        winner = a if (comparison.difference > 0) == higher_is_better else b
+        different = p < config.alpha and comparison.difference != 0
+        tests.append(SystemTest(a, b, comparison, float(p), winner if different else None))
+    systems = tuple(_score(name, np.asarray(scores[name], dtype=np.float64), aggregate, config) for name in names)
+    return MetricComparison(metric, higher_is_better, systems, tuple(tests), signature)
+
+
+def _score(name: str, values: Array, aggregate: Aggregate | None, config: CompareSettings) -> SystemScore:
+    n = len(values)
+    rows = values if values.ndim == 2 else values[:, None]
+
+    def score(means: Array) -> Array:
+        return means[..., 0] if aggregate is None else aggregate(means)
+
+    draws = [score(counts @ rows / n) for counts in bootstrap_counts(min(config.draws, 1000), n, config.seed)]
+    low, high = percentile_interval(np.concatenate(draws), config.confidence)
+    return SystemScore(name, float(score(rows.mean(axis=0))), low, high)
+
+
+@dataclass(frozen=True)
+class CompareResult:
+    """Systems under several metrics.
+
+    Attributes:
+        settings: how they were compared.
+        segments: how many segments they were compared on.
+        metrics: one entry a metric.
+    """
+
+    settings: CompareSettings
+    segments: int
+    metrics: tuple[MetricComparison, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; a randomisation has no interval of the difference."""
+        names = [score.system for score in self.metrics[0].systems]
+        return {
+            "segments": self.segments,
+            "systems": names,
+            "baseline": None if self.settings.all_pairs else names[0],
+            "metrics": [_metric(found) for found in self.metrics],
+            "settings": {**self.settings.model_dump(), "resamples": self.settings.draws},
+        }
+
+    def to_text(self) -> str:
+        """Return a table for a terminal; an asterisk marks a significant difference."""
+        level = f"{100 * self.settings.confidence:g}% interval"
+        head = ["metric", "system", "score", level, "against", "difference", "p", ""]
+        lines = text_table([head, *self._rows()], left=2)
+        corrected = "" if self.settings.correction == "none" else f", {self.settings.correction} correction"
+        note = f"* p < {self.settings.alpha:g}, two-sided{corrected}: {self.metrics[0].tests[0].comparison.method}, "
+        return f"{lines}\n\n{note}{self.settings.draws} resamples of {self.segments} segments."
+
+    def to_csv(self) -> str:
+        """Return one row a metric and test."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        keys = ["a", "b", "difference", "p", "p_two_sided", "p_adjusted", "better"]
+        writer.writerow(["metric", *keys[:2], "score_a", "score_b", *keys[2:3], "low", "high", *keys[3:]])
+        for found in self.metrics:
+            for test in found.tests:
+                row, c = _test(test), test.comparison
+                ends = ["" if end is None else end for end in row["ci"] or [None, None]]
+                writer.writerow(
+                    [
+                        found.metric,
+                        test.a,
+                        test.b,
+                        c.a,
+                        c.b,
+                        c.difference,
+                        *ends,
+                        *(row[key] if row[key] is not None else "" for key in keys[3:]),
+                    ]
+                )
+        return stream.getvalue()
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table (booktabs): systems by metrics, with a dagger where a system differs from the first."""
+        names = [score.system for score in self.metrics[0].systems]
+        heads = " & ".join(["system", *(escape(found.metric) for found in self.metrics)])
+        lines = [rf"\begin{{tabular}}{{l{'r' * len(self.metrics)}}}", r"\toprule", rf"{heads} \\", r"\midrule"]
+        for i, name in enumerate(names):
+            cells = [escape(name)]
+            for found in self.metrics:
+                first = [test for test in found.tests if {test.a, test.b} == {name, names[0]}]
+                mark = r"$^{\dagger}$" if first and first[0].better is not None else ""
+                cells.append(f"{found.systems[i].score:.{_digits(found)}f}{mark}")
+            lines.append(" & ".join(cells) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for found in self.metrics:
+            digits = _digits(found)
+            arrow = "" if found.higher_is_better else " (lower is better)"
+            for score in found.systems:
+                ends = f"[{score.low:.{digits}f}, {score.high:.{digits}f}]"
+                shown = [found.metric + arrow, score.system, f"{score.score:.{digits}f}", ends]
+                tests = [test for test in found.tests if test.a == score.system]
+                for k, test in enumerate(tests):
+                    mark = "*" if test.better is not None else ""
+                    difference = f"{test.comparison.difference:+.{digits}f}"
+                    start = shown if k == 0 else [""] * len(shown)
+                    rows.append([*start, test.b, difference, f"{test.p_adjusted:.4f}", mark])
+                if not tests:
+                    rows.append([*shown, *([""] * 4)])
+        return rows
+
+
+def _digits(found: MetricComparison) -> int:
+    """Return decimals to print: scores of up to 1 need more than those of up to 100."""
+    return 4 if max(abs(score.score) for score in found.systems) <= 2 else 2
+
+
+def _metric(found: MetricComparison) -> dict[str, Any]:
+    return {
+        "metric": found.metric,
+        "higher_is_better": found.higher_is_better,
+        "signature": found.signature,
+        "systems": [{"system": s.system, "score": s.score, "ci": [s.low, s.high]} for s in found.systems],
+        "tests": [_test(test) for test in found.tests],
+    }
+
+
+def _test(test: SystemTest) -> dict[str, Any]:
+    found = test.comparison
+    return {
+        "a": test.a,
+        "b": test.b,
+        "difference": found.difference,
+        "ci": None if np.isnan(found.low) else [found.low, found.high],
+        "p": found.p,
+        "p_two_sided": found.p_two_sided,
+        "p_adjusted": test.p_adjusted,
+        "better": test.better,
+        "method": found.method,
+    }

@@ -1,0 +1,254 @@
+"""Does a metric agree with people? The table a paper prints: metrics by groups, intervals, tests, clusters, averages.
+
+Columns in, one named result out. `bsx meta` is this function with files around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult, PairTest
+from bsx.analysis.agreement.measures import Agreement, Rows, agreement
+from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.stats.clusters import Clusters, compare_all
+from bsx.analysis.stats.grid import grid
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.checks import Array
+from bsx.support.near import did_you_mean
+from bsx.support.settings import build_config
+
+
+def meta_evaluate(
+    columns: Any,
+    *,
+    metrics: Sequence[str],
+    human: str,
+    group: str | None = None,
+    system: str | None = None,
+    segment: str | None = None,
+    lower: Sequence[str] = (),
+    **settings: Any,
+) -> MetaResult:
+    """Measure and compare the agreement of metrics with human scores.
+
+    In a group, a row that misses any value counts for no metric, so that all are measured on the same rows. A metric
+    without a single value in a group is absent from it, and has no average.
+
+    Args:
+        columns: name -> values (n,): a mapping, or a pandas DataFrame.
+        metrics: columns with metric scores.
+        human: column of human scores; higher is better.
+        group: column whose values are analysed apart and averaged, e.g. the language pair; one group ``all`` without.
+        system: column of systems; needed for all levels but ``seg``.
+        segment: column of segments; with ``system`` one row for each system and segment.
+        lower: metrics of which lower is better; their signs are turned.
+        settings: fields of `bsx.analysis.agreement.settings.MetaSettings`: level, statistic, test, …
+
+    Raises:
+        UnknownNameError: for an unknown column; lists near names.
+        InputError: naming group and column of what cannot be analysed.
+    """
+    config = build_config(settings, MetaSettings)
+    _check_names(columns, metrics, human, [group, system, segment], lower)
+    if config.level in ("darr", "hybrid") and (system is None or segment is None):
+        raise InputError(f"level={config.level} compares systems on segments: name the columns system and segment")
+    if config.level == "sys" and system is None:
+        raise InputError("level=sys correlates systems: name the column system")
+    if config.grouping != "none" and (system is None or segment is None):
+        raise InputError(f"grouping={config.grouping} needs the columns system and segment")
+    if segment is not None and system is None:
+        raise InputError("segment without system: name the column system too")
+    numbers = {name: _numbers(columns[name], name) for name in [*metrics, human]}
+    n = len(numbers[human])
+    if not n:
+        raise InputError("the table has no rows")
+    notes = [f"{name}: lower is better, so its sign is turned" for name in lower]
+    numbers |= {name: -numbers[name] for name in lower}
+    labels = {name: _labels(columns[name], name, n) for name in (group, system, segment) if name is not None}
+    if config.nan == "error":
+        _refuse_missing(numbers)
+    groups = labels[group] if group is not None else ["all"] * n
+    results = []
+    for label in dict.fromkeys(groups):
+        chosen = np.array([name == label for name in groups])
+        rows = {name: values[chosen] for name, values in numbers.items()}
+        names = [[labels[c][i] for i in np.flatnonzero(chosen)] if c is not None else None for c in (system, segment)]
+        where = "" if group is None else f"group {label}: "
+        try:
+            found, said = _group(str(label), rows, human, names[0], names[1], config)
+        except InputError as error:
+            raise InputError(f"{where}{error}") from error
+        results.append(found)
+        notes += [f"{where}{note}" for note in said]
+    average = [_average(name, results, config) for name in metrics]
+    return MetaResult(config, human, tuple(metrics), tuple(results), tuple(average), tuple(notes))
+
+
+def _group(
+    label: str,
+    rows: dict[str, Array],
+    human: str,
+    system: list[Hashable] | None,
+    segment: list[Hashable] | None,
+    config: MetaSettings,
+) -> tuple[GroupResult, list[str]]:
+    """Return one group's result and notes on what is missing from it."""
+    notes = [f"{name} has no value here" for name, x in rows.items() if np.isnan(x).all() and name != human]
+    rows = {name: x for name, x in rows.items() if name == human or not np.isnan(x).all()}
+    if len(rows) == 1:
+        raise InputError("no metric has a value")
+    missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
+    if missing.any():
+        counts = ", ".join(f"{name} {np.isnan(x).sum()}" for name, x in rows.items() if np.isnan(x).any())
+        notes.append(f"{missing.sum()} of {len(missing)} rows left out for missing values ({counts})")
+    rows = {name: x[~missing] for name, x in rows.items()}
+    kept = int((~missing).sum())
+    people = rows.pop(human)
+    if config.level == "seg" and kept < 3:
+        raise InputError(f"{kept} rows are too few for a correlation, at least 3 are needed")
+    if system is not None:
+        shaped = _matrices({**rows, human: people}, missing, system, segment, config)
+        people = shaped.pop(human)
+        rows = shaped
+    for name, x in {**rows, human: people}.items():
+        present = x[~np.isnan(x)]
+        if np.ptp(present) == 0:
+            raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
+    found = agreement(Rows(rows, people, segments=segment is not None), config)
+    tests, clusters = _tests(found, config)
+    left_out = len(missing) - kept
+    return GroupResult(label, kept, left_out, tuple(found.metrics), found.test, tests, clusters), notes
+
+
+def _matrices(
+    rows: dict[str, Array],
+    missing: np.ndarray[Any, np.dtype[np.bool_]],
+    system: list[Hashable],
+    segment: list[Hashable] | None,
+    config: MetaSettings,
+) -> dict[str, Array]:
+    """Arrange rows by system and segment; without segments, one row a system."""
+    names = [name for name, gone in zip(system, missing, strict=True) if not gone]
+    if segment is None:
+        if config.level == "seg":
+            return rows
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            raise InputError(f"system {twice[0]!r} has more than one row: name the column segment too")
+        segments: list[Hashable] = ["all"] * len(names)
+    else:
+        segments = [name for name, gone in zip(segment, missing, strict=True) if not gone]
+    found = grid(names, segments, rows)
+    least = 3 if config.level == "sys" else 2
+    if len(found.systems) < least and config.level != "seg":
+        raise InputError(
+            f"{len(found.systems)} systems are too few for level={config.level}, at least {least} are needed"
+        )
+    return found.columns
+
+
+def _tests(found: Agreement, config: MetaSettings) -> tuple[tuple[PairTest, ...], Clusters | None]:
+    """Return all tests, corrected as the settings say, and the clusters they give."""
+    names = [metric.metric for metric in found.metrics]
+    if found.test == "none" or len(names) < 2:
+        return (), None
+    # compare_all wants arrays; the comparison of a level knows its own, so names travel as numbers.
+    numbered = {name: np.array(i) for i, name in enumerate(names)}
+    every = compare_all(
+        numbered,
+        np.array(0),
+        lambda a, b, _: found.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
+        correction=config.correction,
+        alpha=config.alpha,
+    )
+    order = every.clusters.names
+    tests = []
+    for (a, b), comparison in every.tests.items():
+        corrected = config.correction != "none" and order.index(a) < order.index(b)
+        p = float(every.p[names.index(a), names.index(b)]) if corrected else None
+        tests.append(PairTest(a, b, comparison, p))
+    return tuple(tests), every.clusters
+
+
+def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -> Average:
+    """Return the plain mean over groups; its interval combines the groups' intervals, which are independent.
+
+    Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
+    """
+    found = [group.find(metric) for group in groups]
+    tested = [group.clusters for group in groups if group.clusters is not None]
+    wins = sum(metric in clusters.winners for clusters in tested) if tested else None
+    present = [agreement for agreement in found if agreement is not None]
+    nothing = math.nan
+    names = AVERAGED[config.level]
+    if len(present) < len(groups):
+        return Average(metric, nothing, nothing, nothing, dict.fromkeys(names, nothing), wins)
+    figures = {}
+    for name in names:
+        values = [agreement.figures[name] for agreement in present]
+        figures[name] = nothing if None in values else float(np.mean(values))
+    value = float(np.mean([agreement.value for agreement in present]))
+    down = math.hypot(*(agreement.value - agreement.low for agreement in present)) / len(present)
+    up = math.hypot(*(agreement.high - agreement.value for agreement in present)) / len(present)
+    return Average(metric, value, value - down, value + up, figures, wins)
+
+
+def _check_names(
+    columns: Any, metrics: Sequence[str], human: str, others: Sequence[str | None], lower: Sequence[str]
+) -> None:
+    if isinstance(metrics, str):
+        raise InputError(f"metrics is a single text: give a list of columns, [{metrics!r}]")
+    if not metrics:
+        raise InputError("name at least one column with scores of a metric")
+    known = [str(name) for name in columns]
+    for name in [*metrics, human, *(name for name in others if name is not None)]:
+        if name not in known:
+            raise UnknownNameError(
+                f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
+            )
+    used = [*metrics, human, *(name for name in others if name is not None)]
+    for name in used:
+        if used.count(name) > 1:
+            raise InputError(f"the column {name!r} is named twice")
+    for name in lower:
+        if name not in metrics:
+            raise UnknownNameError(f"lower names {name!r}, which is none of the metrics {', '.join(metrics)}")
+
+
+def _numbers(values: Any, name: str) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"column {name!r} does not hold numbers ({error})") from error
+    if array.ndim != 1:
+        raise InputError(f"column {name!r} has shape {array.shape}, expected one number a row")
+    if np.isinf(array).any():
+        raise InputError(f"column {name!r} has an infinite value in row {int(np.argmax(np.isinf(array))) + 1}")
+    return array
+
+
+def _labels(values: Any, name: str, n: int) -> list[Hashable]:
+    labels = list(values)
+    if len(labels) != n:
+        raise InputError(f"column {name!r} has {len(labels)} rows, others have {n}")
+    for i, label in enumerate(labels):
+        if label is None or label == "" or label != label:
+            raise InputError(f"column {name!r} is empty in row {i + 1}")
+    return labels
+
+
+def _refuse_missing(numbers: Mapping[str, Array]) -> None:
+    missing = {name: int(np.isnan(x).sum()) for name, x in numbers.items() if np.isnan(x).any()}
+    if missing:
+        name = next(iter(missing))
+        row = int(np.argmax(np.isnan(numbers[name]))) + 1
+        counts = ", ".join(f"{name} {count}" for name, count in missing.items())
+        raise InputError(
+            f"missing values: {counts}; the first is in row {row}, column {name!r}; "
+            "--nan omit (nan='omit' in Python) leaves such rows out"
+        )

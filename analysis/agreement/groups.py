@@ -1,0 +1,135 @@
+"""What a meta-evaluation finds: agreement group by group, tests, winners, averages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bsx.analysis.agreement.measures import MetricAgreement
+from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.stats.clusters import Clusters
+from bsx.analysis.stats.results import Comparison
+
+# What is averaged over groups, level by level; the first figure of each list may be replaced by the statistic chosen.
+AVERAGED = {
+    "seg": ("pearson", "spearman", "kendall"),
+    "sys": ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"),
+    "darr": ("tau",),
+    "hybrid": ("limit", "pearson", "hits_at_1", "mrr", "difference"),
+}
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """One ordered pair of metrics.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        comparison: the test; its ``p`` is one-sided for "a better than b".
+        p_adjusted: p corrected for the number of pairs; None without a correction, and for the direction of the worse
+            metric, which is not among the corrected tests.
+    """
+
+    a: str
+    b: str
+    comparison: Comparison
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """All metrics in one group.
+
+    Attributes:
+        group: its name.
+        n: rows used.
+        left_out: rows left out because a value is missing.
+        metrics: agreement of each metric that has values here.
+        test: the test that was run.
+        tests: every ordered pair of them.
+        clusters: winners and ranks; None if nothing was tested.
+    """
+
+    group: str
+    n: int
+    left_out: int
+    metrics: tuple[MetricAgreement, ...]
+    test: str
+    tests: tuple[PairTest, ...]
+    clusters: Clusters | None
+
+    def find(self, metric: str) -> MetricAgreement | None:
+        """Return a metric's agreement, None if it has no values in this group."""
+        return next((found for found in self.metrics if found.metric == metric), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``bsx meta --format json`` prints for a group."""
+        clusters = None
+        if self.clusters is not None:
+            ranks = dict(zip(self.clusters.names, self.clusters.ranks, strict=True))
+            clusters = {"winners": list(self.clusters.winners), "ranks": ranks, "alpha": self.clusters.alpha}
+        metrics = [{"metric": m.metric, **m.figures, "ci": [m.low, m.high], "method": m.method} for m in self.metrics]
+        tests = [
+            {
+                "a": test.a,
+                "b": test.b,
+                "difference": test.comparison.difference,
+                "ci": [test.comparison.low, test.comparison.high],
+                "statistic": test.comparison.statistic,
+                "p": test.comparison.p,
+                "p_two_sided": test.comparison.p_two_sided,
+                "p_adjusted": test.p_adjusted,
+                "method": test.comparison.method,
+            }
+            for test in self.tests
+        ]
+        found = {"group": self.group, "n": self.n, "left_out": self.left_out, "metrics": metrics, "tests": tests}
+        return {**found, "test": self.test, "clusters": clusters}
+
+
+@dataclass(frozen=True)
+class Average:
+    """One metric's mean over groups.
+
+    Attributes:
+        metric: its name.
+        value: mean of the figure that has intervals; NaN if the metric has no values in some group.
+        low: lower end of the mean's interval.
+        high: upper end.
+        figures: mean of each figure, by name.
+        wins: groups in which nothing significantly outperforms it; None if nothing was tested.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    figures: dict[str, float]
+    wins: int | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A meta-evaluation, as data.
+
+    Attributes:
+        settings: how it was done.
+        human: the column of human scores.
+        metrics: names, in the order given.
+        groups: one result a group, in order of first appearance.
+        average: one entry a metric.
+        notes: what was left out or turned round, one sentence each.
+    """
+
+    settings: MetaSettings
+    human: str
+    metrics: tuple[str, ...]
+    groups: tuple[GroupResult, ...]
+    average: tuple[Average, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """Name of the figure that has intervals, tests and an average."""
+        return {"darr": "tau", "hybrid": "limit"}.get(self.settings.level, self.settings.statistic)

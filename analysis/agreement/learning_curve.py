@@ -1,0 +1,216 @@
+"""How agreement with people grows with the training data: more instances, or more judgments of each.
+
+Source: Mathur et al. 2019, figure 1, for agreement against the number of training instances.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.analysis.stats.rowwise import pearson_rows
+from bsx.analysis.stats.validate import settings, vectors
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.optional import need
+
+Train = Callable[["Sample"], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A part of the training data.
+
+    Attributes:
+        rows: which instances, in rising order (instances,).
+        scores: the mean of the judgments drawn for each (instances,).
+        judgments: how many that is; 0 stands for all there are.
+        seed: of the draw, and for the training.
+    """
+
+    rows: NDArray[np.int64]
+    scores: Array
+    judgments: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Agreement of metrics trained on so many instances.
+
+    Attributes:
+        instances: training instances.
+        judgments: human judgments of each; 0 stands for all there are.
+        estimate: Pearson's r on the test data, averaged over groups and seeds.
+        low: lower end of the interval over seeds; NaN for one seed.
+        high: upper end.
+        values: agreement with each seed.
+    """
+
+    instances: int
+    judgments: int
+    estimate: float
+    low: float
+    high: float
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Agreement against training data.
+
+    Attributes:
+        points: by judgments, then by instances.
+        groups: groups of the test data that r is averaged over.
+        n: test instances.
+        seeds: draws of training data.
+        method: statistic and interval in words.
+        confidence: level of the intervals.
+    """
+
+    points: tuple[CurvePoint, ...]
+    groups: tuple[str, ...]
+    n: int
+    seeds: tuple[int, ...]
+    method: str
+    confidence: float = 0.95
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values; an undefined number is None."""
+        points = [
+            {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in asdict(p).items()}
+            for p in self.points
+        ]
+        return {
+            "points": points,
+            "groups": list(self.groups),
+            "n": self.n,
+            "seeds": list(self.seeds),
+            "method": self.method,
+            "confidence": self.confidence,
+        }
+
+    def to_text(self) -> str:
+        """Return a table, a line a point."""
+        lines = [f"{'instances':>9}  {'judgments':>9}  {'r':>6}  interval"]
+        for point in self.points:
+            ends = "" if np.isnan(point.low) else f"{point.low:.3f} to {point.high:.3f}"
+            each = str(point.judgments or "all")
+            lines.append(f"{point.instances:>9}  {each:>9}  {point.estimate:6.3f}  {ends}".rstrip())
+        return "\n".join([*lines, f"{self.method}; {self.n} test instances, {len(self.seeds)} seeds"])
+
+    def to_csv(self) -> str:
+        """Return one row a point and seed."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["instances", "judgments", "seed", "r", "mean", "low", "high"])
+        for p in self.points:
+            for seed, value in zip(self.seeds, p.values, strict=True):
+                writer.writerow([p.instances, p.judgments or "all", seed, value, p.estimate, p.low, p.high])
+        return stream.getvalue()
+
+
+def learning_curve(
+    train: Train,
+    judgments: ArrayLike,
+    human: ArrayLike,
+    groups: Sequence[str],
+    *,
+    sizes: Sequence[int],
+    per_instance: Sequence[int] = (0,),
+    seeds: Sequence[int] = (1, 2, 3),
+    confidence: float = 0.95,
+) -> LearningCurve:
+    """Train on growing parts of the data and measure agreement with people.
+
+    A seed fixes the order in which instances are added, so that a larger part holds the smaller ones. Where several
+    numbers of judgments are compared, all draw from the instances that have the most of them.
+
+    Args:
+        train: trains on a sample and returns scores of the test instances (n,).
+        judgments: human judgments of the training instances (instances, judgments), NaN where there is none; or
+            (instances,) if there is one of each.
+        human: human scores of the test instances (n,).
+        groups: group of each test instance, such as its language pair (n,); r is averaged over groups.
+        sizes: numbers of training instances.
+        per_instance: numbers of judgments of each instance, drawn at random from those there are; 0: all.
+        seeds: repetitions.
+        confidence: level of the intervals.
+
+    Returns:
+        One point for each size and number of judgments. Intervals are Student's, of the mean over seeds: they say how
+        much a repetition with other training data of that size would differ, not how large the test data are.
+
+    Raises:
+        InputError: if there are fewer instances than a size, or numbers are missing or unusable.
+    """
+    settings(resamples=1, confidence=confidence)
+    judged = np.asarray(judgments, dtype=np.float64)
+    judged = judged[:, None] if judged.ndim == 1 else judged
+    (target,) = vectors({"human": human})
+    if len(groups) != len(target):
+        raise InputError(f"groups: {len(groups)} for {len(target)} test instances")
+    draws = _draws(judged, sorted(set(sizes)), sorted(set(per_instance)), seeds)
+    by_point: dict[tuple[int, int], list[float]] = {}
+    for sample in draws:
+        scores = train(sample)
+        value = _agreement(np.asarray(scores, dtype=np.float64), target, groups)
+        by_point.setdefault((sample.judgments, len(sample.rows)), []).append(value)
+    points = [_point(key, values, confidence) for key, values in sorted(by_point.items())]
+    method = "Pearson's r, mean over groups; Student's t interval over seeds"
+    return LearningCurve(tuple(points), tuple(dict.fromkeys(groups)), len(target), tuple(seeds), method, confidence)
+
+
+def _draws(judged: Array, sizes: Sequence[int], per_instance: Sequence[int], seeds: Sequence[int]) -> Iterable[Sample]:
+    if not sizes or min(sizes) < 2 or not seeds or min(per_instance, default=-1) < 0:
+        raise InputError("sizes: 2 or more; judgments: 0 or more; at least one of each, and one seed")
+    counts = (~np.isnan(judged)).sum(axis=1)
+    pool = np.flatnonzero(counts >= max(1, *per_instance, 1))
+    if len(pool) < sizes[-1]:
+        most = max(per_instance)
+        enough = f" have {most} judgments" if most > 1 else ""
+        raise InputError(f"sizes: {sizes[-1]} instances are wanted, {len(pool)}{enough or ' are there'}")
+    return (
+        _sample(judged, np.random.default_rng([seed, 0]).permutation(pool)[:size], each, seed)
+        for each in per_instance
+        for size in sizes
+        for seed in seeds
+    )
+
+
+def _sample(judged: Array, rows: NDArray[np.int64], each: int, seed: int) -> Sample:
+    rows = np.sort(rows)
+    scores = np.empty(len(rows))
+    for i, row in enumerate(rows):
+        there = judged[row][~np.isnan(judged[row])]
+        # An instance's judgments come in one order for a seed, so that more judgments hold the fewer ones.
+        order = np.random.default_rng([seed, 1, int(row)]).permutation(len(there))
+        scores[i] = there[order[: each or len(there)]].mean()
+    return Sample(rows, scores, each, seed)
+
+
+def _agreement(scores: Array, human: Array, groups: Sequence[str]) -> float:
+    predicted, _ = vectors({"scores": scores, "human": human}, varied=True)
+    labels = np.asarray(groups)
+    values = []
+    for group in dict.fromkeys(groups):
+        at = labels == group
+        x, y = vectors({f"scores of {group}": predicted[at], f"human of {group}": human[at]}, varied=True)
+        values.append(float(pearson_rows(x, y)))
+    return float(np.mean(values))
+
+
+def _point(key: tuple[int, int], values: Sequence[float], confidence: float) -> CurvePoint:
+    mean, n = float(np.mean(values)), len(values)
+    half = float("nan")
+    if n > 1:
+        quantile = need("scipy.stats", "intervals over seeds").t.ppf((1 + confidence) / 2, n - 1)
+        half = float(quantile * np.std(values, ddof=1) / np.sqrt(n))
+    low, high = np.clip([mean - half, mean + half], -1, 1)  # r goes no further
+    return CurvePoint(key[1], key[0], mean, float(low), float(high), tuple(values))

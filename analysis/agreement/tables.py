@@ -1,0 +1,171 @@
+"""The tables of a meta-evaluation as text, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any
+
+from bsx.analysis.agreement.groups import AVERAGED, Evaluation, GroupResult
+from bsx.analysis.render.latex import escape
+from bsx.analysis.render.text_table import text_table
+
+TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "n": "pairs"}
+_COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
+
+
+def as_text(result: Evaluation) -> str:
+    """Return the summary of all groups, if there are several, and a table for each group."""
+    parts = []
+    if len(result.groups) > 1:
+        parts.append(_summary(result))
+    parts += [_group(result, group) for group in result.groups]
+    return "\n\n".join([*parts, _caption(result)])
+
+
+def as_csv(result: Evaluation) -> str:
+    """Return one row a group and metric, then one of averages a metric; the group of these is ``average``."""
+    figures = _figures(result)
+    header = [
+        "group",
+        "metric",
+        "rows",
+        *("pairs" if name == "n" else name for name in figures),
+        "low",
+        "high",
+        "winner",
+        "rank",
+        "method",
+    ]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    for group in result.groups:
+        ranks = _ranks(group)
+        for found in group.metrics:
+            winner = "" if group.clusters is None else int(found.metric in group.clusters.winners)
+            values = [_plain(found.figures.get(name)) for name in figures]
+            ends = [_plain(found.low), _plain(found.high)]
+            row = [group.group, found.metric, group.n, *values, *ends, winner, ranks.get(found.metric, "")]
+            writer.writerow([*row, found.method])
+    for average in result.average:
+        values = [_plain(average.figures.get(name)) for name in figures]
+        ends = [_plain(average.low), _plain(average.high)]
+        writer.writerow(["average", average.metric, "", *values, *ends, "", "", "mean of groups"])
+    return stream.getvalue()
+
+
+def as_latex(result: Evaluation) -> str:
+    """Return a tabular of metrics by groups; winners are bold, intervals stand below in small print."""
+    groups = list(result.groups)
+    several = len(groups) > 1
+    heads = ["metric", *(escape(group.group) for group in groups), *(["average"] if several else [])]
+    lines = [
+        f"% {result.headline} with {result.human}; below: {100 * result.settings.confidence:g} % intervals",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
+        r"\toprule",
+        " & ".join(heads) + r" \\",
+        r"\midrule",
+    ]
+    for average in result.average:
+        values, ends = [escape(average.metric)], [""]
+        for group in groups:
+            found = group.find(average.metric)
+            if found is None:
+                values.append("--")
+                ends.append("")
+                continue
+            wins = group.clusters is not None and average.metric in group.clusters.winners
+            values.append(rf"\textbf{{{_short(found.value)}}}" if wins else _short(found.value))
+            ends.append(_small(found.low, found.high))
+        if several:
+            values.append("--" if math.isnan(average.value) else _short(average.value))
+            ends.append("" if math.isnan(average.value) else _small(average.low, average.high))
+        lines += [" & ".join(values) + r" \\", " & ".join(ends) + r" \\"]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _figures(result: Evaluation) -> list[str]:
+    """Return the columns of a level: the one with intervals first."""
+    names = [*AVERAGED[result.settings.level], *_COUNTS.get(result.settings.level, ())]
+    return [result.headline, *(name for name in names if name != result.headline)]
+
+
+def _summary(result: Evaluation) -> str:
+    rows = [["", *(group.group for group in result.groups), "average", *(["wins"] if _tested(result) else [])]]
+    for average in result.average:
+        cells = [average.metric]
+        for group in result.groups:
+            found = group.find(average.metric)
+            mark = "*" if group.clusters is not None and average.metric in group.clusters.winners else " "
+            cells.append("-" if found is None else f"{found.value:.3f}{mark}")
+        cells.append("-" if math.isnan(average.value) else _bracket(average.value, average.low, average.high))
+        rows.append([*cells, *([str(average.wins)] if _tested(result) else [])])
+    return text_table(rows)
+
+
+def _group(result: Evaluation, group: GroupResult) -> str:
+    figures = _figures(result)
+    ranks = _ranks(group)
+    interval = f"{result.settings.confidence:.0%} interval"
+    heads = [TITLES.get(name, name) for name in figures]
+    rows = [["", heads[0], interval, *heads[1:], *(["rank"] if ranks else [])]]
+    order = sorted(group.metrics, key=lambda found: -found.value)
+    for found in order:
+        wins = group.clusters is not None and found.metric in group.clusters.winners
+        cells = [_figure(found.figures.get(name)) for name in figures]
+        first = f"{cells[0]}{'*' if wins else ' '}"
+        ends = f"[{found.low:.3f}, {found.high:.3f}]"
+        rows.append([found.metric, first, ends, *cells[1:], *([str(ranks[found.metric])] if ranks else [])])
+    left_out = f", {group.left_out} rows left out" if group.left_out else ""
+    return f"{group.group} ({group.n} rows{left_out})\n{text_table(rows)}"
+
+
+def _caption(result: Evaluation) -> str:
+    first = result.groups[0]
+    lines = [f"{result.headline} with {result.human}: {first.metrics[0].method}."]
+    if _tested(result):
+        tests = [test for group in result.groups for test in group.tests]
+        alpha, correction = result.settings.alpha, result.settings.correction
+        corrected = "uncorrected" if correction == "none" else f"{correction} correction"
+        lines.append(
+            f"* no metric with a higher value is significantly better ({tests[0].comparison.method}, one-sided "
+            f"p < {alpha:g}, {corrected})."
+        )
+    return "\n".join(lines)
+
+
+def _tested(result: Evaluation) -> bool:
+    return any(group.clusters is not None for group in result.groups)
+
+
+def _ranks(group: GroupResult) -> dict[str, int]:
+    if group.clusters is None:
+        return {}
+    return dict(zip(group.clusters.names, group.clusters.ranks, strict=True))
+
+
+def _figure(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
+
+
+def _bracket(value: float, low: float, high: float) -> str:
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _plain(value: Any) -> Any:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _short(value: float) -> str:
+    """Return three digits as tables print them: .512, $-$.040."""
+    digits = f"{abs(value):.3f}"
+    digits = digits.removeprefix("0") if digits.startswith("0.") else digits
+    return f"$-${digits}" if value < 0 and float(digits) else digits
+
+
+def _small(low: float, high: float) -> str:
+    return rf"{{\scriptsize [{_short(low)}, {_short(high)}]}}"

@@ -1,0 +1,1 @@
+"""What a metric measures: its scores regressed on linguistic factors."""

@@ -1,0 +1,148 @@
+"""Pairs bootstrap of standardised regressions: whole rows are drawn, and every resample is standardised anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.validate import settings
+from bsx.data.columns import numeric_columns, standardise
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What the resamples gave; NaN where a resample had a constant column or collinear factors.
+
+    Attributes:
+        coef: (resamples, metrics, factors).
+        r2: (resamples, metrics).
+        correlations: of the factors (resamples, factors, factors).
+        responses: of the factors with the metrics (resamples, metrics, factors).
+        defined: which resamples are (resamples,).
+    """
+
+    coef: Array
+    r2: Array
+    correlations: Array
+    responses: Array
+    defined: np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def bootstrap_regressions(
+    x: Array, y: Array, *, resamples: int, seed: Seed, clusters: Sequence[str] | None = None
+) -> Draws:
+    """Fit the standardised regression of every metric on the factors in every resample.
+
+    A standardised regression is a function of the correlations, so a resample needs sums of products only, and
+    standardising inside it costs nothing. All metrics share the resamples, which makes their coefficients comparable.
+
+    Source: Freedman 1981 for resampling pairs; Field & Welsh 2007 for resampling whole clusters.
+
+    Args:
+        x: factors (n, p).
+        y: metrics (n, m).
+        resamples: how many.
+        seed: of the draws.
+        clusters: cluster of each row: whole clusters are drawn instead of rows.
+    """
+    p = x.shape[1]
+    z = np.column_stack([x, y])
+    z = (z - z.mean(axis=0)) / z.std(axis=0)
+    k = z.shape[1]
+    upper = np.triu_indices(k)
+    sums = np.column_stack([np.ones(len(z)), z, z[:, upper[0]] * z[:, upper[1]]])
+    if clusters is not None:
+        names, codes = np.unique(np.asarray(clusters), return_inverse=True)
+        by_cluster = np.zeros((len(names), sums.shape[1]))
+        np.add.at(by_cluster, codes, sums)
+        sums = by_cluster
+    moments = np.concatenate([counts @ sums for counts in bootstrap_counts(resamples, len(sums), seed)])
+    moments /= moments[:, :1]
+    means, products = moments[:, 1 : k + 1], moments[:, k + 1 :]
+    covariance = np.empty((resamples, k, k))
+    covariance[:, upper[0], upper[1]] = covariance[:, upper[1], upper[0]] = products
+    covariance -= means[:, :, None] * means[:, None, :]
+    variance = np.einsum("bii->bi", covariance)
+    spread = np.sqrt(np.where(variance > 1e-12, variance, np.nan))
+    correlations = covariance / (spread[:, :, None] * spread[:, None, :])
+    inner = correlations[:, :p, :p]
+    defined = ~np.isnan(correlations).any(axis=(1, 2))
+    inner[~defined] = np.eye(p)
+    defined &= np.linalg.eigvalsh(inner)[:, 0] > 1e-10
+    inner[~defined] = np.eye(p)
+    outer = correlations[:, :p, p:]
+    outer[~defined] = np.nan
+    coef = np.linalg.solve(inner, outer)
+    responses = np.swapaxes(outer, 1, 2)
+    return Draws(np.swapaxes(coef, 1, 2), (coef * outer).sum(axis=1), inner, responses, defined)
+
+
+def compare_coefficients(
+    table: Any,
+    a: str,
+    b: str,
+    factors: Sequence[str],
+    *,
+    cluster: str | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> dict[str, Comparison]:
+    """Compare how two metrics depend on the factors, over the same bootstrap resamples of rows.
+
+    Source: Efron & Tibshirani 1993, chapter 13 (percentile interval and its p-value).
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        a: column of the first metric.
+        b: column of the second.
+        factors: columns of the factors.
+        cluster: column of clusters to draw instead of rows.
+        resamples: how many.
+        confidence: level of the interval of the difference.
+        seed: of the draws.
+        nan: ``error``, or ``omit`` to leave out rows that miss a number.
+
+    Returns:
+        Factor -> Comparison of its two standardised coefficients, and ``"r2"`` -> Comparison of the two R².
+
+    Raises:
+        UnknownNameError: for a missing column.
+        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
+    """
+    settings(resamples=resamples, confidence=confidence)
+    if not factors:
+        raise InputError("factors: name at least one column")
+    if "r2" in factors:
+        raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
+    columns, labels, _ = numeric_columns(table, [*factors, a, b], [cluster] if cluster is not None else [], nan=nan)
+    clusters = labels[cluster] if cluster is not None else None
+    z: Mapping[str, Array] = {name: standardise(name, values) for name, values in columns.items()}
+    x, y = np.column_stack([z[name] for name in factors]), np.column_stack([z[a], z[b]])
+    n, p = x.shape
+    if n <= p or np.linalg.matrix_rank(x) < p:
+        raise InputError(f"{n} rows and {p} factors: the factors are collinear, or there are too few rows")
+    coef = np.linalg.lstsq(x, y, rcond=None)[0]
+    r2 = 1 - np.square(y - x @ coef).mean(axis=0)
+    draws = bootstrap_regressions(x, y, resamples=resamples, seed=seed, clusters=clusters)
+    values = np.vstack([coef, r2])
+    sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
+    comparisons = {}
+    for j, name in enumerate([*factors, "r2"]):
+        first, second = float(values[j, 0]), float(values[j, 1])
+        differences = sampled[:, 0, j] - sampled[:, 1, j]
+        low, high = percentile_interval(differences, confidence)
+        one, two = bootstrap_p(differences)
+        what = "R²" if name == "r2" else "standardised coefficients"
+        method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
+        gap = first - second
+        comparisons[name] = Comparison(first, second, gap, low, high, gap, one, two, n, method, confidence)
+    return comparisons

@@ -1,0 +1,216 @@
+"""Does a factor add anything, and is a straight line enough? Nested models, RESET, squares and products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.stats.regression import (
+    STANDARD_ERRORS,
+    Ols,
+    StandardErrors,
+    fit_ols,
+    refuse_collinear,
+    require_rows,
+    wald,
+)
+from bsx.data.columns import numeric_columns, standardise
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+
+
+@dataclass(frozen=True)
+class NestedTest:
+    """A larger model against a smaller one.
+
+    Attributes:
+        name: of the question.
+        base: terms of the smaller model.
+        added: terms that only the larger one has.
+        r2_base: R² of the smaller model.
+        r2_full: R² of the larger.
+        gain: their difference.
+        statistic: F.
+        df1: number of added terms.
+        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
+        p: of "the added terms explain nothing".
+        n: rows.
+        coef: added term -> its coefficient in the larger model.
+        term_p: added term -> p-value of that coefficient alone.
+    """
+
+    name: str
+    base: tuple[str, ...]
+    added: tuple[str, ...]
+    r2_base: float
+    r2_full: float
+    gain: float
+    statistic: float
+    df1: int
+    df2: float
+    p: float
+    n: int
+    coef: dict[str, float]
+    term_p: dict[str, float]
+
+
+def nested_test(
+    table: Any,
+    metric: str,
+    base: Sequence[str],
+    added: Sequence[str],
+    *,
+    se: StandardErrors = "classic",
+    cluster: str | None = None,
+    intercept: bool = False,
+    nan: NanPolicy = "error",
+) -> NestedTest:
+    """Test whether factors explain a metric beyond what others explain.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        metric: column of the response.
+        base: factors that are in both models; may be empty.
+        added: factors that are in the larger model only.
+        se: ``classic`` (the F test of nested models), ``hc3`` or ``cluster`` (a Wald test).
+        cluster: column of clusters.
+        intercept: add one to both models.
+        nan: ``error``, or ``omit`` to leave out rows that miss a number.
+
+    Raises:
+        UnknownNameError: for a missing column.
+        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
+    """
+    if not added:
+        raise InputError("name at least one factor to add")
+    z, clusters = _standardised(table, metric, [*base, *added], se, cluster, nan)
+    terms = {name: z[name] for name in (*base, *added)}
+    return _nested("factors", z[metric], terms, list(base), list(added), se, clusters, intercept)
+
+
+def linearity_checks(
+    table: Any,
+    metric: str,
+    factors: Sequence[str],
+    *,
+    se: StandardErrors = "classic",
+    cluster: str | None = None,
+    nan: NanPolicy = "error",
+) -> dict[str, NestedTest]:
+    """Check what a linear model without products takes for granted.
+
+    ``reset``: do squares and cubes of the fitted values explain anything (Ramsey 1969)? ``squares``: does the square of
+    any factor? ``interactions``: does the product of any two? Every model here has an intercept, because squares and
+    products do not average 0. A term that the others already determine (the square of a factor with two values) is left
+    out; a question without any term left is not in the result.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        metric: column of the response.
+        factors: columns of the factors.
+        se: ``classic``, ``hc3`` or ``cluster``.
+        cluster: column of clusters.
+        nan: ``error``, or ``omit`` to leave out rows that miss a number.
+
+    Returns:
+        Question -> NestedTest; its ``coef`` and ``term_p`` say which squares and products matter.
+
+    Raises:
+        UnknownNameError: for a missing column.
+        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
+    """
+    z, clusters = _standardised(table, metric, factors, se, cluster, nan)
+    y, base = z[metric], {name: z[name] for name in factors}
+    _refuse_collinear(base)
+    fitted = fit_ols(y, np.column_stack(list(base.values())), intercept=True).fitted
+    spread = fitted.std()
+    questions: dict[str, dict[str, Array]] = {"reset": {}}
+    if spread > 1e-8:
+        scaled = (fitted - fitted.mean()) / spread
+        questions["reset"] = {"fitted²": scaled**2, "fitted³": scaled**3}
+    questions["squares"] = {f"{name}²": column**2 for name, column in base.items()}
+    questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
+    found = {}
+    for name, candidates in questions.items():
+        added = _independent(base, candidates)
+        if added:
+            terms = {**base, **{term: candidates[term] for term in added}}
+            found[name] = _nested(name, y, terms, list(base), added, se, clusters, True)
+    return found
+
+
+def _standardised(
+    table: Any, metric: str, factors: Sequence[str], se: StandardErrors, cluster: str | None, nan: NanPolicy
+) -> tuple[dict[str, Array], list[str] | None]:
+    choice("se", se, STANDARD_ERRORS)
+    names = [metric, *factors]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError(f"column {repeated[0]!r} is named twice")
+    columns, labels, _ = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
+    require_rows(len(columns[metric]), len(factors))
+    z = {name: standardise(name, values) for name, values in columns.items()}
+    return z, labels[cluster] if cluster is not None else None
+
+
+def _nested(
+    name: str,
+    y: Array,
+    terms: Mapping[str, Array],
+    base: list[str],
+    added: list[str],
+    se: StandardErrors,
+    clusters: list[str] | None,
+    intercept: bool,
+) -> NestedTest:
+    _refuse_collinear(terms)
+    full = _fit(y, terms, [*base, *added], se, clusters, intercept)
+    r2_base = _fit(y, terms, base, "classic", None, intercept).r2 if base else 0.0
+    places = [len(base) + i + intercept for i in range(len(added))]
+    test = wald(full, places)
+    return NestedTest(
+        name=name,
+        base=tuple(base),
+        added=tuple(added),
+        r2_base=r2_base,
+        r2_full=full.r2,
+        gain=full.r2 - r2_base,
+        statistic=test.statistic,
+        df1=test.df1,
+        df2=test.df2,
+        p=test.p,
+        n=len(y),
+        coef={term: float(full.coef[i]) for term, i in zip(added, places, strict=True)},
+        term_p={term: float(full.p[i]) for term, i in zip(added, places, strict=True)},
+    )
+
+
+def _fit(
+    y: Array, terms: Mapping[str, Array], names: list[str], se: StandardErrors, clusters: Any, intercept: bool
+) -> Ols:
+    x = np.column_stack([terms[name] for name in names])
+    return fit_ols(y, x, se=se, clusters=clusters, intercept=intercept)
+
+
+def _independent(base: Mapping[str, Array], candidates: Mapping[str, Array]) -> list[str]:
+    """Return the candidates that neither an intercept, nor the base, nor the candidates before them determine."""
+    columns = [np.ones(len(next(iter(base.values())))), *base.values()]
+    kept = []
+    for name, column in candidates.items():
+        design = np.column_stack(columns)
+        rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
+        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
+            columns.append(column)
+            kept.append(name)
+    return kept
+
+
+def _refuse_collinear(terms: Mapping[str, Array]) -> None:
+    names = list(terms)
+    if names:
+        require_rows(len(terms[names[0]]), len(names))
+        refuse_collinear(names, np.column_stack([terms[name] - terms[name].mean() for name in names]))

@@ -1,0 +1,350 @@
+"""What does a metric measure? Its scores explained by linguistic factors in a standardised linear regression.
+
+Source: Kaster, Zhao & Eger 2021, "Global Explainability of BERT-Based Evaluation Metrics by Disentangling along
+Linguistic Factors", section 3: metric and factors are z-normalised and the metric is regressed on the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
+from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
+from bsx.analysis.stats.pooled import PooledTest, pooled_test
+from bsx.analysis.stats.regression import (
+    STANDARD_ERRORS,
+    Ols,
+    StandardErrors,
+    fit_ols,
+    refuse_collinear,
+    require_rows,
+)
+from bsx.analysis.stats.resample import Seed, percentile_interval
+from bsx.analysis.stats.validate import settings
+from bsx.data.columns import numeric_columns, standardise
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+
+VIF_LIMIT = 10.0  # Marquardt 1970
+CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
+COOK_LIMIT = 1.0  # Cook & Weisberg 1982
+ROWS_PER_FACTOR = 10
+FEW_CLUSTERS = 20
+SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
+
+
+@dataclass(frozen=True)
+class _Options:
+    se: StandardErrors
+    intercept: bool
+    bootstrap: int
+    seed: Seed
+    confidence: float
+    correction: Correction
+    alpha: float
+
+
+def disentangle(
+    table: Any,
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    *,
+    se: StandardErrors = "classic",
+    cluster: str | None = None,
+    group: str | None = None,
+    intercept: bool = False,
+    bootstrap: int = 0,
+    seed: Seed = 1,
+    confidence: float = 0.95,
+    correction: Correction = "none",
+    alpha: float = 0.05,
+    nan: NanPolicy = "error",
+) -> DisentangleResult:
+    """Explain metrics by factors.
+
+    Every column is standardised with the population standard deviation over the rows fitted, and every metric regressed
+    on all factors, by default without an intercept, as the paper does: with standardised columns an intercept is 0, and
+    leaving it out only makes the residual degrees of freedom n - p instead of n - p - 1.
+
+    >>> table = {"m": [1, 2, 4, 3, 5, 6], "sem": [1, 2, 3, 4, 5, 6], "lex": [0, 1, 1, 0, 0, 1]}
+    >>> fit = disentangle(table, ["m"], ["sem", "lex"])["m"]
+    >>> round(fit.r2, 3), round(sum(fit.r2_share.values()), 3)
+    (0.93, 0.93)
+
+    Source: Kaster et al. 2021 for the protocol; Marquardt 1970 for VIF; Lindeman et al. 1980 for the shares; Freedman
+    1981 for the bootstrap of pairs, which standardises every resample anew.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        metrics: columns of the metrics' scores, one regression each.
+        factors: columns of the factors.
+        se: ``classic``, ``hc3`` or ``cluster``; see `bsx.analysis.stats.regression.fit_ols` for formulas
+            and references.
+        cluster: column that names each row's cluster, for ``se="cluster"``; the bootstrap then draws whole clusters.
+        group: column that names each row's group: fits each group by itself too, and tests whether they differ.
+        intercept: add one.
+        bootstrap: resamples for percentile intervals; 0 for none.
+        seed: of the resamples.
+        confidence: level of all intervals.
+        correction: of p for the number of coefficients in a table (metrics x factors): ``none``, ``holm`` or ``bh``.
+        alpha: p from which on a coefficient is starred as not significant.
+        nan: ``error``, or ``omit`` to leave out rows that miss a number in any of the columns used, for all metrics.
+
+    Returns:
+        The fits, with what to know about them in ``warnings``.
+
+    Raises:
+        UnknownNameError: for a missing column; lists those present.
+        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
+    """
+    choice("se", se, STANDARD_ERRORS)
+    choice("correction", correction, ("none", "holm", "bh"))
+    settings(resamples=1, confidence=confidence)
+    if bootstrap < 0:
+        raise InputError(f"bootstrap={bootstrap}: a number of resamples, or 0 for none")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha}: it must lie between 0 and 1, e.g. 0.05")
+    _check_names(metrics, factors)
+    if (se == "cluster") != (cluster is not None):
+        raise InputError("se='cluster' and cluster=COLUMN go together: the one needs the other")
+    wanted = [name for name in (cluster, group) if name is not None]
+    columns, labels, omitted = numeric_columns(table, [*metrics, *factors], wanted, nan=nan)
+    options = _Options(se, intercept, bootstrap, seed, confidence, correction, alpha)
+    clusters = labels[cluster] if cluster is not None else None
+    whole = _fit_all(columns, metrics, factors, clusters, options)
+    result = replace(whole, omitted=omitted)
+    return result if group is None else _with_groups(result, columns, group, labels[group], clusters, options)
+
+
+def _check_names(metrics: Sequence[str], factors: Sequence[str]) -> None:
+    for what, names in (("metrics", metrics), ("factors", factors)):
+        if isinstance(names, str):
+            raise InputError(f"{what}={names!r}: give a list of columns")
+        if not names:
+            raise InputError(f"{what}: name at least one column")
+    names = [*metrics, *factors]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError(f"column {repeated[0]!r} is named twice among metrics and factors")
+
+
+def _fit_all(
+    columns: dict[str, Array],
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    clusters: Sequence[str] | None,
+    options: _Options,
+) -> DisentangleResult:
+    n, p = len(columns[factors[0]]), len(factors)
+    require_rows(n, p + options.intercept)
+    z = {name: standardise(name, values) for name, values in columns.items()}
+    x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
+    refuse_collinear(factors, x)
+    correlations = x.T @ x / n
+    responses = y.T @ x / n  # (metrics, factors)
+    subsets = subset_r2(np.broadcast_to(correlations, (len(metrics), p, p)), responses)
+    draws = None
+    if options.bootstrap:
+        draws = bootstrap_regressions(x, y, resamples=options.bootstrap, seed=options.seed, clusters=clusters)
+    shares = _sampled_shares(draws, p)
+    vif = np.diag(np.linalg.inv(correlations))
+    ols = [
+        fit_ols(
+            y[:, j], x, se=options.se, clusters=clusters, intercept=options.intercept, confidence=options.confidence
+        )
+        for j in range(len(metrics))
+    ]
+    first = int(options.intercept)
+    adjusted = adjust(np.stack([fit.p[first:] for fit in ols]), options.correction)
+    fits = tuple(
+        _metric_fit(name, factors, ols[j], adjusted[j], vif, subsets[j], draws, shares, j, options)
+        for j, name in enumerate(metrics)
+    )
+    condition = float(np.linalg.cond(x))
+    notices = _notices(n, fits, condition, clusters, draws, options)
+    notices += _star_notices(x, y, fits, options) if options.se == "classic" else []
+    return DisentangleResult(
+        n=n,
+        factors=tuple(factors),
+        results=fits,
+        se=options.se,
+        reference=ols[0].reference,
+        intercept=options.intercept,
+        confidence=options.confidence,
+        alpha=options.alpha,
+        correction=options.correction,
+        bootstrap=options.bootstrap,
+        omitted=0,
+        condition_number=condition,
+        warnings=tuple(notices),
+    )
+
+
+def _metric_fit(
+    metric: str,
+    factors: Sequence[str],
+    ols: Ols,
+    adjusted: Array,
+    vif: Array,
+    subsets: Array,
+    draws: Draws | None,
+    shares: Array | None,
+    j: int,
+    options: _Options,
+) -> MetricFit:
+    first, confidence = int(options.intercept), options.confidence
+
+    def named(values: Array) -> dict[str, float]:
+        return {name: float(value) for name, value in zip(factors, values, strict=True)}
+
+    def intervals(sampled: Array) -> dict[str, Interval]:
+        return {name: percentile_interval(sampled[:, i], confidence) for i, name in enumerate(factors)}
+
+    full = len(subsets) - 1
+    without = np.array([subsets[full ^ 1 << i] for i in range(len(factors))])
+    gain = np.maximum(subsets[full] - without, 0.0)
+    left = 1 - without
+    ends = zip(ols.low[first:], ols.high[first:], strict=True)
+    return MetricFit(
+        metric=metric,
+        coef=named(ols.coef[first:]),
+        se=named(ols.se[first:]),
+        statistic=named(ols.statistic[first:]),
+        p=named(ols.p[first:]),
+        p_adjusted=named(adjusted),
+        ci={name: (float(low), float(high)) for name, (low, high) in zip(factors, ends, strict=True)},
+        ci_bootstrap=intervals(draws.coef[:, j]) if draws is not None else {},
+        significant={name: bool(p < options.alpha) for name, p in zip(factors, adjusted, strict=True)},
+        r2=ols.r2,
+        adj_r2=ols.adj_r2,
+        r2_bootstrap=percentile_interval(draws.r2[:, j], confidence) if draws is not None else None,
+        vif=named(vif),
+        r2_share=named(shapley_shares(subsets)),
+        r2_share_bootstrap=intervals(shares[:, j]) if shares is not None else {},
+        partial_r2=named(np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)),
+        semipartial_r2=named(gain),
+        dominance=dominance(factors, subsets),
+        intercept=float(ols.coef[0]) if options.intercept else None,
+        intercept_se=float(ols.se[0]) if options.intercept else None,
+        df=ols.df,
+        fitted=ols.fitted,
+        residuals=ols.residuals,
+        leverage=ols.leverage,
+    )
+
+
+def _sampled_shares(draws: Draws | None, p: int) -> Array | None:
+    """Return the Shapley shares in every resample, (resamples, metrics, factors)."""
+    if draws is None or p > SHARES_RESAMPLED:
+        return None
+    return shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
+
+
+def _notices(
+    n: int,
+    fits: Sequence[MetricFit],
+    condition: float,
+    clusters: Sequence[str] | None,
+    draws: Draws | None,
+    options: _Options,
+) -> list[Notice]:
+    found, p = [], len(fits[0].coef)
+    high = {name: value for name, value in fits[0].vif.items() if value > VIF_LIMIT}
+    if high or condition > CONDITION_LIMIT:
+        which = ", ".join(f"{name} {value:.1f}" for name, value in high.items())
+        found.append(
+            Notice(
+                "collinearity",
+                f"the factors overlap (VIF above {VIF_LIMIT:g}: {which or 'none'}; condition number {condition:.1f}): "
+                "single coefficients are poorly determined; r2_share and tests of several factors together say more",
+            )
+        )
+    if n < ROWS_PER_FACTOR * p:
+        found.append(Notice("tiny-n", f"{n} rows for {p} factors: under {ROWS_PER_FACTOR} a factor"))
+    if clusters is not None and len(set(clusters)) < FEW_CLUSTERS:
+        message = f"{len(set(clusters))} clusters: with under {FEW_CLUSTERS} their standard errors come out too small"
+        found.append(Notice("few-clusters", message))
+    if draws is not None and not draws.defined.all():
+        count = int((~draws.defined).sum())
+        message = f"{count} of {options.bootstrap} resamples had a constant column or collinear factors"
+        found.append(Notice("undefined-resamples", message))
+    for fit in fits:
+        # Cook 1977: how far the coefficients move without the row, in units of their own uncertainty.
+        variance = float(np.square(fit.residuals).sum()) / fit.df
+        weight = fit.leverage / np.maximum(1 - fit.leverage, 1e-12) ** 2
+        distance = np.square(fit.residuals) * weight / (len(fit.coef) * max(variance, 1e-300))
+        rows = [str(i + 1) for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
+        if rows:
+            which = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
+            decide = (
+                f"row {which} of those fitted decides" if len(rows) == 1 else f"rows {which} of those fitted decide"
+            )
+            message = f"{fit.metric}: {decide} much (Cook's distance above {COOK_LIMIT:g})"
+            found.append(Notice("influential-rows", message))
+    return found
+
+
+def _star_notices(x: Array, y: Array, fits: Sequence[MetricFit], options: _Options) -> list[Notice]:
+    """Name the coefficients whose star depends on whether the residual variance is taken to be constant."""
+    changed = []
+    for j, fit in enumerate(fits):
+        if max(fit.leverage) > 1 - 1e-10:
+            return []
+        robust = fit_ols(y[:, j], x, se="hc3", intercept=options.intercept).p[int(options.intercept) :]
+        for (name, p), other in zip(fit.p.items(), robust, strict=True):
+            if (p < options.alpha) != (other < options.alpha):
+                changed.append(f"{fit.metric} {name} (p {p:.2g}, with HC3 {other:.2g})")
+    if not changed:
+        return []
+    return [
+        Notice(
+            "stars-depend-on-se",
+            f"the residuals' spread is uneven enough to move stars: {', '.join(changed)}; see se='hc3'",
+        )
+    ]
+
+
+def _with_groups(
+    whole: DisentangleResult,
+    columns: dict[str, Array],
+    group: str,
+    labels: Sequence[str],
+    clusters: Sequence[str] | None,
+    options: _Options,
+) -> DisentangleResult:
+    metrics, factors = [fit.metric for fit in whole.results], whole.factors
+    notices = list(whole.warnings)
+    results: dict[str, DisentangleResult] = {}
+    rows: dict[str, Array] = {}
+    members: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        members.setdefault(label, []).append(i)
+    for name, places in members.items():
+        part = {column: values[places] for column, values in columns.items()}
+        own = [clusters[i] for i in places] if clusters is not None else None
+        try:
+            results[name] = _fit_all(part, metrics, factors, own, options)
+            rows[name] = np.array(places)
+        except InputError as error:
+            notices.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
+    if not results:
+        raise InputError(f"column {group!r}: no group can be fitted by itself; {notices[-1].message}")
+    tests: list[PooledTest] = []
+    if len(results) > 1:
+        for metric in metrics:
+            parts = {}
+            for name in results:
+                z = {c: standardise(c, columns[c][rows[name]]) for c in (metric, *factors)}
+                parts[name] = (z[metric], np.column_stack([z[factor] for factor in factors]))
+            own_clusters = {name: [clusters[i] for i in rows[name]] for name in rows} if clusters is not None else None
+            tests.append(
+                pooled_test(metric, factors, parts, se=options.se, clusters=own_clusters, intercept=options.intercept)
+            )
+    return replace(whole, warnings=tuple(notices), groups=results, pooled=tuple(tests))

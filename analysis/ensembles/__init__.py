@@ -1,0 +1,1 @@
+"""Metrics combined, and what that gains."""

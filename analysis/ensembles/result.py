@@ -1,0 +1,190 @@
+"""What an ensemble is worth: correlations, gains, tests, and their ways out, text and JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bsx.analysis.render.numbers import plain
+from bsx.analysis.stats.results import Comparison
+from bsx.catalog.combination import Combination
+
+
+@dataclass(frozen=True)
+class GroupGain:
+    """The ensemble in one group.
+
+    Attributes:
+        group: its name; ``all`` without groups.
+        n: rows.
+        members: metric -> Pearson's r with human scores, sign turned if lower is better.
+        ensemble: r of the ensemble.
+        best: the member that the ensemble is compared with.
+        best_r: its r.
+        gain: ensemble / best_r - 1; NaN where best_r is not above 0.
+        low: lower end of the bootstrap interval of the gain.
+        high: upper end.
+        williams: Williams test of the ensemble against the best member.
+        bootstrap_p: one-sided bootstrap p of "the ensemble agrees better than its best member".
+        undefined: resamples in which the best member's r is not above 0; they are left out of the interval.
+    """
+
+    group: str
+    n: int
+    members: dict[str, float]
+    ensemble: float
+    best: str
+    best_r: float
+    gain: float
+    low: float
+    high: float
+    williams: Comparison
+    bootstrap_p: float
+    undefined: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the group as plain values."""
+        test = self.williams
+        shared = {"a": "ensemble", "b": self.best}
+        return {
+            "group": self.group,
+            "n": self.n,
+            "members": self.members,
+            "ensemble": self.ensemble,
+            "best": self.best,
+            "best_r": self.best_r,
+            "gain": self.gain,
+            "ci": [self.low, self.high],
+            "undefined_resamples": self.undefined,
+            "tests": [
+                {
+                    **shared,
+                    "test": "williams",
+                    "difference": test.difference,
+                    "ci": [test.low, test.high],
+                    "statistic": test.statistic,
+                    "p": test.p,
+                    "p_two_sided": test.p_two_sided,
+                },
+                {**shared, "test": "bootstrap", "difference": test.difference, "p": self.bootstrap_p},
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class FoldWeights:
+    """What one training part taught.
+
+    Attributes:
+        fold: its name.
+        train: rows trained on.
+        test: rows scored with it.
+        purged: rows left out of training because they share a segment or a text with the test rows.
+        weights: metric -> weight.
+        best: the member that agrees best with people in the training rows.
+        penalty: of ridge, else None.
+        fell_back: no member was worth a weight, so all got the same.
+    """
+
+    fold: str
+    train: int
+    test: int
+    purged: int
+    weights: dict[str, float]
+    best: str
+    penalty: float | None = None
+    fell_back: bool = False
+
+
+@dataclass(frozen=True)
+class EnsembleResult:
+    """An ensemble, measured.
+
+    Attributes:
+        combination: the ensemble as it would be saved, fitted on all rows (or on the table given to fit on).
+        groups: the ensemble in each group. Where weights are fitted and no table to fit on was given, its scores are
+            those of cross-validation: no row's score comes from weights that the row was trained on.
+        average_gain: mean of the groups' gains; NaN if one is undefined.
+        low: lower end of its bootstrap interval.
+        high: upper end.
+        p: one-sided bootstrap p of "the average gain is above 0".
+        folds: the training parts, if there were any.
+        kept_together: columns whose equal cells keep rows in one fold and in one unit of the bootstrap.
+        units: how many such sets of rows there are.
+        fitted: rows that the combination was fitted on.
+        omitted: rows left out because a number was missing.
+        settings: as asked for.
+        notes: what to know about the numbers.
+    """
+
+    combination: Combination
+    groups: tuple[GroupGain, ...]
+    average_gain: float
+    low: float
+    high: float
+    p: float
+    folds: tuple[FoldWeights, ...]
+    kept_together: tuple[str, ...]
+    units: int
+    fitted: int
+    omitted: int
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; a number that is not finite becomes None."""
+        content = {
+            "how": self.combination.how,
+            "normalise": self.combination.normalise,
+            "members": [member.metric for member in self.combination.members],
+            "lower": [member.metric for member in self.combination.members if member.lower],
+            "weights": self.combination.weights,
+            "groups": [group.to_dict() for group in self.groups],
+            "average_gain": self.average_gain,
+            "average_ci": [self.low, self.high],
+            "average_p": self.p,
+            "folds": [asdict(fold) for fold in self.folds],
+            "kept_together": list(self.kept_together),
+            "units": self.units,
+            "fitted": self.fitted,
+            "omitted": self.omitted,
+            "settings": self.settings,
+            "notes": list(self.notes),
+        }
+        return plain(content)  # type: ignore[no-any-return]
+
+    def to_text(self) -> str:
+        """Return tables for the terminal."""
+        level = f"{100 * self.settings['confidence']:g} % interval"
+        width = max(len("average"), *(len(group.group) for group in self.groups))
+        best = max(len("best member"), *(len(group.best) for group in self.groups))
+        lines = [
+            f"{self.combination.how} of {len(self.combination.members)} metrics, Pearson's r with people",
+            f"{'group':<{width}}  {'n':>6}  {'best member':<{best}}  {'r':>7}  ensemble     gain  {level:<18}  "
+            "Williams p",
+        ]
+        for group in self.groups:
+            interval = _interval(group.low, group.high)
+            lines.append(
+                f"{group.group:<{width}}  {group.n:>6}  {group.best:<{best}}  {group.best_r:7.4f}  "
+                f"{group.ensemble:8.4f}  {_percent(group.gain):>7}  {interval:<18}  {group.williams.p:10.4f}"
+            )
+        interval = _interval(self.low, self.high)
+        lines.append(
+            f"{'average':<{width}}  {'':>6}  {'':<{best}}  {'':>7}  {'':>8}  {_percent(self.average_gain):>7}  "
+            f"{interval:<18}  " + ("" if math.isnan(self.p) else f"bootstrap p = {self.p:.4f}")
+        )
+        names = max(len(name) for name in self.combination.weights)
+        where = "weights, fitted on all rows" if self.folds else "weights"
+        lines += ["", where]
+        lines += [f"  {name:<{names}}  {weight:+.4f}" for name, weight in self.combination.weights.items()]
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f"[{_percent(low)}, {_percent(high)}]"
+
+
+def _percent(share: float) -> str:
+    return "none" if math.isnan(share) else f"{100 * share:+.1f} %"

@@ -1,0 +1,293 @@
+"""Do several metrics together agree better with people than the best of them?
+
+Source: Kaster, Zhao & Eger 2021, section 6 and Table 13, for z-averages and gains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.ensembles.fit import (
+    Profiles,
+    Training,
+    Weights,
+    best_member,
+    choose_by_profile,
+    fit_members,
+    learn,
+    normalisation,
+    out_of_fold,
+    weighted,
+)
+from bsx.analysis.ensembles.gain import Measured, gains
+from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
+from bsx.analysis.ensembles.settings import LEARNED, EnsembleSettings
+from bsx.analysis.ensembles.weights import equal_weights
+from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
+from bsx.catalog.combination import Member
+from bsx.data.columns import column_names, numeric_columns, standardise
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.settings import build_config
+
+TEXTS = ("source", "reference", "candidate", "sentence1", "sentence2")
+_ROW = "\0row"
+
+
+@dataclass(frozen=True)
+class _Data:
+    """The rows that have every number."""
+
+    columns: dict[str, Array]
+    human: Array
+    groups: list[str]
+    keys: dict[str, list[str]]
+    fold: list[str] | None
+    of: Rows
+    omitted: int
+
+    def training(self, members: Sequence[Member], normalise: Any) -> Training:
+        scores = np.stack([m.normalised(self.columns[m.metric], normalise) for m in members], axis=1)
+        codes = np.unique(np.array(self.groups, dtype=object).astype(str), return_inverse=True)[1]
+        singles = np.stack([standardise(m.metric, self.turned(m.metric, m.lower)) for m in members], axis=1)
+        return Training(scores, singles, self.human, codes.astype(np.int64), self.of)
+
+    def turned(self, metric: str, lower: bool) -> Array:
+        return -self.columns[metric] if lower else self.columns[metric]
+
+
+@dataclass
+class _Scored:
+    """An ensemble's scores of the rows, the rival's if it was chosen elsewhere, and what was learnt on the way."""
+
+    ensemble: Array
+    baseline: Array | None = None
+    rival: str = ""
+    folds: list[FoldWeights] = field(default_factory=list)
+
+
+def ensemble(
+    table: Any,
+    metrics: Sequence[str],
+    human: str,
+    *,
+    group: str | None = None,
+    segment: str | None = None,
+    texts: Sequence[str] | None = None,
+    fold: str | None = None,
+    lower: Sequence[str] = (),
+    fit: Any = None,
+    profiles: Profiles | None = None,
+    **how: Any,
+) -> EnsembleResult:
+    """Combine metrics and compare the result with the best of them.
+
+    Rules that need no human scores (``mean``, ``z``, ``rank``, ``factors``) use all rows. Rules that learn weights are
+    scored by cross-validation: a row's score comes from weights learnt on other rows, none of which shares its segment
+    or a text with it. The constants of the normalisation come from the scores of all rows; they know no human score.
+
+    >>> table = {"a": [1, 2, 4, 3, 5, 6], "b": [1, 3, 2, 4, 6, 5], "people": [1, 2, 3, 4, 5, 6]}
+    >>> result = ensemble(table, ["a", "b"], "people")
+    >>> round(result.groups[0].best_r, 3), round(result.groups[0].ensemble, 3), round(result.average_gain, 3)
+    (0.943, 0.971, 0.03)
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        metrics: columns of scores.
+        human: column of human scores.
+        group: column of groups, such as language pairs: correlations are computed in each and gains averaged.
+        segment: column that names each row's segment. Rows of one segment stay together, in folds and in resamples.
+        texts: columns of texts; rows with the same text in one of them stay together too. Those of `TEXTS` that the
+            table has, unless given.
+        fold: column of ready-made folds, instead of folds drawn here. It is checked for leaks all the same.
+        lower: metrics of which lower is better; their sign is turned.
+        fit: another table of the same columns to take constants and weights from; then nothing is cross-validated. It
+            may share no segment and no text with ``table`` if weights are learnt.
+        profiles: for ``how="factors"``: metric -> factor -> coefficient, as `bsx.analysis.disentangling.fit`
+            computes them
+            from the same columns; those of ``lower`` are turned here.
+        how: fields of `bsx.analysis.ensembles.settings.EnsembleSettings`: ``how``, ``by``, ``folds``, …
+
+    Returns:
+        The ensemble, its correlations, gains, intervals and tests.
+
+    Raises:
+        UnknownNameError: for a missing column; lists those present.
+        InputError: for cells that are not numbers, columns that do not vary, too few rows, or folds that leak.
+    """
+    settings = build_config(how, EnsembleSettings)
+    names = _names(metrics, human, lower)
+    if fit is not None and fold is not None:
+        raise InputError("fold= names folds of one table; with a table to fit on there are none")
+    places = {"group": group, "segment": segment, "fold": fold}
+    data = _read(table, names, human, places, texts, settings)
+    source = data if fit is None else _read(fit, names, human, {**places, "fold": None}, texts, settings)
+    notes = [f"lower is better for {name}: its sign is turned" for name in lower]
+    learns = settings.how in LEARNED
+    if not data.keys and (learns or settings.best == "training"):
+        notes.append("no column names segments or holds texts: every row counts as a segment of its own")
+    normalise = normalisation(settings.how)
+    members = fit_members(source.columns, lower, normalise)
+    training = source.training(members, normalise)
+    if learns:
+        final = learn(training, settings)
+    elif settings.how == "factors":
+        final = Weights(choose_by_profile(names, profiles, lower, settings.size))
+    else:
+        final = Weights(equal_weights(range(len(names)), len(names)))
+    combination = weighted(settings.how, normalise, members, final.values)
+    scored = _Scored(combination.apply(data.columns))
+    rule: Callable[[Training], Weights] = (lambda part: learn(part, settings)) if learns else (lambda part: final)
+    if fit is not None:
+        if learns or settings.best == "training":
+            _refuse_shared(source, data, segment)
+        if settings.best == "training":
+            best = best_member(training)
+            scored.baseline = data.turned(names[best], names[best] in lower)
+            scored.rival = names[best]
+    elif learns or settings.best == "training":
+        folds = _folds(data, settings)
+        refuse_leak(folds, _checked(data, settings))
+        together, rival, taught = out_of_fold(training, folds, names, rule)
+        scored = _Scored(together if learns else scored.ensemble, folds=taught)
+        if settings.best == "training":
+            scored.baseline, scored.rival = rival, _rivals(taught)
+    turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
+    measured = Measured(names, turned, scored.ensemble, scored.baseline, scored.rival, data.human, data.groups, data.of)
+    draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
+    groups, average, (low, high), p = gains(measured, **draw)  # type: ignore[arg-type]
+    notes += _notes(settings, final, scored.folds, data)
+    notes += [
+        f"{one.group}: the interval leaves out {one.undefined} of {settings.resamples} resamples, in which the best "
+        "member's r is not above 0"
+        for one in groups
+        if one.undefined and not np.isnan(one.gain)
+    ]
+    used = {**settings.model_dump(), "penalty": final.penalty}
+    return EnsembleResult(
+        combination,
+        tuple(groups),
+        average,
+        low,
+        high,
+        p,
+        tuple(scored.folds),
+        tuple(data.keys),
+        int(data.of.max()) + 1,
+        len(source.human),
+        data.omitted,
+        used,
+        tuple(notes),
+    )
+
+
+def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str]:
+    if isinstance(metrics, str):
+        raise InputError(f"metrics={metrics!r}: give a list of columns")
+    names = list(metrics)
+    if len(names) < 2:
+        raise InputError("an ensemble needs at least two metrics")
+    repeated = [name for name in [*names, human] if [*names, human].count(name) > 1]
+    if repeated:
+        raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
+    unknown = [name for name in lower if name not in names]
+    if unknown:
+        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}")
+    return names
+
+
+def _read(
+    table: Any,
+    metrics: Sequence[str],
+    human: str,
+    places: Mapping[str, str | None],
+    texts: Sequence[str] | None,
+    settings: EnsembleSettings,
+) -> _Data:
+    present = column_names(table)
+    labels = [name for name in places.values() if name is not None]
+    kept_texts = list(texts) if texts is not None else [name for name in TEXTS if name in present]
+    wanted = {name: table[name] for name in present if name in {*metrics, human, *labels, *kept_texts}}
+    rows = {_ROW: np.arange(len(next(iter(wanted.values()), ())), dtype=np.float64)}
+    columns, named, omitted = numeric_columns({**wanted, **rows}, [*metrics, human, _ROW], labels, nan=settings.nan)
+    missing = [name for name in kept_texts if name not in wanted]
+    if missing:
+        raise InputError(f"there is no column of texts {missing[0]!r}; there are {', '.join(present)}")
+    kept = columns.pop(_ROW).astype(np.int64)
+    if not len(kept):
+        raise InputError("no row has all the numbers")
+    scores = columns.pop(human)
+    keys = {places["segment"]: named[places["segment"]]} if places["segment"] is not None else {}
+    for name in kept_texts:
+        cells = list(wanted[name])
+        keys[name] = ["" if cells[i] is None else str(cells[i]) for i in kept]
+    groups = named[places["group"]] if places["group"] is not None else ["all"] * len(kept)
+    fold = named[places["fold"]] if places["fold"] is not None else None
+    return _Data(columns, scores, groups, keys, fold, units(list(keys.values()), len(kept)), omitted)
+
+
+def _folds(data: _Data, settings: EnsembleSettings) -> list[Fold]:
+    if data.fold is not None:
+        return given_folds(data.fold)
+    if settings.by == "group":
+        return group_folds(data.groups, data.of)
+    return unit_folds(data.of, settings.folds, settings.seed)
+
+
+def _checked(data: _Data, settings: EnsembleSettings) -> dict[str, list[str]]:
+    """Return the columns that a fold may not share between its parts."""
+    groups = {"group": data.groups} if settings.by == "group" and data.fold is None else {}
+    return {**data.keys, **groups}
+
+
+def _refuse_shared(source: _Data, data: _Data, segment: str | None) -> None:
+    """Refuse a table to fit on that shares texts with the one to test on; segment names may recur in another table."""
+    size = len(source.human)
+    both = {
+        name: source.keys[name] + data.keys[name]
+        for name in source.keys.keys() & data.keys.keys()
+        if name != segment or len(data.keys) == 1
+    }
+    parts = Fold("the table", np.arange(size), np.arange(size, size + len(data.human)))
+    try:
+        refuse_leak([parts], both)
+    except InputError as error:
+        raise InputError(f"the table to fit on comes first, then the rows of the other: {error}") from error
+
+
+def _rivals(folds: Sequence[FoldWeights]) -> str:
+    counts = Counter(fold.best for fold in folds).most_common()
+    return counts[0][0] if len(counts) == 1 else ", ".join(f"{name} ({count})" for name, count in counts)
+
+
+def _notes(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[str]:
+    notes = []
+    if settings.best == "sample":
+        notes.append(
+            "the member to beat is the best of the rows it is compared on, which favours it; best=training takes one "
+            "that could have been chosen"
+        )
+    purged = sum(fold.purged for fold in folds)
+    if purged:
+        notes.append(
+            f"{purged} times a row was left out of training because it shares a segment or a text with the group tested"
+        )
+    fallen = sum(fold.fell_back for fold in folds)
+    if fallen or final.fell_back:
+        where = f"in {fallen} of {len(folds)} folds" if fallen else "on all rows"
+        notes.append(f"{where} no metric was worth a weight, so all got the same")
+    largest = int(np.bincount(data.of).max())
+    if folds and settings.by == "segment" and largest > 2 * len(data.of) / settings.folds and data.fold is None:
+        notes.append(f"{largest} of {len(data.of)} rows hang together by shared texts and are in one fold")
+    if len(data.of) > int(data.of.max()) + 1:
+        notes.append(
+            "rows share segments or texts: the Williams test takes them as independent, the bootstrap does not"
+        )
+    if data.omitted:
+        notes.append(f"{data.omitted} rows miss a number and are left out")
+    return notes

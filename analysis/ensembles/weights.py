@@ -1,0 +1,175 @@
+"""Weights of an ensemble's members: non-negative least squares, ridge, forward selection, factor profiles.
+
+All of them see normalised scores and compare rows within a group only, as the agreement that is wanted is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.stats.folds import Rows, unit_folds
+from bsx.analysis.stats.resample import Seed
+from bsx.analysis.stats.rowwise import pearson_rows
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.optional import need
+
+PENALTIES: tuple[float, ...] = tuple(float(f"{10.0**k:.6g}") for k in np.arange(2, -4.25, -0.5))
+INNER_FOLDS = 5
+SUBSETS = 200_000  # of members that the factor rule compares
+
+
+def within_groups(values: Array, groups: Rows) -> Array:
+    """Return values (n,) or (n, k) less the mean of their row's group."""
+    sizes = np.bincount(groups)
+    columns = values.reshape(len(groups), -1)
+    means = np.stack([np.bincount(groups, weights=c) for c in columns.T], axis=1) / np.maximum(sizes, 1)[:, None]
+    return np.asarray((columns - means[groups]).reshape(values.shape))
+
+
+def scaled(weights: Array) -> Array:
+    """Return weights (k,) divided by the sum of their sizes; all 0 stay 0. Folds' scores are then comparable."""
+    size = float(np.abs(weights).sum())
+    return weights / size if size > 0 else np.zeros_like(weights)
+
+
+def nnls_weights(scores: Array, human: Array, groups: Rows) -> Array:
+    """Return the non-negative weights whose weighted sum comes nearest to human scores in squares, scaled to sum 1.
+
+    Source: Lawson & Hanson 1974, chapter 23.
+
+    Args:
+        scores: normalised (n, k).
+        human: (n,).
+        groups: number of each row's group (n,); scores and human scores are centred within groups.
+
+    Returns:
+        (k,); all 0 if no member rises with the human scores.
+    """
+    solve = need("scipy.optimize", "non-negative least squares").nnls
+    return scaled(np.asarray(solve(within_groups(scores, groups), within_groups(human, groups))[0], dtype=np.float64))
+
+
+def ridge_weights(scores: Array, human: Array, groups: Rows, penalty: float) -> Array:
+    """Return the w that minimises mean((human - scores w)²) + penalty |w|², scaled to absolute sum 1.
+
+    Source: Hoerl & Kennard 1970. Arguments and centring as for `nnls_weights`.
+    """
+    return scaled(_ridge(within_groups(scores, groups), within_groups(human, groups), penalty))
+
+
+def _ridge(x: Array, y: Array, penalty: float) -> Array:
+    square = x.T @ x / len(y) + penalty * np.eye(x.shape[1])
+    # A penalty of 0 with members that say the same has many solutions: the shortest is taken.
+    return np.asarray(np.linalg.lstsq(square, x.T @ y / len(y), rcond=None)[0])
+
+
+def ridge_penalty(
+    scores: Array, human: Array, groups: Rows, of: Rows, *, penalties: Sequence[float] = PENALTIES, seed: Seed = 1
+) -> float:
+    """Return the penalty with the smallest squared error in an inner cross-validation; of equals the largest.
+
+    Args:
+        scores: normalised (n, k), training rows only.
+        human: (n,).
+        groups: number of each row's group (n,).
+        of: unit of each row (n,); a unit is in one inner fold.
+        penalties: to choose from.
+        seed: of the inner folds.
+    """
+    compact = np.unique(of, return_inverse=True)[1]
+    folds = unit_folds(compact, min(INNER_FOLDS, int(compact.max()) + 1), seed)
+    errors = np.zeros(len(penalties))
+    for fold in folds:
+        x, y = (within_groups(values[fold.train], groups[fold.train]) for values in (scores, human))
+        test_x, test_y = (within_groups(values[fold.test], groups[fold.test]) for values in (scores, human))
+        for i, penalty in enumerate(penalties):
+            errors[i] += float(np.square(test_y - test_x @ _ridge(x, y, penalty)).sum())
+    nearly = errors <= errors.min() * (1 + 1e-12)
+    return max(penalty for penalty, best in zip(penalties, nearly, strict=True) if best)
+
+
+def group_correlations(columns: Array, human: Array, groups: Rows) -> Array:
+    """Return Pearson's r of each column (n, k) with human scores within each group: (groups, k), NaN if undefined."""
+    return np.stack([pearson_rows(columns[groups == g].T, human[groups == g]) for g in np.unique(groups)])
+
+
+def mean_correlation(columns: Array, human: Array, groups: Rows) -> Array:
+    """Return the mean over groups of each column's correlation (n, k) -> (k,); -inf where no group defines it."""
+    r = group_correlations(columns, human, groups)
+    defined = ~np.isnan(r)
+    count = defined.sum(axis=0)
+    return np.where(count > 0, np.where(defined, r, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
+
+
+def greedy_members(scores: Array, human: Array, groups: Rows) -> list[int]:
+    """Return the members that forward selection takes, in its order.
+
+    It starts with the member that agrees best with people and adds the one whose addition to the plain average helps
+    most, until none helps. What counts is Pearson's r, averaged over groups.
+
+    Args:
+        scores: normalised (n, k).
+        human: (n,).
+        groups: number of each row's group (n,).
+    """
+    taken: list[int] = []
+    total, best = np.zeros(len(human)), -np.inf
+    while len(taken) < scores.shape[1]:
+        left = [j for j in range(scores.shape[1]) if j not in taken]
+        reached = mean_correlation(total[:, None] + scores[:, left], human, groups)
+        k = int(np.argmax(reached))
+        if taken and not reached[k] > best:
+            break
+        best = float(reached[k])
+        taken.append(left[k])
+        total = total + scores[:, left[k]]
+    return taken
+
+
+def equal_weights(members: Sequence[int], size: int) -> Array:
+    """Return weights (size,) that share 1 among the members named."""
+    weights = np.zeros(size)
+    weights[list(members)] = 1 / len(members)
+    return weights
+
+
+def profile_distances(profiles: Array) -> Array:
+    """Return the Euclidean distances between metrics' factor profiles.
+
+    Args:
+        profiles: standardised regression coefficients (metrics, factors), as `bsx.analysis.disentangling.fit`
+            returns them.
+
+    Returns:
+        (metrics, metrics).
+    """
+    return np.asarray(np.linalg.norm(profiles[:, None, :] - profiles[None, :, :], axis=-1))
+
+
+def furthest_members(profiles: Array, size: int = 2) -> list[int]:
+    """Return the ``size`` metrics whose profiles differ most: those with the largest mean distance between two of them.
+
+    Source: Kaster, Zhao & Eger 2021, section 6, combines metrics that capture different factors; the distance is ours.
+
+    Args:
+        profiles: as for `profile_distances`.
+        size: how many to choose.
+
+    Raises:
+        InputError: if there are fewer metrics, or too many subsets to compare.
+    """
+    count = len(profiles)
+    if not 2 <= size <= count:
+        raise InputError(f"size={size}: the factor rule chooses at least 2 and at most all {count} metrics")
+    if comb(count, size) > SUBSETS:
+        raise InputError(f"there are {comb(count, size):,} ways to choose {size} of {count} metrics: name fewer")
+    distances = profile_distances(profiles)
+    subsets: NDArray[np.int64] = np.array(list(combinations(range(count), size)))
+    spread = sum(distances[subsets[:, i], subsets[:, j]] for i, j in combinations(range(size), 2))
+    return [int(j) for j in subsets[int(np.argmax(spread))]]

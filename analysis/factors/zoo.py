@@ -1,0 +1,127 @@
+"""Finding a factor by name, and computing several for the same sentence pairs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.factors.base import Factor, FactorScores, Resources, SentencePairs
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries import FactorEntry
+from bsx.catalog.specs import read_spec, split_specs
+from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.support.near import did_you_mean
+from bsx.support.settings import build_config, read_spelled
+
+
+def get_factor(
+    spec: str, *, preset: str | None = None, registry: Catalog | Path | None = None, **settings: Any
+) -> Factor:
+    """Return a factor, ready to compute.
+
+    Args:
+        spec: a name, or ``name:field=value,…``, ``name:preset=PRESET,…``.
+        preset: a named set of settings of its registry entry, unless ``spec`` names one.
+        registry: the registry, or a folder laid over it.
+        settings: settings by name; these win over the preset.
+
+    Raises:
+        UnknownNameError: for an unknown factor or preset; lists those there are.
+        InputError: for wrong settings.
+
+    >>> get_factor("lex:variant=jaccard").config.variant
+    'jaccard'
+    """
+    catalog = registry if isinstance(registry, Catalog) else load_registry(registry)
+    name, spelled = read_spec(spec)
+    kind, entry = _find(name, catalog)
+    chosen = spelled.pop("preset", preset or entry.default)
+    if chosen not in entry.presets:
+        raise UnknownNameError(f"factor {name}: there is no preset {chosen!r}; it has {', '.join(entry.presets)}")
+    try:
+        read = {field: read_spelled(kind.Config, field, text) for field, text in spelled.items()}
+        config = build_config({**entry.presets[chosen], **read, **settings}, kind.Config)
+    except InputError as error:
+        raise InputError(f"factor {name}: {error}") from error
+    return kind(entry, config, spec)
+
+
+def _find(name: str, catalog: Catalog) -> tuple[type[Factor], FactorEntry]:
+    entry = catalog.factor(name)
+    if entry is None:
+        known = sorted(catalog.factors)
+        raise UnknownNameError(f"unknown factor {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
+    module, _, attribute = entry.implementation.partition(":")
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except (ModuleNotFoundError, AttributeError) as error:
+        where = catalog.origins["factor", name]
+        raise RegistryError(f"{where}: implementation: {entry.implementation} cannot be imported: {error}") from error
+    if not (isinstance(kind, type) and issubclass(kind, Factor)):
+        raise RegistryError(f"{catalog.origins['factor', name]}: implementation: {kind!r} is not a factor")
+    return kind, entry
+
+
+def get_factors(specs: str | Sequence[str], *, preset: str | None = None, registry: Path | None = None) -> list[Factor]:
+    """Return several factors.
+
+    Args:
+        specs: names or ``name:field=value``, as a list or as one comma-separated text.
+        preset: preset of those that do not name their own.
+        registry: a folder laid over the registry.
+
+    Raises:
+        InputError: as `get_factor`, or if none is named, or one twice.
+    """
+    named = split_specs(specs) if isinstance(specs, str) else list(specs)
+    if not named:
+        raise InputError("name at least one factor: sem, syn, lex, mor or clb")
+    repeated = [spec for index, spec in enumerate(named) if spec in named[:index]]
+    if repeated:
+        raise InputError(f"factor {repeated[0]!r} is named twice")
+    catalog = load_registry(registry)
+    return [get_factor(spec, preset=preset, registry=catalog) for spec in named]
+
+
+def compute_factors(
+    factors: str | Sequence[str] | Sequence[Factor],
+    sentence1: Sequence[str],
+    sentence2: Sequence[str],
+    *,
+    lang: str = "en",
+    columns: Mapping[str, Sequence[Any]] | None = None,
+    preset: str | None = None,
+    **resources: Any,
+) -> dict[str, FactorScores]:
+    """Compute factors of sentence pairs.
+
+    Args:
+        factors: names, ``name:field=value``, or what `get_factor` returned.
+        sentence1: n texts; the reference side of LEX.
+        sentence2: n texts.
+        lang: language code of both sides, or of each as ``de-en``.
+        columns: further columns, n cells each, for factors that read one.
+        preset: preset of factors given by name.
+        resources: fields of `bsx.analysis.factors.base.Resources`.
+
+    Returns:
+        Scores by the name that each factor was given.
+
+    Raises:
+        InputError: if a factor lacks something or it does not fit the sentences.
+
+    >>> found = compute_factors("lex", ["A plane is taking off."], ["An air plane is taking off."])
+    >>> found["lex"].values.round(3).tolist()
+    [0.714]
+    """
+    lang1, dash, lang2 = lang.partition("-")
+    pairs = SentencePairs(sentence1, sentence2, lang1, lang2 if dash else lang1, columns or {})
+    made = (
+        get_factors(factors, preset=preset)
+        if isinstance(factors, str)
+        else [factor if isinstance(factor, Factor) else get_factor(factor, preset=preset) for factor in factors]
+    )
+    shared = Resources(**resources)
+    return {factor.spec: factor.compute(pairs, shared) for factor in made}

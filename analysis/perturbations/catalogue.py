@@ -1,0 +1,65 @@
+"""All perturbations by name."""
+
+from __future__ import annotations
+
+from bsx.analysis.perturbations.base import Perturbation
+from bsx.analysis.perturbations.casing import LOWER, TITLE, UPPER
+from bsx.analysis.perturbations.contractions import CONTRACTIONS
+from bsx.analysis.perturbations.letters import HOMOGLYPHS, TYPOS
+from bsx.analysis.perturbations.negation import NEGATION
+from bsx.analysis.perturbations.parsed import ENTITIES, NOUN_SWAP, SUBJECT_OBJECT
+from bsx.analysis.perturbations.punctuation import EXTRA_PUNCTUATION, NO_PUNCTUATION, QUOTES, SPACING
+from bsx.analysis.perturbations.quantities import DATES, NUMBERS
+from bsx.analysis.perturbations.whole import EMPTY, SOURCE, UNRELATED
+from bsx.analysis.perturbations.words import DROP, REPEAT, SHUFFLE, TRUNCATE
+from bsx.errors import UnknownNameError
+from bsx.support.near import did_you_mean
+
+PERTURBATIONS: dict[str, Perturbation] = {
+    perturbation.name: perturbation
+    for perturbation in (
+        NO_PUNCTUATION,
+        LOWER,
+        UPPER,
+        TITLE,
+        QUOTES,
+        SPACING,
+        CONTRACTIONS,
+        EXTRA_PUNCTUATION,
+        REPEAT,
+        TYPOS,
+        HOMOGLYPHS,
+        NOUN_SWAP,
+        SUBJECT_OBJECT,
+        NEGATION,
+        NUMBERS,
+        DATES,
+        ENTITIES,
+        SHUFFLE,
+        DROP,
+        TRUNCATE,
+        SOURCE,
+        UNRELATED,
+        EMPTY,
+    )
+}
+"""Name -> perturbation: first those that keep the meaning, then those that change it, mild ones first."""
+
+DEFAULT_CONTROL = "no-punctuation"
+"""Keeps the meaning, in any language and script, changes nearly every sentence and is seen by nearly every metric."""
+
+
+def get_perturbation(name: str) -> Perturbation:
+    """Return a perturbation.
+
+    Raises:
+        UnknownNameError: if there is none of that name; lists those there are.
+
+    >>> get_perturbation("drop-words").preserves
+    False
+    """
+    if name not in PERTURBATIONS:
+        raise UnknownNameError(
+            f"unknown perturbation {name!r}; there are {', '.join(PERTURBATIONS)}.{did_you_mean(name, PERTURBATIONS)}"
+        )
+    return PERTURBATIONS[name]

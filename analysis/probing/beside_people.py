@@ -1,0 +1,92 @@
+"""What each layer knows, side by side with how well it agrees with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bsx.analysis.probing.experiment import ProbeResult
+from bsx.analysis.stats.layers import LayerAgreement, pearson
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.optional import need
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Probes and agreement with people by layer.
+
+    Attributes:
+        layers: the layers, in the order of the arrays.
+        tasks: names of the probing tasks.
+        accuracy: of the probes (tasks, layers).
+        selectivity: of the probes (tasks, layers); NaN for a task without control task.
+        statistic: which correlation with people.
+        agreement: mean correlation of F1 with human scores (layers,).
+        low: lower end of its 95 % interval (layers,).
+        high: upper end (layers,).
+        pearson: over layers, of each task's accuracy with the agreement (tasks,); NaN where it is not defined.
+        spearman: the same of ranks (tasks,).
+
+    The two correlations describe these layers. They carry no test: layers of one model are few and resemble their
+    neighbours, so they are no independent sample of anything.
+    """
+
+    layers: tuple[int, ...]
+    tasks: tuple[str, ...]
+    accuracy: Array
+    selectivity: Array
+    statistic: str
+    agreement: Array
+    low: Array
+    high: Array
+    pearson: Array
+    spearman: Array
+
+    def rows(self) -> Iterator[dict[str, float | int | None]]:
+        """Yield one row a layer: its number, each task's accuracy, the agreement and its interval."""
+        for i, layer in enumerate(self.layers):
+            tasks = dict(zip(self.tasks, self.accuracy[:, i].tolist(), strict=True))
+            ends = {"agreement_low": float(self.low[i]), "agreement_high": float(self.high[i])}
+            yield {"layer": layer, **tasks, "agreement": float(self.agreement[i]), **ends}
+
+
+def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreement) -> SideBySide:
+    """Lay probes beside the agreement with people of the metric made of the same layers.
+
+    Args:
+        results: of `bsx.analysis.probing.experiment.probe_layers`, all on the same layers.
+        agreement: of `bsx.analysis.stats.layers.layer_agreement` for all layers from 0.
+
+    Raises:
+        InputError: if there is no result, two tasks have the same name, or the layers do not fit together.
+    """
+    if not results:
+        raise InputError("there is no probe to lay beside the agreement with people")
+    layers, tasks = results[0].layers, tuple(result.task for result in results)
+    if len(set(tasks)) < len(tasks):
+        raise InputError(f"two tasks have the same name: {', '.join(tasks)}")
+    for result in results:
+        if result.layers != layers:
+            raise InputError(f"{result.task}: probes layers {result.layers}, {tasks[0]} layers {layers}")
+    if max(layers) >= len(agreement.mean):
+        raise InputError(f"layer {max(layers)} is probed, but agreement is known for {len(agreement.mean)} layers only")
+    chosen = list(layers)
+    accuracy, people = np.stack([result.accuracy for result in results]), agreement.mean[chosen, 2]
+    unknown = np.full(len(layers), np.nan)
+    ranks = need("scipy.stats", "rank correlation").rankdata
+    few = len(layers) < 3
+    return SideBySide(
+        layers=layers,
+        tasks=tasks,
+        accuracy=accuracy,
+        selectivity=np.stack([unknown if r.control is None else r.control.selectivity for r in results]),
+        statistic=agreement.statistic,
+        agreement=people,
+        low=agreement.low[chosen],
+        high=agreement.high[chosen],
+        pearson=np.full(len(tasks), np.nan) if few else pearson(accuracy, people),
+        spearman=np.full(len(tasks), np.nan) if few else pearson(ranks(accuracy, axis=1), ranks(people)),
+    )

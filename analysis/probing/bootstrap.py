@@ -1,0 +1,55 @@
+"""Bootstrap of accuracies over test items that several runs may share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.support.checks import Array
+
+_BLOCK = 64  # resamples at once
+
+
+class ItemAccuracies:
+    """Which test items were predicted rightly, under several conditions and in several runs.
+
+    Items of one group are drawn together, and so are the results of one item in all runs and conditions: neither
+    copies of an item nor further runs on it pass for independent evidence, and differences between conditions are
+    paired.
+
+    Args:
+        groups: number of each item's group (n,), counted from 0.
+        conditions: how many conditions there are.
+    """
+
+    def __init__(self, groups: NDArray[np.int64], conditions: int) -> None:
+        self._groups = groups
+        self._right = np.zeros((conditions, int(groups.max()) + 1))
+        self._tested = np.zeros(int(groups.max()) + 1)
+
+    def add(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> None:
+        """Add a run.
+
+        Args:
+            items: the items that it tested (m,).
+            right: whether each was predicted rightly under each condition (conditions, m).
+        """
+        groups, width = self._groups[items], self._right.shape[1]
+        self._tested += np.bincount(groups, minlength=width)
+        for condition, row in enumerate(right):
+            self._right[condition] += np.bincount(groups, weights=row, minlength=width)
+
+    def accuracy(self) -> Array:
+        """Return the share of right predictions over all runs (conditions,)."""
+        return np.asarray(self._right.sum(axis=1) / self._tested.sum())
+
+    def draws(self, resamples: int, rng: np.random.Generator) -> Array:
+        """Return the accuracy in bootstrap resamples of the tested groups (resamples, conditions)."""
+        present = np.flatnonzero(self._tested)
+        right, tested = self._right[:, present], self._tested[present]
+        parts = []
+        for start in range(0, resamples, _BLOCK):
+            drawn = rng.integers(len(present), size=(min(_BLOCK, resamples - start), len(present)))
+            times = np.stack([np.bincount(row, minlength=len(present)) for row in drawn]).astype(np.float64)
+            parts.append((times @ right.T) / (times @ tested)[:, None])
+        return np.concatenate(parts)

@@ -1,0 +1,137 @@
+"""The classifiers that probe: fitted on a training part, tuned on a validation part, by scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.optional import need
+
+Probe = Literal["logistic", "mlp"]
+Labels = NDArray[np.int64]
+
+STRENGTHS = (0.001, 0.01, 0.1, 1.0)
+"""scikit-learn's C, inverse strengths of the L2 penalty that are tried, the strongest penalty first."""
+ITERATIONS = 1000
+HIDDEN = 64
+EPOCHS = 100
+PATIENCE = 5
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted probe.
+
+    Attributes:
+        model: what predicts; None if the training part has only one label.
+        only: that label.
+        chosen: what the validation part chose: C of a logistic probe, epochs of an MLP.
+        complaint: why the fit may not be the best one, or an empty text.
+    """
+
+    model: Any
+    only: int
+    chosen: float
+    complaint: str
+
+    def predict(self, x: Array) -> Labels:
+        """Return the predicted labels of vectors (n, dim)."""
+        if self.model is None:
+            return np.full(len(x), self.only, dtype=np.int64)
+        return np.asarray(self.model.predict(x), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Standardisation: mean 0 and deviation 1 in the rows it was measured on.
+
+    Attributes:
+        mean: (dim,).
+        deviation: (dim,); 1 for a dimension that does not vary.
+    """
+
+    mean: Array
+    deviation: Array
+
+    @classmethod
+    def of(cls, x: Array) -> Scale:
+        """Measure vectors (n, dim)."""
+        deviation = x.std(axis=0)
+        # A dimension that only varies by rounding is noise that would be blown up to full size.
+        still = deviation <= 1e-7 * np.maximum(np.abs(x).max(axis=0), 1e-30)
+        return cls(x.mean(axis=0), np.where(still, 1.0, deviation))
+
+    def apply(self, x: Array) -> Array:
+        """Return standardised vectors (n, dim)."""
+        return np.asarray((x - self.mean) / self.deviation)
+
+
+def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed: int) -> Fitted:
+    """Fit a probe.
+
+    ``logistic``: multinomial logistic regression with an L2 penalty, whose strength among `STRENGTHS` is the one with
+    the highest accuracy in the validation part (the stronger penalty of equals). ``mlp``: one hidden layer of `HIDDEN`
+    rectified units, Adam; training stops when the accuracy in the validation part has not risen for `PATIENCE` epochs,
+    and the best epoch counts. Neither is refitted on training and validation part together.
+
+    Args:
+        kind: which classifier.
+        x: standardised vectors of the training part (n, dim).
+        y: their labels (n,).
+        x_held: standardised vectors of the validation part (m, dim).
+        y_held: their labels (m,).
+        seed: of the MLP's weights and order of items; the logistic probe has no chance in it.
+    """
+    if kind not in ("logistic", "mlp"):
+        raise InputError(f"there is no probe {kind!r}; there are logistic, mlp")
+    if len(np.unique(y)) == 1:
+        return Fitted(None, int(y[0]), float("nan"), "")
+    return _logistic(x, y, x_held, y_held) if kind == "logistic" else _mlp(x, y, x_held, y_held, seed)
+
+
+def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> Fitted:
+    linear = need("sklearn.linear_model", "probing")
+    trouble = need("sklearn.exceptions", "probing").ConvergenceWarning
+    model = linear.LogisticRegression(max_iter=ITERATIONS, warm_start=True)
+    best: tuple[float, Any, str] = (-1.0, None, "")
+    for strength in STRENGTHS:  # each starts where the one before, with the stronger penalty, ended
+        model.set_params(C=strength)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", trouble)
+            model.fit(x, y)
+        for other in [warning for warning in caught if not issubclass(warning.category, trouble)]:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+        right = float((model.predict(x_held) == y_held).mean())
+        if right > best[0]:
+            failed = any(issubclass(warning.category, trouble) for warning in caught)
+            complaint = f"C={strength:g} did not converge within {ITERATIONS} iterations" if failed else ""
+            best = (right, copy.deepcopy(model), complaint)
+    return Fitted(best[1], -1, float(best[1].C), best[2])
+
+
+def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> Fitted:
+    network = need("sklearn.neural_network", "probing")
+    # One generator for all epochs: with a number instead, every epoch would shuffle alike.
+    model = network.MLPClassifier(
+        hidden_layer_sizes=(HIDDEN,), batch_size=min(64, len(x)), random_state=np.random.RandomState(seed)
+    )
+    best: tuple[float, Any, int] = (-1.0, None, 0)
+    for epoch in range(1, EPOCHS + 1):
+        model.partial_fit(x, y, classes=np.unique(y))
+        right = float((model.predict(x_held) == y_held).mean())
+        if right > best[0]:
+            best = (right, copy.deepcopy(model), epoch)
+        elif epoch - best[2] >= PATIENCE:
+            break
+    else:
+        return Fitted(
+            best[1], -1, best[2], f"accuracy in the validation part may still have risen after {EPOCHS} epochs"
+        )
+    return Fitted(best[1], -1, best[2], "")

@@ -1,0 +1,354 @@
+"""Tables 1, 3, 4, 6, 10, 12 and 13 and Figure 3 of Kaster, Zhao & Eger 2021 from the scores that its authors published.
+
+The paper prints coefficients and R² with two decimals. Coefficients are cut off, not rounded; R² is rounded to three
+decimals first, as a summary of the fit shows it, and then cut off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.published.ensembles import FILE, Table13, find_judgments, reproduce_ensembles
+from bsx.analysis.published.triples import TripleReproduction, reproduce_triples, triples_text
+from bsx.analysis.render.numbers import explained, figure
+from bsx.data.columns import read_columns, standardise
+from bsx.data.rows import Problems, Table, number, text
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+TOLERANCE = 0.01
+LEX_SHARE = 0.95
+WHY_LEX = (
+    "the published column was computed on the tokens of NLTK 3.5 after its Punkt model had cut the texts into "
+    "sentences; that trained model is a download, so sentences are cut by rules here, and where the two disagree a "
+    "full stop is a word of its own for one and part of a word for the other; the other rows that differ hold dashes, "
+    "apostrophes or quotation marks that a later NLTK cuts otherwise"
+)
+WHY_NOT_LEX = "the translations behind the cross-lingual LEX columns are not published, so only English is recomputed"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of a table.
+
+    Attributes:
+        table: its number.
+        part: of the table.
+        metric: column of the response.
+        term: column of the factor, or ``R2``.
+        paper: as printed, with the paper's star.
+        ours: recomputed, in full precision.
+        printed: ours as the paper would print it, with a star for p >= 0.05.
+        difference: ours - paper.
+        p: of the coefficient; None for R².
+        matches: the digits are the paper's.
+        star_matches: p >= 0.05 exactly where the paper has a star.
+        off: more than `TOLERANCE` away and not a documented exception.
+        exception: why it is one of the cells known not to match; empty for others.
+    """
+
+    table: str
+    part: str
+    metric: str
+    term: str
+    paper: str
+    ours: float
+    printed: str
+    difference: float
+    p: float | None
+    matches: bool
+    star_matches: bool
+    off: bool
+    exception: str
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """A LEX column computed anew from the texts.
+
+    Attributes:
+        file: of the texts.
+        rows: pairs.
+        equal: pairs with the published score (to 1e-9).
+        different_rows: the others, counted from 1.
+        largest: largest difference.
+        coefficients: largest change of a figure of Table 3 if the recomputed column takes the published one's place.
+    """
+
+    file: str
+    rows: int
+    equal: int
+    different_rows: tuple[int, ...]
+    largest: float
+    coefficients: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """One z-score of Table 1; attributes as in `Cell`, ``row`` counted from 1."""
+
+    file: str
+    row: int
+    term: str
+    paper: str
+    ours: float
+    printed: str
+    matches: bool
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Everything recomputed; ``names`` and ``factor_names`` are what the paper calls the columns.
+
+    ``triples`` is None where the data have none, ``table13`` where WMT17's human judgments are not at hand.
+    """
+
+    cells: tuple[Cell, ...]
+    examples: tuple[Example, ...]
+    lex: tuple[Recomputed, ...]
+    names: dict[str, str]
+    factor_names: dict[str, str]
+    triples: TripleReproduction | None = None
+    table13: Table13 | None = None
+
+    @property
+    def off(self) -> list[Cell]:
+        """Cells outside the documented exceptions that are more than `TOLERANCE` away."""
+        return [cell for cell in self.cells if cell.off]
+
+    @property
+    def different(self) -> list[Cell]:
+        """Cells whose digits are not the paper's."""
+        return [cell for cell in self.cells if not cell.matches]
+
+    @property
+    def stars(self) -> list[Cell]:
+        """Cells whose star is not the paper's."""
+        return [cell for cell in self.cells if not cell.star_matches]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no cell is off, Tables 1, 6 and 13 are met, and enough of LEX is recomputed."""
+        lex = all(column.equal >= LEX_SHARE * column.rows for column in self.lex)
+        parts = (self.triples is None or self.triples.ok) and (self.table13 is None or self.table13.ok)
+        examples = all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
+        return not self.off and lex and parts and examples
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        return {
+            "paper": "kaster2021",
+            "ok": self.ok,
+            "cells": [asdict(cell) for cell in self.cells],
+            "count": len(self.cells),
+            "match": len(self.cells) - len(self.different),
+            "different": [_name(cell) for cell in self.different],
+            "off": [_name(cell) for cell in self.off],
+            "stars_unexplained": [_name(cell) for cell in self.stars],
+            "lex": [asdict(column) for column in self.lex],
+            "lex_notes": [WHY_LEX, WHY_NOT_LEX] if self.lex else [],
+            "table1": [asdict(example) for example in self.examples],
+            "triples": self.triples.to_dict() if self.triples is not None else None,
+            "table13": self.table13.to_dict() if self.table13 is not None else None,
+        }
+
+
+def published() -> dict[str, Any]:
+    """Return the figures printed in the paper and where its data are."""
+    file = resources.files("bsx.analysis") / "published" / "kaster2021.yaml"
+    content: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return content
+
+
+def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None) -> Reproduction:
+    """Recompute the tables.
+
+    Args:
+        folder: a checkout of the authors' repository (or its ``data/scored``), or a folder with ``wmt-en.tsv`` and so
+            on: the same columns with a header and without quoting.
+        lex: recompute the English LEX columns and the overlaps of Table 6 from the texts too; needs NLTK.
+        wmt17: table of WMT17's segment-level judgments, for Table 13; looked for in the folder and in ``wmt`` beside it
+            unless given.
+
+    Raises:
+        InputError: if a file is missing, has other columns or another number of rows, or a cell is not a number.
+    """
+    facts = published()
+    data = {name: _read(Path(folder), name, facts["files"][name]) for name in facts["files"]}
+    exceptions = {(e["table"], e["part"], e["metric"], e["term"]): e["reason"] for e in facts["exceptions"]}
+    cells: list[Cell] = []
+    for table in facts["tables"]:
+        terms = [*table["factors"], "R2"]
+        result = disentangle(data[table["file"]], list(table["cells"]), table["factors"])
+        for metric, printed in table["cells"].items():
+            fit = result[metric]
+            values = [*fit.coef.values(), fit.r2]
+            for term, paper, ours in zip(terms, printed, values, strict=True):
+                key = (table["table"], table["part"], metric, term)
+                p = fit.p.get(term)
+                cells.append(_cell(key, paper, ours, p, exceptions.get(key, "")))
+    examples = []
+    for example in facts["examples"]:
+        columns, row = data[example["file"]], example["row"]
+        for term, paper in zip(example["terms"], example["printed"], strict=True):
+            ours = float(standardise(term, columns[term])[row - 1])
+            shown = figure(ours, 2, truncate=True)
+            examples.append(Example(example["file"], row, term, paper, ours, shown, float(shown) == float(paper)))
+    recomputed = []
+    if lex:
+        for table in facts["tables"]:
+            if "bleu" in table["factors"]:
+                recomputed.append(_recompute(table, data[table["file"]]))
+    metrics = next(list(table["cells"]) for table in facts["tables"] if table["file"] == "wmt-en")
+    triples = reproduce_triples(Path(folder), facts["triples"], metrics, lex=lex)
+    judgments = wmt17 if wmt17 is not None else find_judgments(Path(folder))
+    table13 = reproduce_ensembles(data["wmt-en"], judgments, facts["table13"]) if judgments is not None else None
+    names = facts["metrics"], facts["factors"]
+    return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), *names, triples, table13)
+
+
+def _cell(key: tuple[str, str, str, str], paper: str, ours: float, p: float | None, exception: str) -> Cell:
+    value, starred = float(paper.removesuffix("*")), paper.endswith("*")
+    shown = explained(ours, 2, truncate=True) if p is None else figure(ours, 2, truncate=True)
+    star = p is not None and p >= 0.05
+    return Cell(
+        *key,
+        paper=paper,
+        ours=ours,
+        printed=shown + "*" * star,
+        difference=ours - value,
+        p=p,
+        matches=float(shown) == value,
+        star_matches=star == starred,
+        off=abs(ours - value) > TOLERANCE and not exception,
+        exception=exception,
+    )
+
+
+def _read(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    labels = ["sentence1", "sentence2"]
+    numbers = [column for column in facts["columns"] if column not in labels]
+    own = folder / f"{name}.tsv"
+    theirs = [path / facts["file"] for path in (folder / "data" / "scored", folder)]
+    if own.is_file():
+        columns = read_columns(own, numbers, labels)
+        found = own
+    else:
+        found = next((path for path in theirs if path.is_file()), theirs[0])
+        if not found.is_file():
+            raise InputError(
+                f"{folder}: has neither {name}.tsv nor data/scored/{facts['file']}: give a checkout of the authors' "
+                "repository or a folder with the tidy copies"
+            )
+        columns = _read_theirs(found, facts["columns"], labels)
+    count = len(columns["sem"])
+    if count != facts["rows"]:
+        raise InputError(f"{found}: has {count} rows, the published file has {facts['rows']}")
+    return columns
+
+
+def _read_theirs(path: Path, header: list[str], labels: list[str]) -> dict[str, Any]:
+    """Read a file of the authors' repository: tabs, fields quoted as in CSV, no header."""
+    table = Table(path, Problems(), quoted=True, header=header)
+    found: dict[str, list[Any]] = {name: [] for name in header}
+    for where, row in table.rows():
+        for name in header:
+            found[name].append((text if name in labels else number)(row[name], f"{where}, column {name!r}"))
+    return {name: cells if name in labels else np.array(cells) for name, cells in found.items()}
+
+
+def _recompute(table: dict[str, Any], columns: dict[str, Any]) -> Recomputed:
+    from bsx.analysis.factors.lexical import bleu1
+    from bsx.analysis.factors.treebank import treebank_tokens
+
+    pairs = zip(columns["sentence1"], columns["sentence2"], strict=True)
+    ours: Array = np.array([bleu1(treebank_tokens(a), treebank_tokens(b)) for a, b in pairs])
+    distance = np.abs(ours - columns["bleu"])
+    metrics, factors = list(table["cells"]), table["factors"]
+    before, after = (disentangle(data, metrics, factors) for data in (columns, {**columns, "bleu": ours}))
+    change = max(
+        abs(x - y)
+        for a, b in zip(before, after, strict=True)
+        for x, y in zip([*a.coef.values(), a.r2], [*b.coef.values(), b.r2], strict=True)
+    )
+    rows = tuple(int(i) + 1 for i in np.flatnonzero(distance > 1e-9))
+    return Recomputed(table["file"], len(ours), len(ours) - len(rows), rows, float(distance.max()), float(change))
+
+
+def _name(cell: Cell) -> str:
+    return f"Table {cell.table} {cell.part}: {cell.metric} {cell.term}"
+
+
+def as_text(result: Reproduction) -> str:
+    """Return paper, ours and difference side by side, then what does not match and why."""
+    blocks = []
+    parts = dict.fromkeys((cell.table, cell.part) for cell in result.cells)
+    for table, part in parts:
+        cells = [cell for cell in result.cells if (cell.table, cell.part) == (table, part)]
+        terms = list(dict.fromkeys(cell.term for cell in cells))
+        heads = [result.factor_names.get(term, "R²") for term in terms]
+        lines = [
+            f"Table {table}, {part}",
+            " " * 12 + "".join(f"| {head:<4} {'ours':>6}  {'diff':>7} " for head in heads),
+        ]
+        for metric in dict.fromkeys(cell.metric for cell in cells):
+            row = [cell for cell in cells if cell.metric == metric]
+            shown = "".join(f"|{c.paper:>6} {c.ours:7.4f} {c.difference:+8.4f}{' ' if c.matches else '!'}" for c in row)
+            lines.append(f"{result.names.get(metric, metric):<12}{shown}")
+        blocks.append("\n".join(lines))
+    matching = len(result.cells) - len(result.different)
+    summary = [
+        f"{matching} of {len(result.cells)} cells have the paper's digits once printed as it prints them (cut off "
+        "after two decimals; R² rounded to three first). The others (!):"
+    ]
+    summary += [
+        f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}; {c.exception or 'not a documented exception'}"
+        for c in result.different
+    ]
+    blocks.append("\n".join(summary))
+    coefficients = [cell for cell in result.cells if cell.p is not None]
+    starred = [cell.p for cell in coefficients if cell.paper.endswith("*") and cell.p is not None]
+    bare = [cell.p for cell in coefficients if not cell.paper.endswith("*") and cell.p is not None]
+    stars = [
+        f"For {len(result.stars)} of {len(coefficients)} coefficients the star is not explained by the caption's "
+        f"p >= 0.05 (the smallest p with a star is {min(starred):.5f}, the largest without one {max(bare):.5f}):"
+    ]
+    stars += [f"  {_name(c)}: paper {c.paper}, p = {c.p:.5f}" for c in result.stars]
+    blocks.append("\n".join(stars))
+    lines = ["Table 1, z-scores of the examples (paper / ours)"]
+    for file, place in dict.fromkeys((e.file, e.row) for e in result.examples):
+        own = [e for e in result.examples if (e.file, e.row) == (file, place)]
+        scores = ", ".join(
+            f"{result.factor_names[e.term]} {e.paper} / {e.ours:.3f}{'' if e.matches else ' !'}" for e in own
+        )
+        lines.append(f"  {file} row {place}: {scores}")
+    blocks.append("\n".join(lines))
+    if result.lex:
+        lines = ["LEX recomputed from the texts (BLEU-1, sentence 1 as reference, case kept, brevity penalty)"]
+        for c in result.lex:
+            rows = ", ".join(map(str, c.different_rows[:20])) or "none"
+            lines.append(
+                f"  {c.file}: {c.equal} of {c.rows} rows equal the published score ({100 * c.equal / c.rows:.2f} %); "
+                f"rows {rows} differ by up to {c.largest:.3f}; Table 3 moves by up to {c.coefficients:.5f} with it"
+            )
+        lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]
+        blocks.append("\n".join(lines))
+    if result.triples is not None:
+        blocks += triples_text(result.triples, result.names)
+    else:
+        blocks.append("Figure 3 and Table 6 are left out: the folder has no freitag.tsv and paws.tsv.")
+    missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with --wmt17"
+    blocks.append(result.table13.to_text() if result.table13 is not None else missing)
+    if result.off:
+        lines = [f"NOT REPRODUCED: {len(result.off)} cells are off by more than {TOLERANCE}"]
+        blocks.append("\n".join([*lines, *(f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}" for c in result.off)]))
+    else:
+        blocks.append(f"No cell outside the documented exceptions is off by more than {TOLERANCE}.")
+    return "\n\n".join(blocks)

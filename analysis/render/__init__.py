@@ -1,0 +1,1 @@
+"""How numbers and tables look: text, LaTeX."""

@@ -1,0 +1,1 @@
+"""Statistics on arrays: correlation, tests, resampling, regression, model selection."""

@@ -1,0 +1,307 @@
+"""Scores as detectors of a yes-or-no label: ROC AUC and its tests, precision and recall, the best threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.results import Comparison, Estimate
+from bsx.analysis.stats.validate import settings, vectors
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.optional import need
+
+Mask = NDArray[np.bool_]
+Interval = Literal["delong", "bootstrap"]
+
+
+@dataclass(frozen=True)
+class PrecisionRecall:
+    """Precision and recall at every threshold, from the highest to the lowest.
+
+    Attributes:
+        thresholds: distinct scores, falling (t,); everything at or above one is called positive.
+        precision: (t,).
+        recall: (t,).
+        average_precision: mean of the precisions, each weighted by the recall gained there; with interval. Its ``p`` is
+            NaN: the value of a score that says nothing is the share of positives, not a constant.
+        positives: share of positive labels.
+    """
+
+    thresholds: Array
+    precision: Array
+    recall: Array
+    average_precision: Estimate
+    positives: float
+
+
+def roc_auc(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    interval: Interval = "delong",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Estimate:
+    """Return the area under the ROC curve: how likely a positive scores above a negative; a tie counts half.
+
+    Source: DeLong, DeLong & Clarke-Pearson 1988 for the variance, Sun & Xu 2014 for its computation; Efron 1979 for the
+    bootstrap, which draws positives and negatives apart.
+
+    Args:
+        labels: 1 for positive, 0 for negative (n,).
+        scores: higher means rather positive (n,).
+        interval: ``delong`` (normal, cut off at 0 and 1) or ``bootstrap`` (percentiles).
+        confidence: level of the interval.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out items that miss label or score.
+
+    Returns:
+        The area; ``p`` is two-sided, of "the area is 0.5". If all positives score above all negatives, DeLong's
+        variance is 0 and the interval a point; a bootstrap cannot do better.
+
+    Raises:
+        InputError: if sizes differ, values are missing or infinite, a label is neither 0 nor 1, or one class is empty.
+    """
+    choice("interval", interval, ("delong", "bootstrap"))
+    settings(resamples=resamples, confidence=confidence)
+    positive, columns = binary({"labels": labels, "scores": scores}, nan)
+    area, covariance = _delong(positive, columns)
+    auc = float(area[0])
+    if interval == "bootstrap":
+        draws = _stratified(positive, columns[0], _weighted_auc, resamples, seed)
+        low, high = percentile_interval(draws, confidence)
+        p = bootstrap_p(draws, 0.5)[1]
+    else:
+        normal = need("scipy.stats", "DeLong's interval").norm
+        error = math.sqrt(covariance[0, 0])
+        half = float(normal.ppf((1 + confidence) / 2)) * error
+        low, high = max(0.0, auc - half), min(1.0, auc + half)
+        p = float(2 * normal.sf(abs(_ratio(auc - 0.5, error))))
+    return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval", confidence)
+
+
+def compare_auc(
+    a: ArrayLike, b: ArrayLike, labels: ArrayLike, *, confidence: float = 0.95, nan: NanPolicy = "error"
+) -> Comparison:
+    """Test whether metric a's area is larger than metric b's on the same items.
+
+    Source: DeLong, DeLong & Clarke-Pearson 1988, section 3.
+
+    Args:
+        a: scores of the first metric (n,).
+        b: scores of the second (n,).
+        labels: 1 or 0 (n,).
+        confidence: level of the interval.
+        nan: ``error``, or ``omit`` to leave out items that miss any of the three.
+
+    Returns:
+        Comparison of the two areas; ``statistic`` is normal.
+
+    Raises:
+        InputError: as `roc_auc`.
+    """
+    settings(resamples=1, confidence=confidence)
+    positive, columns = binary({"labels": labels, "a": a, "b": b}, nan)
+    areas, covariance = _delong(positive, columns)
+    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    return _compared(float(areas[0]), float(areas[1]), variance, len(positive), "DeLong test, paired", confidence)
+
+
+def compare_auc_between(
+    labels_a: ArrayLike,
+    scores_a: ArrayLike,
+    labels_b: ArrayLike,
+    scores_b: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Test whether a metric's area is larger on set a than on set b, which share no items.
+
+    Source: variances of DeLong et al. 1988, which add up for independent samples.
+
+    Args:
+        labels_a: 1 or 0 (n,), of the easy set, say.
+        scores_a: (n,).
+        labels_b: 1 or 0 (m,), of the hard set.
+        scores_b: (m,).
+        confidence: level of the interval.
+        nan: ``error``, or ``omit`` to leave out items that miss label or score.
+
+    Returns:
+        Comparison of the two areas; ``n`` counts the items of both sets.
+
+    Raises:
+        InputError: as `roc_auc`.
+    """
+    settings(resamples=1, confidence=confidence)
+    areas, variance, n = [], 0.0, 0
+    for labels, scores in ((labels_a, scores_a), (labels_b, scores_b)):
+        positive, columns = binary({"labels": labels, "scores": scores}, nan)
+        area, covariance = _delong(positive, columns)
+        areas.append(float(area[0]))
+        variance += float(covariance[0, 0])
+        n += len(positive)
+    return _compared(areas[0], areas[1], variance, n, "DeLong variances, independent samples", confidence)
+
+
+def precision_recall(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> PrecisionRecall:
+    """Return precision and recall by threshold, and average precision with a stratified bootstrap interval.
+
+    Source: average precision as the sum over thresholds of precision times gained recall, without interpolation
+    (Manning, Raghavan & Schütze 2008, section 8.4; scikit-learn's definition).
+
+    Args:
+        labels: 1 or 0 (n,).
+        scores: higher means rather positive (n,).
+        confidence: level of the interval.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out items that miss label or score.
+
+    Raises:
+        InputError: as `roc_auc`.
+    """
+    settings(resamples=resamples, confidence=confidence)
+    positive, columns = binary({"labels": labels, "scores": scores}, nan)
+    order, ends = _cuts(columns[0])
+    true, false = (np.cumsum(mask[order])[ends].astype(np.float64)[None] for mask in (positive, ~positive))
+    area = float(_weighted_precision(true, false)[0])
+    draws = _stratified(positive, columns[0], _weighted_precision, resamples, seed)
+    low, high = percentile_interval(draws, confidence)
+    method = "average precision, stratified bootstrap interval"
+    average = Estimate(area, low, high, float("nan"), len(positive), method, confidence)
+    precision, recall = (true / (true + false))[0], (true / true[:, -1:])[0]
+    return PrecisionRecall(columns[0][order][ends], precision, recall, average, float(positive.mean()))
+
+
+def binary(columns: dict[str, ArrayLike], nan: NanPolicy) -> tuple[Mask, Array]:
+    """Check labels and scores: return which items are positive (n,) and the scores (metrics, n).
+
+    Args:
+        columns: name in messages -> (n,); the first holds the labels.
+        nan: ``error`` or ``omit``.
+
+    Raises:
+        InputError: naming the column and what is wrong with it.
+    """
+    labels, *scores = vectors(columns, nan=nan, minimum=2)
+    name = next(iter(columns))
+    wrong = ~np.isin(labels, (0.0, 1.0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InputError(f"{name}: item {at} is {labels[at]:g}, a label must be 0 or 1")
+    positive = labels == 1
+    if positive.all() or not positive.any():
+        raise InputError(
+            f"{name}: all {len(labels)} items have the label {int(labels[0])}; both 0 and 1 are needed to tell apart"
+        )
+    return positive, np.stack(scores)
+
+
+def _delong(positive: Mask, scores: Array) -> tuple[Array, Array]:
+    """Return the areas (metrics,) and their covariance (metrics, metrics) by midranks, in O(n log n)."""
+    rank = need("scipy.stats", "DeLong's variance").rankdata
+    x, y = scores[:, positive], scores[:, ~positive]
+    m, n = x.shape[1], y.shape[1]
+    together = rank(np.concatenate([x, y], axis=1), axis=1)
+    # Placement values: the share of the other class that each item beats, ties by half.
+    v10 = (together[:, :m] - rank(x, axis=1)) / n
+    v01 = 1 - (together[:, m:] - rank(y, axis=1)) / m
+    areas = v10.mean(axis=1)
+    covariance = np.zeros((len(scores), len(scores)))
+    for placements in (v10, v01):
+        count = placements.shape[1]
+        if count > 1:  # a class of one item has no variance that could be estimated
+            centred = placements - placements.mean(axis=1, keepdims=True)
+            covariance += centred @ centred.T / (count - 1) / count
+    return areas, covariance
+
+
+def _compared(a: float, b: float, variance: float, n: int, method: str, confidence: float) -> Comparison:
+    normal = need("scipy.stats", "DeLong's test").norm
+    # Two identical metrics have a variance of 0 up to rounding, of either sign.
+    error = math.sqrt(variance) if variance > 1e-14 else 0.0
+    difference = a - b
+    z = _ratio(difference, error)
+    half = float(normal.ppf((1 + confidence) / 2)) * error
+    return Comparison(
+        a=a,
+        b=b,
+        difference=difference,
+        low=difference - half,
+        high=difference + half,
+        statistic=z,
+        p=float(normal.sf(z)),
+        p_two_sided=float(2 * normal.sf(abs(z))),
+        n=n,
+        method=method,
+        confidence=confidence,
+    )
+
+
+def _ratio(difference: float, error: float) -> float:
+    if error > 0:
+        return difference / error
+    return 0.0 if abs(difference) < 1e-12 else math.copysign(math.inf, difference)
+
+
+def _cuts(scores: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of falling scores (n,), and where in it each distinct score ends (t,)."""
+    order = np.argsort(-scores, kind="stable")
+    return order, np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+
+
+def _stratified(
+    positive: Mask, scores: Array, statistic: Callable[[Array, Array], Array], resamples: int, seed: Seed
+) -> Array:
+    """Return a statistic of resamples (resamples,) in which positives and negatives were drawn apart.
+
+    ``statistic`` takes how many positives and how many negatives score at least each distinct score, (b, t) each.
+    """
+    rng = np.random.default_rng(seed)
+    order, ends = _cuts(scores)
+    places = [np.flatnonzero(positive[order] == wanted) for wanted in (True, False)]
+    draws = []
+    for size in block_sizes(resamples, len(scores)):
+        counted = []
+        for place in places:
+            counts = np.zeros((size, len(scores)))
+            counts[:, place] = np.concatenate(list(bootstrap_counts(size, len(place), rng)))
+            counted.append(np.cumsum(counts, axis=1)[:, ends])
+        draws.append(statistic(*counted))
+    return np.concatenate(draws)
+
+
+def _weighted_auc(true: Array, false: Array) -> Array:
+    """Return the area by trapezoids from cumulated counts (b, t) of positives and negatives: (b,)."""
+    start = np.zeros((len(true), 1))
+    gained = np.diff(false, axis=1, prepend=start)
+    height = true - np.diff(true, axis=1, prepend=start) / 2
+    return np.asarray((gained * height).sum(axis=1) / (true[:, -1] * false[:, -1]))
+
+
+def _weighted_precision(true: Array, false: Array) -> Array:
+    """Return average precision from cumulated counts (b, t) of positives and negatives: (b,)."""
+    called = true + false
+    precision = np.divide(true, called, out=np.zeros_like(true), where=called > 0)
+    gained = np.diff(true, axis=1, prepend=np.zeros((len(true), 1)))
+    return np.asarray((precision * gained).sum(axis=1) / true[:, -1])

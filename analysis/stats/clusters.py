@@ -1,0 +1,160 @@
+"""Many metrics at once: all comparisons, corrections of their p-values, winners and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.stats.results import Comparison
+from bsx.errors import InputError
+from bsx.support.checks import Array, choice
+from bsx.support.optional import need
+
+Correction = Literal["none", "holm", "bh"]
+_METHODS = {"holm": "holm", "bh": "fdr_bh"}
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Which metrics nothing significantly outperforms, and the ranks below.
+
+    Attributes:
+        names: metrics, best correlation first.
+        values: their correlations, in that order.
+        ranks: rank cluster of each, from 1.
+        winners: metrics that no metric with a higher correlation significantly outperforms; what WMT prints in bold.
+        alpha: level of significance.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    ranks: tuple[int, ...]
+    winners: tuple[str, ...]
+    alpha: float
+
+
+@dataclass(frozen=True)
+class AllComparisons:
+    """Every ordered pair of metrics.
+
+    Attributes:
+        names: of the metrics.
+        tests: (row, column) names -> Comparison, with the uncorrected p.
+        p: (metrics, metrics), corrected one-sided p of "row better than column"; NaN on the diagonal.
+        clusters: winners and ranks at these p.
+    """
+
+    names: tuple[str, ...]
+    tests: dict[tuple[str, str], Comparison]
+    p: Array
+    clusters: Clusters
+
+
+def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
+    """Correct p-values for how many there are.
+
+    Source: Holm 1979 (``holm``: with probability 1 - alpha no wrong rejection at all); Benjamini & Hochberg 1995
+    (``bh``: the expected share of wrong rejections); computed by statsmodels.
+
+    Args:
+        p: p-values of any shape; NaN entries are not tests and stay NaN.
+        method: ``none``, ``holm`` or ``bh``.
+
+    Returns:
+        Corrected p-values, same shape.
+
+    Raises:
+        InputError: if a value lies outside 0..1.
+    """
+    choice("correction", method, ("none", *_METHODS))
+    values = np.array(p, dtype=np.float64)
+    real = ~np.isnan(values)
+    if ((values[real] < 0) | (values[real] > 1)).any():
+        raise InputError("p-values must lie between 0 and 1")
+    if method != "none" and real.any():
+        correct = need("statsmodels.stats.multitest", "correcting p-values").multipletests
+        values[real] = correct(values[real], method=_METHODS[method])[1]
+    return values
+
+
+def compare_all(
+    metrics: Mapping[str, ArrayLike],
+    human: ArrayLike,
+    test: Callable[[ArrayLike, ArrayLike, ArrayLike], Comparison],
+    *,
+    correction: Correction = "none",
+    alpha: float = 0.05,
+) -> AllComparisons:
+    """Test every metric against every other.
+
+    Args:
+        metrics: name -> scores, in the shape that ``test`` wants.
+        human: human scores.
+        test: (a, b, human) -> Comparison, e.g. `bsx.analysis.stats.significance.williams` or a partial of `perm_both`.
+        correction: of the one-sided p-values, over the pairs in the direction of the better metric: one test a pair.
+        alpha: level of significance.
+
+    Raises:
+        InputError: as ``test``, or if there is no metric.
+    """
+    names = tuple(metrics)
+    tests = {(a, b): test(metrics[a], metrics[b], human) for a in names for b in names if a != b}
+    p = np.full((len(names), len(names)), np.nan)
+    for (a, b), result in tests.items():
+        p[names.index(a), names.index(b)] = result.p
+    if len(names) == 1:
+        raise InputError(f"only the metric {names[0]} is given: there is nothing to compare it with")
+    values = {a: next(result.a for (first, _), result in tests.items() if first == a) for a in names}
+    order = [names.index(name) for name in sorted(names, key=lambda name: -values[name])]
+    # One test for each pair, better metric first; the other direction cannot be significant.
+    upper = tuple(
+        np.array(index) for index in zip(*[(i, j) for k, i in enumerate(order) for j in order[k + 1 :]], strict=True)
+    )
+    p[upper] = adjust(p[upper], correction)
+    return AllComparisons(names, tests, p, significance_clusters(values, p, alpha=alpha))
+
+
+def significance_clusters(values: Mapping[str, float], p: ArrayLike, *, alpha: float = 0.05) -> Clusters:
+    """Find the winners and the rank clusters.
+
+    Source: WMT's metrics task. Winners: metrics not significantly outperformed by any with a higher correlation
+    (Bojar, Graham & Kamran 2017, table captions). Ranks: going down the list, a metric that any member of the current
+    cluster significantly outperforms opens the next cluster (Freitag et al. 2021, section 6).
+
+    Args:
+        values: name -> correlation.
+        p: (metrics, metrics) in the order of ``values``: one-sided p of "row better than column", diagonal ignored.
+        alpha: level of significance.
+
+    Raises:
+        InputError: if there is no metric, a correlation is NaN, or p has another shape.
+    """
+    names, matrix = tuple(values), np.asarray(p, dtype=np.float64)
+    if not names or matrix.shape != (len(names), len(names)):
+        raise InputError(f"p has shape {matrix.shape}, expected one row and column for each of {len(names)} metrics")
+    numbers = np.array([values[name] for name in names], dtype=np.float64)
+    if np.isnan(numbers).any():
+        raise InputError(f"{names[int(np.argmax(np.isnan(numbers)))]}: the correlation is not defined")
+    order: Sequence[int] = [int(i) for i in np.argsort(-numbers, kind="stable")]
+    winners, ranks = [], []
+    cluster: list[int] = []
+    rank = 1
+    for place, column in enumerate(order):
+        higher = [row for row in order[:place] if numbers[row] > numbers[column]]
+        if not (matrix[higher, column] < alpha).any():
+            winners.append(names[column])
+        if (matrix[cluster, column] < alpha).any():
+            rank, cluster = rank + 1, []
+        cluster.append(column)
+        ranks.append(rank)
+    return Clusters(
+        names=tuple(names[i] for i in order),
+        values=tuple(float(numbers[i]) for i in order),
+        ranks=tuple(ranks),
+        winners=tuple(winners),
+        alpha=alpha,
+    )

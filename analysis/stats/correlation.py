@@ -1,0 +1,247 @@
+"""Correlation of two columns with its interval: Pearson, Spearman, Kendall, and pairwise accuracy of system scores.
+
+Signs are kept: a metric that ranks upside down has a negative correlation. ``absolute=True`` hides that, as some
+published tables do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_indices, percentile_interval
+from bsx.analysis.stats.results import Estimate
+from bsx.analysis.stats.rowwise import ROWS, pairwise_accuracy_rows, weighted_pearson
+from bsx.analysis.stats.validate import settings, vectors
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.optional import need
+
+Interval = Literal["analytic", "bootstrap", "none"]
+INTERVALS = ("analytic", "bootstrap", "none")
+
+
+def pearson(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    interval: Interval = "analytic",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    absolute: bool = False,
+    nan: NanPolicy = "error",
+) -> Estimate:
+    """Return Pearson's r of two columns.
+
+    Source: Fisher 1921 for the analytic interval: atanh(r) has standard error 1/sqrt(n - 3).
+
+    Args:
+        x: metric scores (n,).
+        y: human scores (n,).
+        interval: ``analytic``, ``bootstrap`` (percentiles over resampled items) or ``none``.
+        confidence: level of the interval.
+        resamples: bootstrap resamples.
+        seed: of the bootstrap: a number or a NumPy generator.
+        absolute: return the absolute value.
+        nan: ``error``, or ``omit`` to leave out items that miss a value.
+
+    Returns:
+        Estimate with the two-sided p of SciPy's exact test.
+
+    Raises:
+        InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 3 items.
+    """
+    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
+    test = need("scipy.stats", "Pearson's r").pearsonr(x, y)
+    r, n = float(test.statistic), len(x)
+    low, high = _interval(x, y, "pearson", r, 1 / (n - 3) if n > 3 else math.inf, interval, confidence, resamples, seed)
+    return _estimate(r, low, high, float(test.pvalue), n, _method("pearson", interval), confidence, absolute)
+
+
+def spearman(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    interval: Interval = "analytic",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    absolute: bool = False,
+    nan: NanPolicy = "error",
+) -> Estimate:
+    """Return Spearman's rho of two columns; arguments, result and errors as for `pearson`.
+
+    Source: Bonett & Wright 2000 for the analytic interval: atanh(rho) has variance (1 + rho²/2) / (n - 3).
+    """
+    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
+    test = need("scipy.stats", "Spearman's rho").spearmanr(x, y)
+    r, n = float(test.statistic), len(x)
+    variance = (1 + r * r / 2) / (n - 3) if n > 3 else math.inf
+    low, high = _interval(x, y, "spearman", r, variance, interval, confidence, resamples, seed)
+    return _estimate(r, low, high, float(test.pvalue), n, _method("spearman", interval), confidence, absolute)
+
+
+def kendall(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    variant: Literal["b", "c"] = "b",
+    interval: Interval = "analytic",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    absolute: bool = False,
+    nan: NanPolicy = "error",
+) -> Estimate:
+    """Return Kendall's tau-b or tau-c of two columns; arguments, result and errors otherwise as for `pearson`.
+
+    Source: Kendall 1945 (b), Stuart 1953 (c); Fieller, Hartley & Pearson 1957 for the analytic interval: atanh(tau) has
+    variance 0.437 / (n - 4). That holds for few ties; where ties are many, as with grades from 1 to 4, use the
+    bootstrap. Tau-c has no analytic interval.
+
+    Args:
+        x: metric scores (n,).
+        y: human scores (n,).
+        variant: ``b`` corrects for ties in both columns, ``c`` suits columns with different numbers of distinct values.
+        interval: ``analytic`` (tau-b only), ``bootstrap`` or ``none``.
+        confidence: level of the interval.
+        resamples: bootstrap resamples.
+        seed: of the bootstrap.
+        absolute: return the absolute value.
+        nan: ``error`` or ``omit``.
+    """
+    choice("variant", variant, ("b", "c"))
+    if variant == "c" and interval == "analytic":
+        raise InputError("tau-c has no analytic interval: use interval='bootstrap' or 'none'")
+    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
+    test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
+    tau, n = float(test.statistic), len(x)
+    variance = 0.437 / (n - 4) if n > 4 else math.inf
+    low, high = _interval(x, y, f"kendall-{variant}", tau, variance, interval, confidence, resamples, seed)
+    return _estimate(
+        tau, low, high, float(test.pvalue), n, _method(f"kendall tau-{variant}", interval), confidence, absolute
+    )
+
+
+def pairwise_accuracy(
+    metric: ArrayLike,
+    human: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Estimate:
+    """Return the share of system pairs that the metric orders as people do.
+
+    A pair tied in both counts as agreement, a pair tied in one as disagreement.
+
+    Source: Kocmi et al. 2021, section 3.2.
+
+    Args:
+        metric: score of each system (systems,).
+        human: human score of each system (systems,).
+        confidence: level of the interval.
+        resamples: bootstrap resamples of systems; a pair of a system with itself is left out of the resample. Where
+            scores of segments are at hand, `bsx.analysis.stats.grouped.grouped` with ``by="means"`` resamples those.
+        seed: of the bootstrap.
+        nan: ``error`` or ``omit``.
+
+    Returns:
+        Estimate; ``n`` counts systems; no p-value, as pairs that share a system depend on each other.
+
+    Raises:
+        InputError: if sizes differ, values are missing or infinite or there are under 2 systems.
+    """
+    x, y = vectors({"metric": metric, "human": human}, nan=nan, minimum=2)
+    settings(resamples=resamples, confidence=confidence)
+    alike = (np.sign(x[:, None] - x) == np.sign(y[:, None] - y)) & ~np.eye(len(x), dtype=bool)
+    draws = []
+    for counts in bootstrap_counts(resamples, len(x), seed):
+        pairs = counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            draws.append(((counts @ alike) * counts).sum(axis=1) / pairs)
+    low, high = percentile_interval(np.concatenate(draws), confidence)
+    accuracy = float(pairwise_accuracy_rows(x, y))
+    method = "pairwise accuracy, bootstrap over systems"
+    return Estimate(accuracy, low, high, float("nan"), len(x), method, confidence)
+
+
+def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int = 1000, seed: Seed = 1) -> Array:
+    """Return the correlation of each row of x with y in each bootstrap resample of items, the same for all rows.
+
+    Args:
+        x: scores of several metrics (metrics, n), already checked.
+        y: human scores (n,).
+        statistic: ``pearson``, ``spearman``, ``kendall-b`` or ``kendall-c``.
+        resamples: how many.
+        seed: of the draws.
+
+    Returns:
+        (resamples, metrics); NaN where a resample has no variation.
+    """
+    if statistic == "pearson":
+        return np.concatenate([weighted_pearson(x, y, c) for c in bootstrap_counts(resamples, len(y), seed)])
+    blocks = bootstrap_indices(resamples, len(y), seed)
+    if statistic in ("kendall", "kendall-b", "kendall-c"):
+        tau = need("scipy.stats", "Kendall's tau").kendalltau
+        variant = "c" if statistic == "kendall-c" else "b"
+        draws = [
+            [tau(row[i], y[i], variant=variant, method="asymptotic").statistic for row in x]
+            for block in blocks
+            for i in block
+        ]
+        return np.array(draws, dtype=np.float64)
+    row_statistic = ROWS[statistic]
+    return np.concatenate([np.stack([row_statistic(row[b], y[b]) for row in x], axis=-1) for b in blocks])
+
+
+def _interval(
+    x: Array,
+    y: Array,
+    statistic: str,
+    value: float,
+    variance: float,
+    interval: Interval,
+    confidence: float,
+    resamples: int,
+    seed: Seed,
+) -> tuple[float, float]:
+    """Return the interval asked for; ``variance`` is that of atanh(value)."""
+    choice("interval", interval, INTERVALS)
+    settings(resamples=resamples, confidence=confidence)
+    if interval == "none":
+        return float("nan"), float("nan")
+    if interval == "bootstrap":
+        return percentile_interval(
+            bootstrap_correlations(x[None], y, statistic, resamples=resamples, seed=seed)[:, 0], confidence
+        )
+    return fisher_interval(value, variance, confidence)
+
+
+def fisher_interval(r: float, variance: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Return tanh(atanh(r) ± z sqrt(variance)); (-1, 1) if the variance is infinite, (r, r) if r is 1 or -1."""
+    if math.isinf(variance):
+        return -1.0, 1.0
+    if abs(r) >= 1:
+        return r, r
+    half = float(need("scipy.stats", "confidence intervals").norm.ppf((1 + confidence) / 2)) * math.sqrt(variance)
+    return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
+
+
+def _method(name: str, interval: Interval) -> str:
+    return name + {"analytic": ", Fisher z interval", "bootstrap": ", bootstrap interval", "none": ""}[interval]
+
+
+def _estimate(
+    value: float, low: float, high: float, p: float, n: int, method: str, confidence: float, absolute: bool
+) -> Estimate:
+    if absolute:
+        ends = sorted((abs(low), abs(high)))
+        value, low, high = abs(value), 0.0 if low < 0 < high else ends[0], ends[1]
+        method = f"|{method.partition(',')[0]}|{method[len(method.partition(',')[0]) :]}"
+    return Estimate(value, low, high, p, n, method, confidence)

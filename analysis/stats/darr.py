@@ -1,0 +1,274 @@
+"""WMT's relative rankings from direct assessment (DARR): Kendall's tau over pairs that people clearly told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.validate import grids, settings, vectors
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+
+Ties = Literal["discordant", "drop", "half"]
+Unit = Literal["segment", "judgment"]
+TIES = ("discordant", "drop", "half")
+UNITS = ("segment", "judgment")
+
+
+@dataclass(frozen=True)
+class DarrTau:
+    """A metric's tau over human preferences.
+
+    Attributes:
+        tau: (C - D) / (C + D), where ties of the metric count as the ``ties`` setting says.
+        low: lower end of the bootstrap interval.
+        high: upper end.
+        concordant: pairs for which the metric strictly prefers what people prefer.
+        discordant: pairs for which it strictly prefers the other.
+        ties: pairs it scores alike.
+        n: all pairs, the sum of the three.
+        segments: segments that have at least one pair.
+        method: how ties count and what was resampled, in words.
+        confidence: level of the interval.
+    """
+
+    tau: float
+    low: float
+    high: float
+    concordant: int
+    discordant: int
+    ties: int
+    n: int
+    segments: int
+    method: str
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Pairs of systems that people told apart on a segment.
+
+    Attributes:
+        better: row of the preferred system (pairs,).
+        worse: row of the other (pairs,).
+        segment: column of the segment (pairs,).
+    """
+
+    better: NDArray[np.int64]
+    worse: NDArray[np.int64]
+    segment: NDArray[np.int64]
+
+    def scores(self, metric: Array) -> tuple[Array, Array]:
+        """Return a metric's scores (systems, segments) of the better and the worse side of each pair: 2 x (pairs,)."""
+        return metric[self.better, self.segment], metric[self.worse, self.segment]
+
+
+def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "error") -> Preferences:
+    """Return all pairs of systems whose human scores of the same segment differ by at least the threshold.
+
+    Source: Ma et al. 2018, section 3.2.2 (relative rankings from raw direct assessment, 25 of 100 points or more).
+
+    Args:
+        human: raw direct assessment (systems, segments), human references excluded.
+        threshold: smallest difference that counts, inclusive; above 0.
+        nan: ``error``, or ``omit`` where not every system was judged on every segment.
+
+    Raises:
+        InputError: if values are missing or infinite, or the threshold is not above 0.
+    """
+    (scores,) = grids({"human": human}, nan=nan)
+    if not threshold > 0:
+        raise InputError(f"threshold={threshold}: it must be above 0, or equal scores would count as preferences")
+    i, j = np.triu_indices(len(scores), k=1)
+    difference = scores[i] - scores[j]  # (system pairs, segments)
+    pair, segment = np.nonzero(np.abs(difference) >= threshold)  # NaN is never
+    first = difference[pair, segment] > 0
+    return Preferences(np.where(first, i[pair], j[pair]), np.where(first, j[pair], i[pair]), segment.astype(np.int64))
+
+
+def darr(
+    metric: ArrayLike,
+    human: ArrayLike,
+    *,
+    threshold: float = 25.0,
+    ties: Ties = "discordant",
+    unit: Unit = "segment",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> DarrTau:
+    """Return a metric's tau over the preferences in raw direct assessment.
+
+    Source: Ma et al. 2018 (WMT18 metrics task), Kendall's tau formulation.
+
+    Args:
+        metric: scores (systems, segments).
+        human: raw direct assessment (systems, segments), human references excluded.
+        threshold: smallest human difference that counts, inclusive.
+        ties: see `darr_from_pairs`.
+        unit: see `darr_from_pairs`.
+        confidence: level of the interval.
+        resamples: bootstrap resamples.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out the system x segment cells where either misses a value.
+
+    Raises:
+        InputError: if shapes differ, values are missing or infinite, or no pair reaches the threshold.
+    """
+    scores, judged = grids({"metric": metric, "human": human}, nan=nan)
+    pairs = preferences(judged, threshold=threshold, nan="omit")
+    if not len(pairs.segment):
+        raise InputError(f"no two systems' human scores differ by {threshold:g} or more on any segment")
+    better, worse = pairs.scores(scores)
+    return darr_from_pairs(
+        better, worse, pairs.segment, ties=ties, unit=unit, confidence=confidence, resamples=resamples, seed=seed
+    )
+
+
+def darr_from_pairs(
+    better: ArrayLike,
+    worse: ArrayLike,
+    segment: ArrayLike | None = None,
+    *,
+    ties: Ties = "discordant",
+    unit: Unit = "segment",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> DarrTau:
+    """Return a metric's tau over given preference pairs.
+
+    Source: Ma et al. 2018 for tau. Pairs of one segment depend on each other, so resampling segments gives wider and
+    more honest intervals than resampling judgments, which is WMT's practice.
+
+    Args:
+        better: metric score of the side people prefer (pairs,).
+        worse: metric score of the other side (pairs,).
+        segment: segment of each pair (pairs,), numbers or names; needed for ``unit="segment"``.
+        ties: a pair the metric scores alike is ``discordant`` (WMT's practice), left out (``drop``), or ``half``
+            concordant and half discordant.
+        unit: what the bootstrap resamples, ``segment`` or ``judgment`` (the pair).
+        confidence: level of the interval.
+        resamples: bootstrap resamples.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out pairs that miss a score.
+
+    Raises:
+        InputError: if sizes differ, scores are missing or infinite, there are no pairs, or segments are not given.
+    """
+    (outcome,), groups, names = _outcomes({"": (better, worse)}, segment, unit, nan)
+    choice("ties", ties, TIES)
+    settings(resamples=resamples, confidence=confidence)
+    counts = np.stack([outcome > 0, outcome < 0, outcome == 0]).astype(np.float64)  # (3, pairs)
+    draws = tau_of(_resampled(counts, groups, unit, resamples, seed), ties)
+    low, high = percentile_interval(draws, confidence)
+    concordant, discordant, tied = (int(c) for c in counts.sum(axis=1))
+    return DarrTau(
+        tau=float(tau_of(counts.sum(axis=1), ties)),
+        low=low,
+        high=high,
+        concordant=concordant,
+        discordant=discordant,
+        ties=tied,
+        n=len(outcome),
+        segments=names,
+        method=f"DARR tau, ties {ties}, bootstrap by {unit}",
+        confidence=confidence,
+    )
+
+
+def compare_darr(
+    a: tuple[ArrayLike, ArrayLike],
+    b: tuple[ArrayLike, ArrayLike],
+    segment: ArrayLike | None = None,
+    *,
+    ties: Ties = "discordant",
+    unit: Unit = "segment",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Compare two metrics' taus over the same preference pairs by paired bootstrap.
+
+    Source: Ma et al. 2018, section 5 (both taus in each resample; p is the share in which a's is not above b's).
+
+    Args:
+        a: the first metric's scores of the better and worse sides, 2 x (pairs,), as `Preferences.scores` returns them.
+        b: the second metric's.
+        segment: segment of each pair (pairs,).
+        ties: as in `darr_from_pairs`.
+        unit: as in `darr_from_pairs`.
+        confidence: level of the difference's interval.
+        resamples: bootstrap resamples.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out pairs for which either metric misses a score.
+
+    Raises:
+        InputError: as `darr_from_pairs`.
+    """
+    outcomes, groups, _ = _outcomes({"a_": a, "b_": b}, segment, unit, nan)
+    choice("ties", ties, TIES)
+    settings(resamples=resamples, confidence=confidence)
+    # All combinations of the two outcomes, so that resampling keeps them paired.
+    joint = np.stack([(outcomes[0] == s) & (outcomes[1] == t) for s in (1, -1, 0) for t in (1, -1, 0)])
+    resampled = _resampled(joint.astype(np.float64), groups, unit, resamples, seed).reshape(-1, 3, 3)
+    draws = tau_of(resampled.sum(axis=2), ties) - tau_of(resampled.sum(axis=1), ties)
+    total = joint.sum(axis=1).reshape(3, 3)
+    tau_a, tau_b = float(tau_of(total.sum(axis=1), ties)), float(tau_of(total.sum(axis=0), ties))
+    low, high = percentile_interval(draws, confidence)
+    p, p_two_sided = bootstrap_p(draws)
+    method = f"difference of DARR taus, ties {ties}, paired bootstrap by {unit}"
+    n = joint.shape[1]
+    return Comparison(tau_a, tau_b, tau_a - tau_b, low, high, tau_a - tau_b, p, p_two_sided, n, method, confidence)
+
+
+def tau_of(counts: ArrayLike, ties: Ties = "discordant") -> Array:
+    """Return tau of counts (…, 3) of concordant, discordant and tied pairs: (…,); NaN where no pair is left."""
+    concordant, discordant, tied = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
+    if ties == "discordant":
+        discordant, tied = discordant + tied, np.zeros_like(tied)
+    elif ties == "drop":
+        tied = np.zeros_like(tied)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: Array = np.asarray((concordant - discordant) / (concordant + discordant + tied))
+    return tau
+
+
+def _outcomes(
+    metrics: dict[str, tuple[ArrayLike, ArrayLike]], segment: ArrayLike | None, unit: Unit, nan: NanPolicy
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64], int]:
+    """Return each metric's sign of better - worse (pairs,), the segment number of each pair, and how many segments."""
+    choice("unit", unit, UNITS)
+    columns = {}
+    for name, (better, worse) in metrics.items():
+        columns[f"{name}better"], columns[f"{name}worse"] = better, worse
+    pairs = len(np.atleast_1d(np.asarray(columns[next(iter(columns))])))
+    if segment is None and unit == "segment":
+        raise InputError("segment is missing: give the segment of each pair, or unit='judgment'")
+    labels = np.arange(pairs) if segment is None else np.asarray(segment)
+    numbers = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.float64)
+    *scores, kept = vectors({**columns, "segment": numbers}, nan=nan, minimum=1)
+    outcomes = [
+        np.sign(better - worse).astype(np.int64) for better, worse in zip(scores[::2], scores[1::2], strict=True)
+    ]
+    groups = np.unique(kept, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return outcomes, groups, int(groups.max()) + 1
+
+
+def _resampled(counts: Array, groups: NDArray[np.int64], unit: Unit, resamples: int, seed: Seed) -> Array:
+    """Return the sums of counts (kinds, pairs) in bootstrap resamples of segments or pairs: (resamples, kinds)."""
+    if unit == "judgment":
+        # Drawing n pairs with replacement is one multinomial draw over the kinds of pairs.
+        n = counts.shape[1]
+        share = counts.sum(axis=1) / n
+        return np.random.default_rng(seed).multinomial(n, share, size=resamples).astype(np.float64)
+    by_segment = np.stack([np.bincount(groups, weights=kind) for kind in counts], axis=1)  # (segments, kinds)
+    return np.concatenate([c @ by_segment for c in bootstrap_counts(resamples, len(by_segment), seed)])

@@ -1,0 +1,258 @@
+"""Correlation of matrices (systems, segments): pooled, per item, per system, or of system means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_indices, bootstrap_p, percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.rowwise import ROWS
+from bsx.analysis.stats.validate import grids, settings
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+
+By = Literal["none", "item", "sys", "means"]
+Statistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy"]
+BY = ("none", "item", "sys", "means")
+
+
+POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
+
+
+@dataclass(frozen=True)
+class GroupedEstimate:
+    """A correlation averaged over groups.
+
+    Attributes:
+        estimate: mean over the groups that count.
+        low: lower end of the bootstrap interval over segments.
+        high: upper end.
+        p: two-sided bootstrap p-value of "no association" (of accuracy 1/2 for pairwise accuracy).
+        by_group: value of each group (groups,): one for ``none`` and ``means``, one a segment for ``item``, one a
+            system for ``sys``; NaN for a group with a constant column or fewer than two values.
+        groups: groups that count towards the mean.
+        undefined: groups whose value is NaN.
+        n: cells used (systems for ``means``).
+        method: statistic, grouping and interval in words.
+        confidence: level of the interval.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    p: float
+    by_group: Array
+    groups: int
+    undefined: int
+    n: int
+    method: str
+    confidence: float = 0.95
+
+
+def grouped(
+    metric: ArrayLike,
+    human: ArrayLike,
+    *,
+    by: By = "none",
+    statistic: Statistic = "pearson",
+    constant: Literal["skip", "zero"] = "skip",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> GroupedEstimate:
+    """Correlate a metric with people within groups and average.
+
+    Source: the groupings of WMT's metrics task and Deutsch et al. 2023, section 3: ``none`` flattens the matrix,
+    ``item`` correlates the systems of each segment, ``sys`` the segments of each system. ``means`` is the system
+    level: one correlation of the systems' mean scores.
+
+    Args:
+        metric: scores (systems, segments), NaN where there is none.
+        human: human scores (systems, segments).
+        by: the grouping.
+        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``pairwise_accuracy``.
+        constant: a group where either column is constant (or has fewer than two values) has no correlation: ``skip``
+            leaves it out of the mean, ``zero`` counts it as 0.
+        confidence: level of the interval.
+        resamples: bootstrap resamples of segments; the systems stay the same.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out the cells that miss a value; the two matrices lose the same cells.
+
+    Raises:
+        InputError: if shapes differ, values are missing or infinite, or no group has a defined correlation.
+    """
+    choice("by", by, BY)
+    choice("statistic", statistic, tuple(ROWS))
+    choice("constant", constant, ("skip", "zero"))
+    settings(resamples=resamples, confidence=confidence)
+    x, y = grids({"metric": metric, "human": human}, nan=nan)
+    values = group_values(x, y, by, statistic)
+    undefined = int(np.isnan(values).sum())
+    if undefined == len(values):
+        raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
+    draws = resampled_groups(x, y, by, statistic, constant, resamples, seed)
+    low, high = percentile_interval(draws, confidence)
+    means = {"none": "pooled", "item": "mean over segments", "sys": "mean over systems", "means": "of system means"}
+    return GroupedEstimate(
+        estimate=float(group_mean(values, constant)),
+        low=low,
+        high=high,
+        p=bootstrap_p(draws, 0.5 if statistic == "pairwise_accuracy" else 0.0)[1],
+        by_group=values,
+        groups=len(values) if constant == "zero" else len(values) - undefined,
+        undefined=undefined,
+        n=int((~np.isnan(x).all(axis=1)).sum()) if by == "means" else int((~np.isnan(x)).sum()),
+        method=f"{statistic} {means[by]}, bootstrap over segments",
+        confidence=confidence,
+    )
+
+
+def compare_grouped(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    by: By = "none",
+    statistic: Statistic = "pearson",
+    constant: Literal["skip", "zero"] = "skip",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Compare two metrics' averaged correlations over the same bootstrap resamples of segments.
+
+    Source: Koehn 2004 for pairing; segments, unlike cells, are independent.
+
+    Args:
+        a: scores of the first metric (systems, segments).
+        b: scores of the second.
+        human: human scores (systems, segments).
+        by: as in `grouped`.
+        statistic: as in `grouped`.
+        constant: as in `grouped`.
+        confidence: level of the difference's interval.
+        resamples: bootstrap resamples of segments.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out the cells that miss any of the three.
+
+    Returns:
+        Comparison; p one-sided for "a agrees better".
+
+    Raises:
+        InputError: as `grouped`.
+    """
+    x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
+    rng = np.random.default_rng(seed)
+    draws = int(rng.integers(2**63))  # one seed for both
+    first, second = (
+        grouped(z, h, by=by, statistic=statistic, constant=constant, confidence=confidence, resamples=1, nan="omit")
+        for z in (x, y)
+    )
+    settings(resamples=resamples, confidence=confidence)
+    differences = resampled_groups(x, h, by, statistic, constant, resamples, draws)
+    differences = differences - resampled_groups(y, h, by, statistic, constant, resamples, draws)
+    low, high = percentile_interval(differences, confidence)
+    p, p_two_sided = bootstrap_p(differences)
+    difference = first.estimate - second.estimate
+    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over segments"
+    return Comparison(
+        first.estimate, second.estimate, difference, low, high, difference, p, p_two_sided, first.n, method, confidence
+    )
+
+
+def system_means(scores: Array) -> Array:
+    """Return each system's mean over the segments it has, (…, systems, segments) -> (…, systems); NaN if none."""
+    present = ~np.isnan(scores)
+    with np.errstate(invalid="ignore"):
+        means: Array = np.where(present, scores, 0.0).sum(axis=-1) / present.sum(axis=-1)
+    return means
+
+
+def group_values(x: Array, y: Array, by: By, statistic: str) -> Array:
+    """Return the correlation in each group of checked matrices (…, systems, segments): (…, groups)."""
+    row_statistic = ROWS[statistic]
+    if by == "item":
+        return row_statistic(np.swapaxes(x, -1, -2), np.swapaxes(y, -1, -2))
+    if by == "sys":
+        return row_statistic(x, y)
+    if by == "means":
+        return row_statistic(system_means(x), system_means(y))[..., None]
+    x, y = np.broadcast_arrays(x, y)
+    return row_statistic(x.reshape(*x.shape[:-2], -1), y.reshape(*y.shape[:-2], -1))[..., None]
+
+
+def group_mean(values: Array, constant: str = "skip") -> Array:
+    """Return the mean over the last axis of values (…, groups), NaN left out or, with ``zero``, counted as 0."""
+    defined = ~np.isnan(values)
+    count = np.where(constant == "zero", values.shape[-1], defined.sum(axis=-1))
+    with np.errstate(invalid="ignore"):
+        mean: Array = np.where(defined, values, 0.0).sum(axis=-1) / count
+    return mean
+
+
+def resampled_groups(
+    x: Array, y: Array, by: By, statistic: str, constant: str = "skip", resamples: int = 1000, seed: Seed = 1
+) -> Array:
+    """Return the averaged correlation in each bootstrap resample of segments (resamples,).
+
+    Several metrics resampled with one seed are paired: draw i of each rests on the same segments.
+
+    Args:
+        x: checked scores (systems, segments), NaN where ``y`` is.
+        y: human scores (systems, segments).
+        by: as in `grouped`.
+        statistic: as in `grouped`.
+        constant: as in `grouped`.
+        resamples: how many.
+        seed: of the draws.
+    """
+    segments = x.shape[1]
+    if by == "item":  # a segment's value does not change when segments are resampled
+        values = group_values(x, y, by, statistic)
+        weight = np.ones(segments) if constant == "zero" else (~np.isnan(values)).astype(np.float64)
+        filled = np.where(np.isnan(values), 0.0, values)
+        with np.errstate(invalid="ignore"):
+            blocks = [(c @ filled) / (c @ weight) for c in bootstrap_counts(resamples, segments, seed)]
+        return np.concatenate(blocks)
+    if by == "means":
+        present = (~np.isnan(x)).astype(np.float64)
+        x, y = np.where(present == 0, 0.0, x), np.where(present == 0, 0.0, y)
+        means = []
+        with np.errstate(invalid="ignore"):
+            for c in bootstrap_counts(resamples, segments, seed):
+                count = c @ present.T
+                means.append(ROWS[statistic]((c @ x.T) / count, (c @ y.T) / count))
+        return np.concatenate(means)
+    if statistic == "pearson":
+        values = np.concatenate([_resampled_pearson(x, y, by, c) for c in bootstrap_counts(resamples, segments, seed)])
+        return group_mean(values, constant)
+    draws = [
+        group_mean(group_values(x[:, chosen], y[:, chosen], by, statistic), constant)
+        for block in bootstrap_indices(resamples, segments, seed)
+        for chosen in block
+    ]
+    return np.array(draws, dtype=np.float64)
+
+
+def _resampled_pearson(x: Array, y: Array, by: By, counts: Array) -> Array:
+    """Return pooled or per-system Pearson of matrices (systems, segments) under counts (b, segments): (b, groups)."""
+    present = ~np.isnan(x)
+    # Centring first keeps the sums of squares from cancelling; it changes no correlation.
+    x, y = (np.where(present, z - np.nanmean(z), 0.0) for z in (x, y))
+    parts = [present.astype(np.float64), x, y, x * x, y * y, x * y]
+    sums = [counts @ part.T for part in parts]  # each (b, systems)
+    if by == "none":
+        sums = [part.sum(axis=1, keepdims=True) for part in sums]
+    n, sx, sy, sxx, syy, sxy = sums
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance_x, variance_y = sxx / n - (sx / n) ** 2, syy / n - (sy / n) ** 2
+        tiny = (variance_x <= 1e-13 * sxx / n) | (variance_y <= 1e-13 * syy / n)
+        r = (sxy / n - sx * sy / n**2) / np.sqrt(variance_x * variance_y)
+    values: Array = np.where(tiny, np.nan, r)
+    return values

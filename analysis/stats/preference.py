@@ -1,0 +1,165 @@
+"""How often one of two scores is the higher one: shares with intervals, sign test, McNemar's test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval
+from bsx.analysis.stats.validate import settings, vectors
+from bsx.errors import InputError
+from bsx.support.checks import NanPolicy
+from bsx.support.optional import need
+
+
+@dataclass(frozen=True)
+class Preference:
+    """How often the first of two scores is higher.
+
+    Attributes:
+        n: items.
+        first: items where the first score is strictly higher.
+        ties: items where both are equal.
+        rate: first / n; a tie is no preference for the first.
+        low: lower end of the Wilson interval of ``rate``.
+        high: its upper end.
+        margin: mean of first minus second.
+        margin_low: lower end of its bootstrap interval.
+        margin_high: its upper end.
+        p: one-sided, "the first is preferred": exact sign test without the ties.
+        p_two_sided: exact sign test of indifference.
+        confidence: level of both intervals.
+    """
+
+    n: int
+    first: int
+    ties: int
+    rate: float
+    low: float
+    high: float
+    margin: float
+    margin_low: float
+    margin_high: float
+    p: float
+    p_two_sided: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """Two metrics that are right or wrong on the same items.
+
+    Attributes:
+        n: items.
+        only_a: items that only the first gets right.
+        only_b: items that only the second gets right.
+        both: items that both get right.
+        p: two-sided exact p of "they are right equally often".
+        p_better: one-sided exact p of "the first is right more often".
+    """
+
+    n: int
+    only_a: int
+    only_b: int
+    both: int
+    p: float
+    p_better: float
+
+
+def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the Wilson score interval of a share, without continuity correction.
+
+    Source: Wilson 1927.
+
+    Raises:
+        InputError: if there are no items, or more successes than items.
+
+    >>> [round(end, 4) for end in wilson_interval(47, 1452)]
+    [0.0244, 0.0428]
+    """
+    settings(resamples=1, confidence=confidence)
+    if not 0 <= successes <= n or n == 0:
+        raise InputError(f"{successes} of {n} items is no share")
+    interval = _binomial(successes, n).proportion_ci(confidence, method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+def preference(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Preference:
+    """Measure how often and by how much the first of two scores is higher.
+
+    Source: share and direction as Kaster, Zhao & Eger 2021, section 6.1; Wilson 1927; sign test (Arbuthnott 1710,
+    as Conover 1999, section 3.4, has it: ties are left out); percentile bootstrap of the mean margin (Efron 1979).
+
+    Args:
+        first: scores that ought to be higher (n,).
+        second: the others (n,).
+        confidence: level of the intervals.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+        nan: ``error``, or ``omit`` to leave out items that miss either.
+
+    Raises:
+        InputError: if sizes differ, or values are missing or infinite.
+    """
+    settings(resamples=resamples, confidence=confidence)
+    a, b = vectors({"first": first, "second": second}, nan=nan, minimum=1)
+    margin = a - b
+    n, wins, losses = len(margin), int((margin > 0).sum()), int((margin < 0).sum())
+    low, high = wilson_interval(wins, n, confidence)
+    draws = np.concatenate([counts @ margin for counts in bootstrap_counts(resamples, n, seed)]) / n
+    margin_low, margin_high = percentile_interval(draws, confidence)
+    one, two = (_sign_p(wins, losses, alternative) for alternative in ("greater", "two-sided"))
+    return Preference(
+        n=n,
+        first=wins,
+        ties=n - wins - losses,
+        rate=wins / n,
+        low=low,
+        high=high,
+        margin=float(margin.mean()),
+        margin_low=margin_low,
+        margin_high=margin_high,
+        p=one,
+        p_two_sided=two,
+        confidence=confidence,
+    )
+
+
+def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemar:
+    """Test whether two metrics are right equally often on the same items.
+
+    Source: McNemar 1947, with exact binomial p.
+
+    Args:
+        a: whether the first is right (n,).
+        b: whether the second is (n,).
+
+    Raises:
+        InputError: if sizes differ or there are no items.
+    """
+    x, y = (column.astype(bool) for column in vectors({"a": a, "b": b}, minimum=1))
+    only_a, only_b = int((x & ~y).sum()), int((y & ~x).sum())
+    two, one = (_sign_p(only_a, only_b, alternative) for alternative in ("two-sided", "greater"))
+    return McNemar(len(x), only_a, only_b, int((x & y).sum()), two, one)
+
+
+def _sign_p(wins: int, losses: int, alternative: str) -> float:
+    """Return the exact p-value of wins against losses under a fair coin; 1 where there are none."""
+    if wins + losses == 0:
+        return 1.0
+    return float(_binomial(wins, wins + losses, alternative).pvalue)
+
+
+def _binomial(successes: int, n: int, alternative: str = "two-sided") -> Any:
+    return need("scipy.stats", "exact tests of shares").binomtest(successes, n, 0.5, alternative=alternative)

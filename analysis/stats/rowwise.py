@@ -1,0 +1,137 @@
+"""Correlation along the last axis, for many rows at once: what the resampling tests spend their time on.
+
+In all functions an item that is NaN in x or y is left out of its row, and a row with fewer than two items or without
+variation gives NaN. Nothing is validated here; the public functions have done it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.support.checks import Array
+from bsx.support.optional import need
+
+RowStatistic = Callable[[Array, Array], Array]
+
+ALL_PAIRS_UP_TO = 64  # items; above, Kendall's tau by SciPy's sorting, row after row
+PAIR_CELLS = 1_000_000  # rows x pairs of items held at once
+NEGLIGIBLE = 1e-13  # a variance below this share of the mean square is rounding, not variation
+
+
+def pearson_rows(x: Array, y: Array) -> Array:
+    """Return Pearson's r of each row of x (…, n) with that of y (…, n): (…,)."""
+    present = ~(np.isnan(x) | np.isnan(y))
+    count = np.maximum(present.sum(axis=-1), 1)
+    x, y = _centred(x, present, count), _centred(y, present, count)
+    return _ratio((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
+
+
+def spearman_rows(x: Array, y: Array) -> Array:
+    """Return Spearman's rho of each row of x (…, n) with that of y (…, n): Pearson of mid-ranks within the row."""
+    rank = need("scipy.stats", "Spearman's rho").rankdata
+    x, y = np.broadcast_arrays(x, y)
+    missing = np.isnan(x) | np.isnan(y)
+    # Missing items rank above all others, where they change no rank, and are then taken out again.
+    ranks = [np.where(missing, np.nan, rank(np.where(missing, np.inf, z), axis=-1)) for z in (x, y)]
+    return pearson_rows(ranks[0], ranks[1])
+
+
+def kendall_rows(x: Array, y: Array) -> Array:
+    """Return Kendall's tau-b of each row of x (…, n) with that of y (…, n): (…,)."""
+    if x.shape[-1] <= ALL_PAIRS_UP_TO:
+        return _over_pairs(_tau_b, x, y)
+    x, y = np.broadcast_arrays(x, y)
+    rows = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]), strict=True)
+    return np.array([_kendall(row, other) for row, other in rows]).reshape(x.shape[:-1])
+
+
+def pairwise_accuracy_rows(x: Array, y: Array) -> Array:
+    """Return the share of item pairs that x (…, n) and y (…, n) order alike (both tied counts as alike): (…,)."""
+    return _over_pairs(_accuracy, x, y)
+
+
+def weighted_pearson(x: Array, y: Array, weights: Array) -> Array:
+    """Return Pearson's r of each row of x (k, n) with y (n,) under each row of weights (b, n): (b, k).
+
+    With bootstrap counts as weights these are the correlations in the resamples.
+    """
+    x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean()
+    total = weights.sum(axis=-1, keepdims=True)
+    mean_x, mean_y = weights @ x.T / total, (weights @ y)[:, None] / total
+    square_x, square_y = weights @ (x * x).T / total, (weights @ (y * y))[:, None] / total
+    covariance = weights @ (x * y).T / total - mean_x * mean_y
+    return _ratio(
+        covariance, _variance(square_x, mean_x, (x * x).mean(axis=-1)), _variance(square_y, mean_y, (y * y).mean())
+    )
+
+
+ROWS: dict[str, RowStatistic] = {
+    "pearson": pearson_rows,
+    "spearman": spearman_rows,
+    "kendall": kendall_rows,
+    "pairwise_accuracy": pairwise_accuracy_rows,
+}
+
+
+def _centred(x: Array, present: NDArray[np.bool_], count: NDArray[np.int64]) -> Array:
+    """Return x less its row's mean, with 0 for what is missing and for whole rows that do not vary."""
+    values = np.where(present, x, 0.0)
+    mean = values.sum(axis=-1, keepdims=True) / count[..., None]
+    centred = np.where(present, values - mean, 0.0)
+    size = (values * values).sum(axis=-1, keepdims=True)
+    varies = (centred * centred).sum(axis=-1, keepdims=True) > NEGLIGIBLE**2 * size
+    result: Array = np.where(varies, centred, 0.0)
+    return result
+
+
+def _variance(mean_square: Array, mean: Array, scale: Array) -> Array:
+    variance = mean_square - mean * mean
+    result: Array = np.where(variance > NEGLIGIBLE * scale, variance, 0.0)
+    return result
+
+
+def _ratio(covariance: Array, variance_x: Array, variance_y: Array) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r: Array = np.clip(covariance / (np.sqrt(variance_x) * np.sqrt(variance_y)), -1.0, 1.0)
+    return np.where(np.isfinite(r), r, np.nan)
+
+
+def _over_pairs(statistic: RowStatistic, x: Array, y: Array) -> Array:
+    """Return a statistic of the signs of all differences within rows of x and y (…, n), in blocks of rows: (…,).
+
+    The signs of an item pair that misses a value are NaN in both.
+    """
+    x, y = np.broadcast_arrays(x, y)
+    shape, n = x.shape[:-1], x.shape[-1]
+    missing = np.isnan(x) | np.isnan(y)
+    x, y = (np.where(missing, np.nan, z).reshape(-1, n) for z in (x, y))
+    i, j = np.triu_indices(n, k=1)
+    size = max(1, PAIR_CELLS // max(1, len(i)))
+    values = [np.empty(0)]
+    for start in range(0, len(x), size):
+        signs = (np.sign(z[start : start + size, i] - z[start : start + size, j]) for z in (x, y))
+        values.append(statistic(*signs))
+    return np.concatenate(values).reshape(shape)
+
+
+def _tau_b(dx: Array, dy: Array) -> Array:
+    dx, dy = np.nan_to_num(dx), np.nan_to_num(dy)
+    return _ratio((dx * dy).sum(axis=-1), (dx * dx).sum(axis=-1), (dy * dy).sum(axis=-1))
+
+
+def _accuracy(dx: Array, dy: Array) -> Array:
+    pairs = np.count_nonzero(~np.isnan(dx), axis=-1)
+    with np.errstate(invalid="ignore"):
+        accuracy: Array = np.count_nonzero(dx == dy, axis=-1) / np.asarray(pairs, dtype=np.float64)
+    return accuracy
+
+
+def _kendall(x: Array, y: Array) -> float:
+    present = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[present], y[present]
+    if len(x) <= ALL_PAIRS_UP_TO:
+        return float(_over_pairs(_tau_b, x, y))
+    return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, method="asymptotic").statistic)

@@ -1,0 +1,277 @@
+"""Is metric a better than metric b? Williams test, paired bootstrap and PERM-BOTH for two correlations with people."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
+from bsx.analysis.stats.grouped import BY, POOLING, By, group_mean, group_values
+from bsx.analysis.stats.resample import Seed, bootstrap_p, percentile_interval, permutation_p, swaps
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.rowwise import ROWS, pearson_rows
+from bsx.analysis.stats.validate import grids, settings, vectors
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.optional import need
+
+
+def williams(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    absolute: bool = False,
+    confidence: float = 0.95,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Test whether metric a's Pearson correlation with people is higher than metric b's on the same items.
+
+    Source: Williams 1959, as Graham & Baldwin 2014, section 4, brought it to metrics; the interval of the difference is
+    Zou's (2007, section 3.2).
+
+    Args:
+        a: scores of the first metric (n,).
+        b: scores of the second (n,).
+        human: human scores (n,).
+        absolute: compare |r|, as WMT's tables do: a metric with a negative correlation is turned round first.
+        confidence: level of the interval.
+        nan: ``error``, or ``omit`` to leave out items that miss any of the three.
+
+    Returns:
+        Comparison of the two correlations; ``statistic`` is t with n - 3 degrees of freedom.
+
+    Raises:
+        InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 4 items.
+    """
+    x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, minimum=4, varied=True)
+    r_ah, r_bh, r_ab = (float(pearson_rows(*pair)) for pair in ((x, h), (y, h), (x, y)))
+    if absolute:
+        r_ab *= math.copysign(1, r_ah) * math.copysign(1, r_bh)
+        r_ah, r_bh = abs(r_ah), abs(r_bh)
+    return williams_from_correlations(r_ah, r_bh, r_ab, len(h), confidence=confidence)
+
+
+def williams_from_correlations(
+    r_ah: float, r_bh: float, r_ab: float, n: int, *, confidence: float = 0.95
+) -> Comparison:
+    """Run the Williams test on three known correlations.
+
+    Source and result: as `williams`.
+
+    Args:
+        r_ah: metric a with people.
+        r_bh: metric b with people.
+        r_ab: metric a with metric b.
+        n: items.
+        confidence: level of the interval.
+
+    Raises:
+        InputError: if a correlation lies outside -1..1, the three cannot occur together, or n is under 4.
+    """
+    settings(resamples=1, confidence=confidence)
+    if n < 4:
+        raise InputError(f"the Williams test needs at least 4 items, has {n}")
+    if not all(-1 <= r <= 1 for r in (r_ah, r_bh, r_ab)):
+        raise InputError(f"correlations must lie between -1 and 1, not {r_ah:g}, {r_bh:g}, {r_ab:g}")
+    determinant = 1 - r_ah**2 - r_bh**2 - r_ab**2 + 2 * r_ah * r_bh * r_ab
+    if determinant < -1e-9:
+        raise InputError(f"no three columns can have the correlations {r_ah:g}, {r_bh:g}, {r_ab:g}")
+    determinant = max(determinant, 0.0)
+    difference = r_ah - r_bh
+    spread = 2 * determinant * (n - 1) / (n - 3) + ((r_ah + r_bh) / 2) ** 2 * (1 - r_ab) ** 3
+    if r_ab < -1 + 1e-12:
+        raise InputError("one metric is the other upside down: the Williams test is not defined for them")
+    if r_ab > 1 - 1e-12 or difference == 0:  # one metric twice: nothing tells them apart
+        t = 0.0
+    elif spread == 0:  # people's scores are a sum of the two metrics' without any noise
+        t = math.copysign(math.inf, difference)
+    else:
+        t = difference * math.sqrt((n - 1) * (1 + r_ab) / spread)
+    distribution = need("scipy.stats", "the Williams test").t
+    low, high = _zou_interval(r_ah, r_bh, r_ab, n, confidence)
+    return Comparison(
+        a=r_ah,
+        b=r_bh,
+        difference=difference,
+        low=low,
+        high=high,
+        statistic=t,
+        p=float(distribution.sf(t, n - 3)),
+        p_two_sided=float(2 * distribution.sf(abs(t), n - 3)),
+        n=n,
+        method="Williams test, Zou interval",
+        confidence=confidence,
+    )
+
+
+def _zou_interval(r_ah: float, r_bh: float, r_ab: float, n: int, confidence: float) -> tuple[float, float]:
+    """Return Zou's interval of r_ah - r_bh for two correlations that share a variable."""
+    variance = 1 / (n - 3)
+    (low_a, high_a), (low_b, high_b) = (fisher_interval(r, variance, confidence) for r in (r_ah, r_bh))
+    scale = (1 - r_ah**2) * (1 - r_bh**2)
+    c = 0.0
+    if scale > 0:
+        c = ((r_ab - r_ah * r_bh / 2) * (1 - r_ah**2 - r_bh**2 - r_ab**2) + r_ab**3) / scale
+    c = min(1.0, max(-1.0, c))
+
+    def half(x: float, y: float) -> float:
+        return math.sqrt(max(0.0, x * x + y * y - 2 * c * x * y))
+
+    difference = r_ah - r_bh
+    return difference - half(r_ah - low_a, high_b - r_bh), difference + half(high_a - r_ah, r_bh - low_b)
+
+
+def paired_bootstrap(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    statistic: Literal["pearson", "spearman", "kendall"] = "pearson",
+    absolute: bool = False,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Compare two metrics' correlations with people over the same bootstrap resamples of items.
+
+    p is (1 + resamples in which a is not above b) / (1 + resamples).
+
+    Source: Efron & Tibshirani 1993, chapter 13 (percentile interval); Koehn 2004 for pairing.
+
+    Args:
+        a: scores of the first metric (n,).
+        b: scores of the second (n,).
+        human: human scores (n,).
+        statistic: ``pearson``, ``spearman`` or ``kendall`` (tau-b).
+        absolute: compare absolute values: a metric with a negative correlation is turned round first.
+        confidence: level of the interval.
+        resamples: how many.
+        seed: of the draws.
+        nan: ``error``, or ``omit`` to leave out items that miss any of the three.
+
+    Raises:
+        InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 3 items.
+    """
+    choice("statistic", statistic, ("pearson", "spearman", "kendall"))
+    settings(resamples=resamples, confidence=confidence)
+    x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, varied=True)
+    values = [float(ROWS[statistic](z, h)) for z in (x, y)]
+    signs = [math.copysign(1, value) if absolute else 1.0 for value in values]
+    both = np.stack([x, y]) * np.array(signs)[:, None]
+    draws = bootstrap_correlations(both, h, statistic, resamples=resamples, seed=seed)
+    differences = draws[:, 0] - draws[:, 1]
+    low, high = percentile_interval(differences, confidence)
+    p, p_two_sided = bootstrap_p(differences)
+    first, second = values[0] * signs[0], values[1] * signs[1]
+    difference = first - second
+    method = f"difference of {statistic}, paired bootstrap"
+    return Comparison(first, second, difference, low, high, difference, p, p_two_sided, len(h), method, confidence)
+
+
+def perm_both(
+    a: ArrayLike,
+    b: ArrayLike,
+    human: ArrayLike,
+    *,
+    by: By = "none",
+    statistic: Literal["pearson", "spearman", "kendall", "pairwise_accuracy"] = "pearson",
+    constant: Literal["skip", "zero"] = "skip",
+    resamples: int = 1000,
+    plus_one: bool = False,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Comparison:
+    """Test whether metric a agrees better with people than metric b by swapping their scores at random.
+
+    Both metrics are standardised over all cells; in each permutation every cell's two scores trade places with
+    probability 1/2, and both correlations are computed anew. p is the share of permutations whose difference
+    reaches the observed one, without +1, as published.
+
+    Source: Deutsch, Dror & Roth 2021, algorithm 2 (PERM-BOTH).
+
+    Args:
+        a: scores of the first metric, (systems, segments) or, pooled, (n,).
+        b: scores of the second, of the same shape.
+        human: human scores, of the same shape.
+        by: grouping as in `bsx.analysis.stats.grouped.grouped`: ``none`` pooled, ``item``, ``sys``, or ``means`` for
+            the
+            system level.
+        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``pairwise_accuracy``.
+        constant: what a group without a defined correlation counts as.
+        resamples: permutations.
+        plus_one: count the observed order as one more permutation, (b + 1) / (n + 1), so that p is never 0.
+        seed: of the permutations.
+        nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
+
+    Returns:
+        Comparison without an interval (NaN): a permutation test says nothing about the size of the difference.
+
+    Raises:
+        InputError: if shapes differ, values are missing or infinite, a metric is constant, or nothing is defined.
+    """
+    choice("by", by, BY)
+    choice("statistic", statistic, tuple(ROWS))
+    settings(resamples=resamples)
+    pooled = np.ndim(a) == 1
+    if pooled and by != "none":
+        raise InputError(f"by={by!r} needs matrices (systems, segments), a is a vector")
+    columns = {"a": a, "b": b, "human": human}
+    if pooled:
+        columns = {name: np.asarray(column)[None] for name, column in columns.items()}
+    x, y, h = grids(columns, nan=nan, systems=1 if pooled else 2)
+    present = ~np.isnan(x)
+    vectors({"a": x[present], "b": y[present]}, varied=True)
+    x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (x, y))
+    values = [float(group_mean(group_values(z, h, by, statistic), constant)) for z in (x, y)]
+    if any(math.isnan(value) for value in values):
+        raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
+    observed = values[0] - values[1]
+    if by == "none" and statistic == "pearson":
+        draws = _swapped_pearson(x[present], y[present], h[present], resamples, seed)
+    else:
+        draws = _swapped(x, y, h, by, statistic, constant, resamples, seed)
+    return Comparison(
+        a=values[0],
+        b=values[1],
+        difference=observed,
+        low=float("nan"),
+        high=float("nan"),
+        statistic=observed,
+        p=permutation_p(draws, observed, plus_one=plus_one),
+        p_two_sided=permutation_p(np.abs(draws), abs(observed), plus_one=plus_one),
+        n=int(present.sum()),
+        method=f"difference of {statistic} ({POOLING[by]}), PERM-BOTH",
+    )
+
+
+def _swapped_pearson(x: Array, y: Array, h: Array, resamples: int, seed: Seed) -> Array:
+    """Return the difference of pooled Pearson correlations after random swaps, by sums: (resamples,)."""
+    h = h - h.mean()
+    change = np.stack([y - x, y * y - x * x, (y - x) * h], axis=1)  # what a swap adds to a's sums and takes from b's
+    start_x = np.array([x.sum(), (x * x).sum(), x @ h])
+    start_y = np.array([y.sum(), (y * y).sum(), y @ h])
+    draws = []
+    for mask in swaps(resamples, len(h), seed):
+        moved = mask.astype(np.float64) @ change
+        correlations = []
+        for sums in (start_x + moved, start_y - moved):
+            variance = sums[:, 1] - sums[:, 0] ** 2 / len(h)
+            correlations.append(sums[:, 2] / np.sqrt(variance * (h @ h)))
+        draws.append(correlations[0] - correlations[1])
+    return np.concatenate(draws)
+
+
+def _swapped(x: Array, y: Array, h: Array, by: By, statistic: str, constant: str, resamples: int, seed: Seed) -> Array:
+    """Return the difference of averaged group correlations after random swaps: (resamples,)."""
+    draws = []
+    for block in swaps(resamples, h.size, seed):
+        mask = block.reshape(-1, *h.shape)
+        swapped = (np.where(mask, y, x), np.where(mask, x, y))
+        a, b = (group_mean(group_values(z, h, by, statistic), constant) for z in swapped)
+        draws.append(a - b)
+    return np.concatenate(draws)

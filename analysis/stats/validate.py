@@ -1,0 +1,120 @@
+"""The one check in front of every statistic: lengths, missing values, infinities, constants, too few items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+
+
+def vectors(
+    columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", minimum: int = 3, varied: bool = False
+) -> tuple[Array, ...]:
+    """Return the columns as float64 vectors of one length without missing values.
+
+    Args:
+        columns: name in messages -> (n,).
+        nan: ``error`` refuses NaN; ``omit`` drops an item from all columns if it is NaN in any.
+        minimum: fewest items that may remain.
+        varied: also refuse a column whose values are all the same.
+
+    Returns:
+        The columns in the given order, each (n,).
+
+    Raises:
+        InputError: naming the column and what is wrong with it.
+    """
+    arrays = {name: _numbers(name, values, dimensions=1) for name, values in columns.items()}
+    _same_shape(arrays)
+    arrays = _without_missing(arrays, nan)
+    for name, values in arrays.items():
+        if len(values) < minimum:
+            raise InputError(f"{name}: {len(values)} items are too few, at least {minimum} are needed")
+        if varied and np.ptp(values) == 0:
+            raise InputError(f"{name}: all {len(values)} items have the value {values[0]:g}, nothing can be ranked")
+    return tuple(arrays.values())
+
+
+def grids(
+    columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems: int = 2, segments: int = 1
+) -> tuple[Array, ...]:
+    """Return the columns as float64 matrices (systems, segments) that miss the same cells.
+
+    Args:
+        columns: name in messages -> (systems, segments).
+        nan: ``error`` refuses NaN; ``omit`` makes a cell NaN in all columns if it is NaN in any.
+        systems: fewest rows.
+        segments: fewest columns.
+
+    Returns:
+        The matrices in the given order; with ``omit`` a missing cell is NaN in all of them.
+
+    Raises:
+        InputError: naming the column and what is wrong with it.
+    """
+    arrays = {name: _numbers(name, values, dimensions=2) for name, values in columns.items()}
+    _same_shape(arrays)
+    for name, values in arrays.items():
+        if values.shape[0] < systems or values.shape[1] < segments:
+            shape = f"{values.shape[0]} systems x {values.shape[1]} segments"
+            raise InputError(f"{name}: {shape} are too few, at least {systems} x {segments} are needed")
+    missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
+    if missing.any():
+        _refuse_missing(arrays, nan)
+        arrays = {name: np.where(missing, np.nan, values) for name, values in arrays.items()}
+    if missing.all():
+        raise InputError(f"{' and '.join(arrays)}: no system x segment has all of their values")
+    return tuple(arrays.values())
+
+
+def settings(*, resamples: int, confidence: float = 0.95) -> None:
+    """Raise InputError unless there is at least one resample and the confidence level lies between 0 and 1."""
+    if resamples < 1:
+        raise InputError(f"resamples={resamples}: at least 1 is needed")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence={confidence}: it must lie between 0 and 1, e.g. 0.95")
+
+
+def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: not an array of numbers ({error})") from error
+    if array.ndim != dimensions:
+        expected = "one number per item" if dimensions == 1 else "a matrix (systems, segments)"
+        raise InputError(f"{name}: has shape {array.shape}, expected {expected}")
+    if np.isinf(array).any():
+        raise InputError(f"{name}: infinite value at {_place(np.isinf(array))}")
+    return array
+
+
+def _same_shape(arrays: dict[str, Array]) -> None:
+    if len({values.shape for values in arrays.values()}) > 1:
+        sizes = ", ".join(f"{name} {' x '.join(map(str, values.shape))}" for name, values in arrays.items())
+        raise InputError(f"columns differ in size: {sizes}")
+
+
+def _without_missing(arrays: dict[str, Array], nan: NanPolicy) -> dict[str, Array]:
+    missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
+    if not missing.any():
+        return arrays
+    _refuse_missing(arrays, nan)
+    return {name: values[~missing] for name, values in arrays.items()}
+
+
+def _refuse_missing(arrays: dict[str, Array], nan: NanPolicy) -> None:
+    choice("nan", nan, ("error", "omit"))
+    if nan == "error":
+        name, values = next((name, values) for name, values in arrays.items() if np.isnan(values).any())
+        count = int(np.isnan(values).sum())
+        place = _place(np.isnan(values))
+        raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; nan='omit' leaves them out")
+
+
+def _place(mask: NDArray[np.bool_]) -> str:
+    first = [int(i) for i in np.argwhere(mask)[0]]
+    return f"item {first[0]}" if len(first) == 1 else f"system {first[0]}, segment {first[1]}"

@@ -1,0 +1,118 @@
+"""Token alignments: which token of one text each token of the other is matched with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.support.signature import Signature
+
+if TYPE_CHECKING:
+    from bsx.bertscore.window_vectors import WindowVectors
+    from bsx.bertscore.windows import Window
+    from bsx.encode.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Side:
+    """One text of an alignment.
+
+    Attributes:
+        text: the text.
+        tokens: its tokens, special ones included.
+        weights: each token's weight in the mean (tokens,); special tokens weigh 0.
+        match: for each token, the index of its most similar token on the other side (tokens,).
+        similarity: that cosine (tokens,).
+    """
+
+    text: str
+    tokens: list[str]
+    weights: NDArray[np.float32]
+    match: NDArray[np.int64]
+    similarity: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Greedy matching of one candidate with one reference, token by token.
+
+    Attributes:
+        candidate: the candidate; precision is the weighted mean of its similarities.
+        reference: the reference; recall is the weighted mean of its similarities.
+        cosines: similarity of every pair of tokens (candidate tokens, reference tokens).
+        precision: as scored, rescaled if the scorer rescales.
+        recall: as ``precision``.
+        f1: as ``precision``.
+        signature: the settings.
+    """
+
+    candidate: Side
+    reference: Side
+    cosines: NDArray[np.float32]
+    precision: float
+    recall: float
+    f1: float
+    signature: Signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the alignment as plain numbers and strings, as ``bsx match --json`` prints it."""
+
+        def side(part: Side, other: Side) -> dict[str, Any]:
+            rows = zip(part.tokens, part.weights, part.match, part.similarity, strict=True)
+            return {
+                "text": part.text,
+                "tokens": [
+                    {
+                        "token": token,
+                        "weight": float(weight),
+                        "match": int(match),
+                        "match_token": other.tokens[int(match)],
+                        "similarity": float(similarity),
+                    }
+                    for token, weight, match, similarity in rows
+                ],
+            }
+
+        return {
+            "candidate": side(self.candidate, self.reference),
+            "reference": side(self.reference, self.candidate),
+            "cosines": [[float(value) for value in row] for row in self.cosines],
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "signature": str(self.signature),
+        }
+
+
+def align_texts(
+    tokenizer: Tokenizer,
+    window: Window,
+    vectors: WindowVectors,
+    texts: list[str],
+    scores: NDArray[np.float32],
+    signature: Signature,
+) -> Alignment:
+    """Align ``texts`` (candidate, reference), both in ``window``; ``scores`` are their P, R, F1."""
+    left, right = (window.texts[text] for text in texts)
+    for index, name in ((left, "candidate"), (right, "reference")):
+        if vectors.content[index] == 0:
+            raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
+    cosines = (vectors.of(left)[0] @ vectors.of(right)[0].T).cpu().numpy()
+    weights, pools = [], []
+    for index in (left, right):
+        rows = slice(int(vectors.offsets[index]), int(vectors.offsets[index] + vectors.lengths[index]))
+        weights.append(vectors.weights[rows].cpu().numpy())
+        pools.append(vectors.pool[rows].cpu().numpy())
+    for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
+    for_reference = np.where(pools[0][:, None], cosines, -np.inf).T
+    sides = []
+    for text, index, weight, cells in zip(texts, (left, right), weights, (for_candidate, for_reference), strict=True):
+        sides.append(
+            Side(text, tokenizer.pieces(window.tokens[index].ids.tolist()), weight, cells.argmax(1), cells.max(1))
+        )
+    precision, recall, f1 = (float(value) for value in scores)
+    return Alignment(sides[0], sides[1], cosines, precision, recall, f1, signature)

@@ -1,0 +1,151 @@
+"""Computing rescaling baselines: the mean score of random pairs of sentences, for every layer at once.
+
+Source: Zhang et al. 2020, section 5. The sums are streamed, so that any number of pairs fits in memory, a run can stop
+as soon as its standard error is small enough, and an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bsx.catalog.entries import Baseline
+from bsx.errors import InputError
+
+if TYPE_CHECKING:
+    from bsx.bertscore.scorer import Scorer
+
+BLOCK = 10_000  # pairs between two looks at the standard error, and between two saved states
+FIGURES = ("precision", "recall", "f1")
+
+
+class BaselineRun:
+    """A computation that can be continued.
+
+    Args:
+        scorer: made with ``all_layers=True``, without idf or rescaling.
+        sentences: sentences of one language; blank and repeated ones are dropped.
+        seed: of the random pairs; pair i depends on it and i alone, however often the run was interrupted.
+        state: file that keeps the sums between runs; None keeps nothing.
+
+    Attributes:
+        pairs: pairs scored so far.
+
+    Raises:
+        InputError: if the scorer is set up otherwise, there are fewer than two distinct sentences, or the state
+            belongs to another computation.
+    """
+
+    def __init__(self, scorer: Scorer, sentences: Sequence[str], *, seed: int = 1, state: Path | None = None) -> None:
+        config = scorer.config
+        if not config.all_layers or config.idf or config.rescale:
+            raise InputError("a baseline needs a scorer with all_layers=True and without idf or rescale")
+        self._scorer = scorer
+        self._sentences = list(dict.fromkeys(text for text in sentences if text.strip()))
+        if len(self._sentences) < 2:
+            raise InputError("a baseline needs at least two distinct sentences")
+        self._seed = seed
+        self._state = state
+        self.corpus_digest = hashlib.sha256("".join(f"{text}\n" for text in sentences).encode()).hexdigest()
+        self._key = [str(scorer.signature()), self.corpus_digest, seed, BLOCK]
+        self.pairs = 0
+        self._sums = np.zeros((len(scorer.layers), 3))
+        self._squares = np.zeros((len(scorer.layers), 3))
+        if state is not None and state.is_file():
+            self._restore(state)
+
+    def _restore(self, state: Path) -> None:
+        try:
+            saved = json.loads(state.read_text(encoding="utf-8"))
+            if saved["key"] != self._key:
+                raise InputError(f"{state}: belongs to another model, corpus or seed; remove it, or name another file")
+            self.pairs = int(saved["pairs"])
+            self._sums, self._squares = np.array(saved["sums"]), np.array(saved["squares"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{state}: is not the state of a baseline run ({error!r}); remove it") from error
+
+    def run(
+        self, pairs: int, *, tolerance: float | None = None, progress: Callable[[str, int, int], None] | None = None
+    ) -> None:
+        """Score random pairs until there are ``pairs`` of them, or every standard error is at most ``tolerance``."""
+        while self.pairs < pairs and not self._precise_enough(tolerance):
+            self._score_block(min(BLOCK, pairs - self.pairs))
+            if progress is not None:
+                progress("baseline pairs", self.pairs, pairs)
+
+    def _precise_enough(self, tolerance: float | None) -> bool:
+        return tolerance is not None and self.pairs >= BLOCK and float(self.standard_error().max()) <= tolerance
+
+    def _score_block(self, size: int) -> None:
+        rng = np.random.default_rng([self._seed, self.pairs // BLOCK])
+        offset = self.pairs % BLOCK
+        n = len(self._sentences)
+        left = rng.integers(n, size=BLOCK)
+        right = (left + rng.integers(1, n, size=BLOCK)) % n  # never the sentence itself
+        stop = min(offset + size, BLOCK)
+        chosen = slice(offset, stop)
+        scores = self._scorer.score(
+            [self._sentences[i] for i in left[chosen]], [self._sentences[i] for i in right[chosen]]
+        )
+        figures = np.stack([getattr(scores, name) for name in FIGURES], axis=-1).astype(np.float64)
+        self._sums += figures.sum(axis=1)
+        self._squares += (figures**2).sum(axis=1)
+        self.pairs += stop - offset
+        self._save()
+
+    def _save(self) -> None:
+        if self._state is None:
+            return
+        from bsx.data.output import atomic_text
+
+        content = {
+            "key": self._key,
+            "pairs": self.pairs,
+            "sums": self._sums.tolist(),
+            "squares": self._squares.tolist(),
+        }
+        with atomic_text(self._state) as stream:
+            json.dump(content, stream)
+
+    def mean(self) -> np.ndarray:
+        """Return the mean P, R, F1 of each layer (layers, 3)."""
+        if self.pairs == 0:
+            raise InputError("no pair has been scored yet")
+        return self._sums / self.pairs
+
+    def standard_error(self) -> np.ndarray:
+        """Return the standard error of each mean (layers, 3), taking pairs as independent."""
+        variance = np.maximum(self._squares / self.pairs - self.mean() ** 2, 0)
+        result: np.ndarray = np.sqrt(variance / max(self.pairs - 1, 1))
+        return result
+
+    def result(self, language: str, corpus: str) -> Baseline:
+        """Return the registry entry.
+
+        Args:
+            language: code of the sentences' language.
+            corpus: what the sentences are, for the record; digest, number of pairs and seed are added.
+        """
+        mean = self.mean()
+        return Baseline(
+            language=language,
+            model=self._scorer.model,
+            precision=[round(float(value), 8) for value in mean[:, 0]],
+            recall=[round(float(value), 8) for value in mean[:, 1]],
+            f1=[round(float(value), 8) for value in mean[:, 2]],
+            source=f"bsx registry baseline; {self._scorer.signature()}",
+            corpus=(
+                f"{corpus}; {len(self._sentences)} distinct sentences, sha256 {self.corpus_digest}; {self.pairs} "
+                f"random pairs, seed {self._seed}, largest standard error {float(self.standard_error().max()):.2g}"
+            ),
+        )
+
+    def finish(self) -> None:
+        """Remove the state file: the run is complete."""
+        if self._state is not None:
+            self._state.unlink(missing_ok=True)

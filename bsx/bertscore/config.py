@@ -1,0 +1,64 @@
+"""Settings of BERTScore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from bsx.encode.run_config import RunConfig
+
+
+class ScorerConfig(RunConfig):
+    """Settings of `bsx.Scorer`; each field's description is also the help text of its command-line option."""
+
+    model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
+    lang: Annotated[str | None, Field(description="Language of the texts (BCP-47), or auto; chooses the model.")] = None
+    layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
+    all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
+    idf: Annotated[bool, Field(description="Weight tokens by their idf in the references.")] = False
+    rescale: Annotated[bool, Field(description="Rescale by the model's baseline for the language.")] = False
+    baseline: Annotated[
+        Path | None, Field(description="Baseline file to rescale by (YAML, or CSV with LAYER,P,R,F).")
+    ] = None
+    multi_ref: Annotated[
+        Literal["columnwise", "best"],
+        Field(
+            description="Several references: the highest P, R and F1 each by itself, as published, or all three "
+            "from the reference with the best F1."
+        ),
+    ] = "columnwise"
+    specials: Annotated[
+        Literal["match", "exclude", "bert-score"],
+        Field(
+            description="Special tokens weigh 0; match: they may be matched, as in the reference implementation; "
+            "exclude: they may not; bert-score: only CLS and SEP weigh 0."
+        ),
+    ] = "match"
+    leading_space: Annotated[
+        bool | None,
+        Field(description="Put a space before each text (byte-level BPE); as the registry says unless given."),
+    ] = None
+    long: Annotated[
+        Literal["truncate", "window"],
+        Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
+    ] = "truncate"
+    strict: Annotated[bool, Field(description="Make a truncated text an error.")] = False
+    final_norm: Annotated[
+        bool,
+        Field(
+            description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm; without it, "
+            "--all-layers returns the residual stream, as bert-score does."
+        ),
+    ] = True
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ScorerConfig:
+        if self.all_layers and self.layer is not None:
+            raise ValueError("layer and all_layers exclude each other")
+        if self.baseline is not None and not self.rescale:
+            raise ValueError("baseline goes with rescale")
+        if self.strict and self.long == "window":
+            raise ValueError("strict goes with long=truncate: windows lose nothing")
+        return self

@@ -1,0 +1,106 @@
+"""Inverse document frequencies that remember which corpus they were counted on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.encode.tokenizer import TokenizedText, Tokenizer
+from bsx.errors import InputError
+
+
+@dataclass(frozen=True)
+class Idf:
+    """Token weights idf(w) = log((M + 1) / (df(w) + 1)) of M documents.
+
+    Source: Zhang et al. 2020, section 3, with the plus-one smoothing that its released code runs (the printed formula
+    is the unsmoothed one). A token that no document holds gets log(M + 1).
+
+    Attributes:
+        weights: id -> weight.
+        unseen: weight of every other id.
+        documents: M, the number of texts counted.
+        digest: sha256 of the counted texts, each as UTF-8 followed by a newline, in order.
+        tokenizer_digest: which tokenizer's ids these are; empty if not known.
+    """
+
+    weights: Mapping[int, float]
+    unseen: float
+    documents: int
+    digest: str
+    tokenizer_digest: str = ""
+
+    def table(self, vocabulary_size: int) -> NDArray[np.float32]:
+        """Return the weights as an array (vocabulary,)."""
+        table = np.full(vocabulary_size, self.unseen, dtype=np.float32)
+        known = [i for i in self.weights if 0 <= i < vocabulary_size]
+        table[known] = [self.weights[i] for i in known]
+        return table
+
+    def save(self, path: str | Path) -> None:
+        """Write the weights as JSON."""
+        from bsx.data.output import atomic_text
+
+        content = {
+            "weights": {str(i): w for i, w in sorted(self.weights.items())},
+            "unseen": self.unseen,
+            "documents": self.documents,
+            "digest": self.digest,
+            "tokenizer_digest": self.tokenizer_digest,
+        }
+        with atomic_text(Path(path)) as stream:
+            json.dump(content, stream)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Idf:
+        """Read weights written by `save`."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            weights = {int(i): float(w) for i, w in content.pop("weights").items()}
+            return cls(weights=weights, **content)
+        except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+            raise InputError(f"{path}: not an idf file written by bsx ({error})") from error
+
+
+class IdfCounter:
+    """Counts documents one block at a time, so that the corpus need not fit in memory."""
+
+    def __init__(self) -> None:
+        self._frequency: Counter[int] = Counter()
+        self.documents = 0
+        """How many texts were counted."""
+        self._hash = hashlib.sha256()
+
+    def add(self, texts: Sequence[str], tokenized: Iterable[TokenizedText]) -> None:
+        """Count one block of documents, given as texts and as token ids; blank texts are not documents."""
+        for text, tokens in zip(texts, tokenized, strict=True):
+            if not text.strip():
+                continue
+            self._hash.update(text.encode("utf-8", "surrogatepass") + b"\n")
+            self._frequency.update(set(tokens.ids.tolist()))
+            self.documents += 1
+
+    def result(self, tokenizer_digest: str = "") -> Idf:
+        """Return the weights of everything counted so far."""
+        if self.documents == 0:
+            raise InputError("idf needs at least one reference to count on")
+        smoothed = self.documents + 1
+        weights = {i: math.log(smoothed / (df + 1)) for i, df in self._frequency.items()}
+        return Idf(weights, math.log(smoothed), self.documents, self._hash.hexdigest(), tokenizer_digest)
+
+
+def count_idf(texts: Sequence[str], tokenizer: Tokenizer, tokenizer_digest: str = "", *, block: int = 4096) -> Idf:
+    """Count idf weights over a list of texts (usually the references)."""
+    counter = IdfCounter()
+    for start in range(0, len(texts), block):
+        part = texts[start : start + block]
+        counter.add(part, tokenizer.tokenize(part))
+    return counter.result(tokenizer_digest)

@@ -1,0 +1,100 @@
+"""BERTScore as a training loss."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from bsx.data.corpus import as_references
+from bsx.encode.protocol import Encoding
+from bsx.encode.rows import normalise
+from bsx.encode.tokenizer import TokenizedText, Tokenizer
+from bsx.errors import InputError
+from bsx.match.greedy import greedy_match
+
+Measure = Literal["precision", "recall", "f1"]
+Reduction = Literal["mean", "sum", "none"]
+
+
+def bertscore_loss(
+    tokenizer: Tokenizer,
+    encoding: Encoding,
+    candidate_embeddings: torch.Tensor,
+    references: object,
+    *,
+    candidate_mask: torch.Tensor | None = None,
+    measure: Measure = "f1",
+    reduction: Reduction = "mean",
+) -> torch.Tensor:
+    """Return 1 - BERTScore of candidate token vectors against reference texts, differentiable in the vectors.
+
+    Args:
+        tokenizer: splits the references.
+        encoding: encodes them, at one layer.
+        candidate_embeddings: contextual token vectors in the space of the scored layer (n, tokens, dim), of any
+            length; gradients flow to them.
+        references: n texts, or n lists of texts, of which the best counts.
+        candidate_mask: 1 for tokens, 0 for padding (n, tokens); no padding unless given.
+        measure: which figure to train on.
+        reduction: over the n losses.
+
+    Returns:
+        A scalar, or (n,) with ``reduction="none"``.
+
+    Raises:
+        InputError: if shapes and numbers do not fit, or a reference is empty.
+
+    Source: Zhang et al. 2020, section 3: every step of greedy matching but the choice of the maximum is smooth.
+    """
+    groups = as_references(references)
+    if candidate_embeddings.dim() != 3:
+        raise InputError(
+            f"candidate embeddings need the shape (n, tokens, dim), not {tuple(candidate_embeddings.shape)}"
+        )
+    n, tokens, dimensions = candidate_embeddings.shape
+    if n != len(groups) or dimensions != encoding.embedder.dimensions:
+        raise InputError(
+            f"candidate embeddings are {n} x {tokens} x {dimensions}: there are {len(groups)} references "
+            f"and {encoding.embedder.dimensions} dimensions"
+        )
+    mask = torch.ones(n, tokens) if candidate_mask is None else candidate_mask
+    if mask.shape != (n, tokens) or not mask.bool().any(dim=1).all():
+        raise InputError(f"the candidate mask needs the shape ({n}, {tokens}) and a token in every row")
+    mask = mask.to(candidate_embeddings.device)
+    unit = torch.nn.functional.normalize(candidate_embeddings.float(), dim=-1)
+    column = ("precision", "recall", "f1").index(measure)
+    losses = []
+    for row, group in enumerate(groups):
+        rows = slice(row, row + 1)
+        scores = [_score_one(tokenizer, encoding, unit[rows], mask[rows], text)[0, column] for text in group]
+        losses.append(1 - torch.stack(scores).amax())
+    stacked = torch.stack(losses)
+    if reduction == "none":
+        return stacked
+    return stacked.sum() if reduction == "sum" else stacked.mean()
+
+
+def _score_one(
+    tokenizer: Tokenizer, encoding: Encoding, candidate: torch.Tensor, mask: torch.Tensor, text: str
+) -> torch.Tensor:
+    reference = tokenizer.tokenize([text])[0]
+    if tokenizer.is_special[reference.ids].all():
+        raise InputError(f"a reference without content has no score to train on: {text!r}")
+
+    def side(flags: object) -> torch.Tensor:
+        return torch.as_tensor(flags).to(candidate.device)[None]
+
+    weights = side(~tokenizer.weighs_nothing[reference.ids])
+    pool = side(~tokenizer.cannot_match[reference.ids])
+    vectors = _encode(encoding, reference).to(candidate.device)[None]
+    return greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
+
+
+def _encode(encoding: Encoding, text: TokenizedText) -> torch.Tensor:
+    """Return one text's unit vectors (tokens, dim) as an ordinary tensor that autograd can save."""
+    parts: dict[int, torch.Tensor] = {}
+    for batch, output in encoding.run([span.ids for span in text.spans]):
+        for row, i in enumerate(batch):
+            parts[i] = normalise(output[0, row, slice(*text.spans[i].keep)])
+    return torch.cat([parts[i] for i in range(len(text.spans))]).clone()

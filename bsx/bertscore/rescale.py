@@ -1,0 +1,104 @@
+"""Linear rescaling of scores by the mean score of unrelated sentence pairs.
+
+Source: Zhang et al. 2020, section 5: s' = (s - b) / (1 - b), with a separate b for P, R, F1 and for each layer.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.catalog.catalog import Catalog, read_yaml
+from bsx.catalog.entries import Baseline, validate
+from bsx.errors import InputError
+from bsx.models.choice import Choice
+
+
+@dataclass(frozen=True)
+class LayerBaselines:
+    """Baselines of one model, ready to apply.
+
+    Attributes:
+        figures: array (layers + 1, 3) of P, R, F1.
+        origin: where they come from, for messages.
+    """
+
+    figures: NDArray[np.float32]
+    origin: str
+
+    @property
+    def digest(self) -> str:
+        """Sha256 of the figures, so that a changed baseline changes the signature."""
+        return hashlib.sha256(self.figures.tobytes()).hexdigest()
+
+    def apply(self, scores: NDArray[np.float32], layers: Sequence[int]) -> NDArray[np.float32]:
+        """Rescale raw scores.
+
+        Args:
+            scores: array (layers, n, 3) of P, R, F1.
+            layers: which layer each row of the first axis is.
+        """
+        b = self.figures[list(layers)][:, None, :]  # a tuple would be one index of many axes
+        return ((scores - b) / (1 - b)).astype(np.float32)
+
+
+def find_baseline(choice: Choice, catalog: Catalog, layers: int) -> LayerBaselines:
+    """Look up the registry's baseline for a model and the language it is used for.
+
+    The language is the one asked for, or the only language of a monolingual model.
+
+    Raises:
+        InputError: if there is none; says how to bring one. Scores are never left raw in silence.
+    """
+    if choice.language is not None:
+        code = choice.language.code
+    elif choice.entry is not None and isinstance(choice.entry.languages, list) and len(choice.entry.languages) == 1:
+        code = choice.entry.languages[0]
+    else:
+        raise InputError(f"rescaling {choice.name} needs the language of the texts: add --lang")
+    baseline = catalog.baseline(code, choice.name)
+    if baseline is None:
+        others = ", ".join(catalog.baseline_languages(choice.name))
+        known = f"has them for {others}" if others else "has none for this model"
+        raise InputError(
+            f"no rescaling baseline for {choice.name} in {code!r} (the registry {known}): "
+            f"`bsx registry baseline {choice.name} --lang {code} --corpus FILE --write` makes one; or drop --rescale"
+        )
+    return _from_entry(baseline, f"registry: {code}/{choice.name}", layers)
+
+
+def read_baseline(path: Path, layers: int) -> LayerBaselines:
+    """Read a baseline file: bsx's YAML, or bert-score's CSV with the columns LAYER,P,R,F.
+
+    Raises:
+        InputError: if the file is missing, malformed, or has another number of layers than the model.
+    """
+    try:
+        if path.suffix in (".yaml", ".yml"):
+            return _from_entry(validate(Baseline, read_yaml(path), path), str(path), layers)
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = [(int(r["LAYER"]), float(r["P"]), float(r["R"]), float(r["F"])) for r in csv.DictReader(stream)]
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such baseline file") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error!r})") from error
+    if [row[0] for row in rows] != list(range(len(rows))):
+        raise InputError(f"{path}: the column LAYER must count up from 0")
+    return _checked(np.asarray([row[1:] for row in rows], dtype=np.float32).reshape(-1, 3), str(path), layers)
+
+
+def _from_entry(entry: Baseline, origin: str, layers: int) -> LayerBaselines:
+    figures = np.asarray([entry.precision, entry.recall, entry.f1], dtype=np.float32).T
+    return _checked(np.ascontiguousarray(figures), origin, layers)
+
+
+def _checked(figures: NDArray[np.float32], origin: str, layers: int) -> LayerBaselines:
+    if len(figures) != layers + 1:
+        raise InputError(f"{origin}: has figures for layers 0 to {len(figures) - 1}, the model has 0 to {layers}")
+    return LayerBaselines(figures, origin)

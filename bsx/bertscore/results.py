@@ -1,0 +1,121 @@
+"""Scores: precision, recall and F1 of every segment, never without the signature they belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.support.signature import Signature
+
+FloatArray = NDArray[np.float32]
+IndexArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Scores:
+    """BERTScore of n candidates.
+
+    Attributes:
+        precision: (n,), or (layers, n) for all layers.
+        recall: as ``precision``.
+        f1: as ``precision``.
+        signature: the settings behind these numbers.
+        layers: the layers of the first axis; one layer if the arrays are one-dimensional.
+        ids: what the segments are called in the output (n,).
+        empty: indices of segments whose candidate, or all of whose references, have no content: P = R = F1 = 0.
+        unweighted: indices of segments in which one side's tokens all have idf 0: the undefined figures are set to 0.
+        truncated: indices of segments of which a text was longer than the model's limit.
+        tokens_lost: tokens cut off from each of the ``truncated`` segments.
+    """
+
+    precision: FloatArray
+    recall: FloatArray
+    f1: FloatArray
+    signature: Signature
+    layers: tuple[int, ...]
+    ids: tuple[str, ...]
+    empty: IndexArray
+    unweighted: IndexArray
+    truncated: IndexArray
+    tokens_lost: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def mean(self) -> dict[str, Any]:
+        """Return the mean over segments of each figure: a number, or a list with one number a layer."""
+        if len(self) == 0:
+            raise InputError("there are no scores to average")
+        return {
+            "precision": _mean(self.precision),
+            "recall": _mean(self.recall),
+            "f1": _mean(self.f1),
+        }
+
+    def __repr__(self) -> str:
+        if self.f1.ndim == 2:
+            return f"Scores(n={len(self)}, layers={len(self.layers)}, signature={str(self.signature)!r})"
+        figures = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
+        return f"Scores(n={len(self)}, {figures}, signature={str(self.signature)!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary that ``bsx score --format json`` prints for one system."""
+        layer: int | str = self.layers[0] if self.f1.ndim == 1 else "all"
+        return {
+            "metric": self.signature["metric"],
+            "model": self.signature["model"].partition("@")[0],
+            "layer": layer,
+            "n": len(self),
+            **self.mean(),
+            "signature": str(self.signature),
+            "empty": len(self.empty),
+            "unweighted": len(self.unweighted),
+            "truncated": len(self.truncated),
+            "tokens_lost": int(self.tokens_lost.sum()),
+        }
+
+    def to_json(self) -> str:
+        """Return the summary and the scores of every segment as JSON."""
+        arrays = {name: getattr(self, name).tolist() for name in ("precision", "recall", "f1")}
+        return json.dumps({"summary": self.to_dict(), "ids": list(self.ids), "scores": arrays}, ensure_ascii=False)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one row a segment (and layer, for all layers): id, [layer,] precision, recall, f1."""
+        if self.f1.ndim == 1:
+            for i, name in enumerate(self.ids):
+                yield {"id": name, **self._figures(i)}
+            return
+        for i, name in enumerate(self.ids):
+            for position, layer in enumerate(self.layers):
+                yield {"id": name, "layer": layer, **self._figures((position, i))}
+
+    def _figures(self, at: int | tuple[int, int]) -> dict[str, float]:
+        return {
+            "precision": float(self.precision[at]),
+            "recall": float(self.recall[at]),
+            "f1": float(self.f1[at]),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write one row a segment to a .tsv, .csv, .jsonl or .parquet file, all or nothing.
+
+        The signature goes beside it as ``<path>.signature.txt``.
+        """
+        from bsx.data.output import ScoreTable
+
+        with ScoreTable(Path(path)) as table:
+            for row in self.rows():
+                table.write(row)
+            table.signature = str(self.signature)
+
+
+def _mean(values: FloatArray) -> float | list[float]:
+    mean = values.mean(axis=-1, dtype=np.float64)
+    return float(mean) if mean.ndim == 0 else [float(value) for value in mean]

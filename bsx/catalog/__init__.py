@@ -1,0 +1,1 @@
+"""The registry: YAML files as strictly validated entries, overlays, schemas, languages."""

@@ -1,0 +1,309 @@
+"""The registry: the shipped folder of YAML files and the user's overlays, as one catalogue."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+from bsx.catalog.entries import (
+    Baseline,
+    EnsembleEntry,
+    FactorEntry,
+    Family,
+    LanguageEntry,
+    MetricEntry,
+    ModelEntry,
+    validate,
+)
+from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.support.folders import user_folder
+from bsx.support.near import did_you_mean
+
+
+def read_yaml(file: Path) -> object:
+    """Parse one YAML file safely; a syntax error or undecodable byte names the file and line."""
+    import yaml
+
+    try:
+        # The C loader builds the same safe types as safe_load, several times faster.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - both loaders are safe
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RegistryError(f"{file}: not readable as YAML: {' '.join(str(error).split())}") from error
+
+
+class Catalog:
+    """What the registry says: the shipped folder, and the user's folders laid over it.
+
+    A later folder wins, entry by entry: a model, family, ensemble or baseline file replaces the one of the same name, a
+    language the one of the same code. The first folder must be right as a whole. In the others a broken file costs only
+    its own entries: asking for one of these raises the file's error, and `problems` lists them all. Baselines and
+    ensembles are read when they are asked for.
+
+    Args:
+        folders: the shipped folder first, then overlays in rising precedence.
+
+    Raises:
+        RegistryError: if any file of the first folder is malformed or two of its files contradict each other.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self.folders = folders
+        self.families: dict[str, Family] = {}
+        self.models: dict[str, ModelEntry] = {}
+        self.languages: dict[str, LanguageEntry] = {}
+        self.metrics: dict[str, MetricEntry] = {}
+        self.factors: dict[str, FactorEntry] = {}
+        self.origins: dict[tuple[str, str], Path] = {}
+        """(kind, name) -> its file; kind is model, language, metric, factor, ensemble or baseline
+        (``language/model``)."""
+        self.problems: list[RegistryError] = []
+        self._broken: dict[str, RegistryError] = {}
+        self._names: dict[str, str] = {}
+        for folder in folders:
+            self._add(folder, tolerant=folder != folders[0])
+        if not self.models:
+            raise RegistryError(f"{folders[0] / 'models'}: holds no model files")
+
+    def _add(self, folder: Path, *, tolerant: bool) -> None:
+        steps: list[tuple[str, Callable[[], None]]] = []
+        if (folder / "families.yaml").is_file() or not tolerant:
+            steps.append(("", partial(self._add_families, folder / "families.yaml")))
+        for file in sorted((folder / "models").glob("*.yaml")):
+            steps.append((file.stem, partial(self._add_model, file)))
+        if (folder / "languages.yaml").is_file() or not tolerant:
+            steps.append(("", partial(self._add_languages, folder / "languages.yaml")))
+        for file in sorted((folder / "metrics").glob("*.yaml")):
+            steps.append((f"metric {file.stem}", partial(self._add_metric, file)))
+        for file in sorted((folder / "factors").glob("*.yaml")):
+            steps.append((f"factor {file.stem}", partial(self._add_factor, file)))
+        for file in sorted((folder / "baselines").glob("*/*.yaml")):
+            self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
+        for file in sorted((folder / "ensembles").glob("*.yaml")):
+            self.origins["ensemble", file.stem] = file
+        for name, step in steps:
+            try:
+                step()
+            except RegistryError as error:
+                if not tolerant:
+                    raise
+                self.problems.append(error)
+                if name:
+                    self._broken[name] = error
+            else:
+                self._broken.pop(name, None)
+
+    def _add_families(self, file: Path) -> None:
+        self.families |= {name: validate(Family, value, file, name) for name, value in _mapping(file).items()}
+
+    def _add_model(self, file: Path) -> None:
+        entry = validate(ModelEntry, read_yaml(file), file)
+        if entry.name != file.stem:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        if entry.family not in self.families:
+            raise RegistryError(f"{file}: family: {entry.family!r} is not one of {', '.join(sorted(self.families))}")
+        names = {name: target for name, target in self._names.items() if target != entry.name}
+        for name in (entry.name, *entry.aliases):
+            if name in names:
+                field = "name" if name == entry.name else "aliases"
+                raise RegistryError(f"{file}: {field}: {name!r} already means {names[name]!r}")
+            names[name] = entry.name
+        if entry.source.path is not None:
+            located = (file.parent.parent / Path(entry.source.path).expanduser()).resolve()
+            entry = entry.model_copy(update={"source": entry.source.model_copy(update={"path": str(located)})})
+        self._names = names
+        self.models[entry.name] = entry
+        self.origins["model", entry.name] = file
+
+    def _add_metric(self, file: Path) -> None:
+        entry = validate(MetricEntry, read_yaml(file), file)
+        if entry.name != file.stem:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        self.metrics[entry.name] = entry
+        self.origins["metric", entry.name] = file
+
+    def _add_factor(self, file: Path) -> None:
+        entry = validate(FactorEntry, read_yaml(file), file)
+        if entry.name != file.stem:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        self.factors[entry.name] = entry
+        self.origins["factor", entry.name] = file
+
+    def factor(self, name: str) -> FactorEntry | None:
+        """Return the linguistic factor called ``name``, or None.
+
+        Raises:
+            RegistryError: if an overlay has a file for this factor that is broken.
+        """
+        if f"factor {name}" in self._broken:
+            raise self._broken[f"factor {name}"]
+        return self.factors.get(name)
+
+    def metric(self, name: str) -> MetricEntry | None:
+        """Return the metric called ``name``, or None.
+
+        Raises:
+            RegistryError: if an overlay has a file for this metric that is broken.
+        """
+        if f"metric {name}" in self._broken:
+            raise self._broken[f"metric {name}"]
+        return self.metrics.get(name)
+
+    def _add_languages(self, file: Path) -> None:
+        listed = read_yaml(file)
+        if not isinstance(listed, list):
+            raise RegistryError(f"{file}: must be a list of languages")
+        languages: dict[str, LanguageEntry] = {}
+        for index, value in enumerate(listed):
+            entry = validate(LanguageEntry, value, file, f"[{index}]")
+            if entry.code in languages:
+                raise RegistryError(f"{file}: [{index}].code: {entry.code!r} is listed twice")
+            for field, names in (("model", [entry.model]), ("alternatives", entry.alternatives)):
+                unknown = [name for name in names if name not in self.models]
+                if unknown:
+                    raise RegistryError(f"{file}: [{index}].{field}: there is no model {unknown[0]!r}")
+            languages[entry.code] = entry
+        self.languages |= languages
+        self.origins |= {("language", code): file for code in languages}
+
+    def baseline(self, language: str, model: str) -> Baseline | None:
+        """Return the baseline of a model (canonical name) for a language code, or None.
+
+        Raises:
+            RegistryError: if its file is broken or does not fit the model.
+        """
+        file = self.origins.get(("baseline", f"{language}/{model}"))
+        if file is None:
+            return None
+        entry = validate(Baseline, read_yaml(file), file)
+        if (entry.language, entry.model) != (language, model):
+            raise RegistryError(f"{file}: language and model do not match the file's place")
+        if model not in self.models:
+            raise RegistryError(f"{file}: model: there is no model {model!r}")
+        expected = self.models[model].layers + 1
+        if len(entry.f1) != expected:
+            raise RegistryError(f"{file}: f1: has {len(entry.f1)} layers, {model} has {expected}")
+        return entry
+
+    def baseline_languages(self, model: str) -> list[str]:
+        """Return the codes of the languages that a model has baselines for."""
+        names = [name.partition("/") for kind, name in self.origins if kind == "baseline"]
+        return sorted(language for language, _, of in names if of == model)
+
+    def ensemble(self, name: str) -> EnsembleEntry:
+        """Return the saved ensemble called ``name``.
+
+        Raises:
+            UnknownNameError: listing near names.
+            RegistryError: if its file is broken.
+        """
+        file = self.origins.get(("ensemble", name))
+        if file is None:
+            known = sorted(saved for kind, saved in self.origins if kind == "ensemble")
+            raise UnknownNameError(
+                f"unknown ensemble {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; "
+                "`bsx ensemble … --save NAME` adds one"
+            )
+        entry = validate(EnsembleEntry, read_yaml(file), file)
+        if entry.name != name:
+            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {name!r}")
+        return entry
+
+    def check(self) -> list[RegistryError]:
+        """Read everything, baselines and ensembles included, and return all problems."""
+        problems = list(self.problems)
+        for kind, name in list(self.origins):
+            try:
+                if kind == "baseline":
+                    language, _, model = name.partition("/")
+                    self.baseline(language, model)
+                elif kind == "ensemble":
+                    self.ensemble(name)
+            except RegistryError as error:
+                problems.append(error)
+        return problems
+
+    def names(self) -> Iterator[str]:
+        """Yield every model name and alias."""
+        return iter(self._names)
+
+    def find(self, name: str) -> ModelEntry | None:
+        """Return the model called ``name`` (or having it as an alias), or None.
+
+        Raises:
+            RegistryError: if an overlay has a file for this model that is broken.
+        """
+        canonical = self._names.get(name, name)
+        if canonical in self._broken:
+            raise self._broken[canonical]
+        return self.models.get(canonical)
+
+    def model(self, name: str) -> ModelEntry:
+        """Return the model called ``name``.
+
+        Raises:
+            UnknownNameError: listing near names.
+        """
+        entry = self.find(name)
+        if entry is None:
+            raise UnknownNameError(
+                f"unknown model {name!r}.{did_you_mean(name, self.names())} `bsx models` lists all of them."
+            )
+        return entry
+
+
+def _mapping(file: Path) -> Mapping[str, object]:
+    value = read_yaml(file)
+    if not isinstance(value, dict):
+        raise RegistryError(f"{file}: must be a mapping of names to entries")
+    return value
+
+
+def shipped_folder() -> Path:
+    """Return the registry folder that comes with the package."""
+    return Path(str(resources.files("bsx.registry")))
+
+
+def overlay_folders(named: Path | None = None) -> list[Path]:
+    """Return the overlays in rising precedence: the user's folder, those in ``BSX_REGISTRY``, then ``named``.
+
+    Args:
+        named: what ``--registry`` says.
+
+    Raises:
+        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist.
+    """
+    folders = [user_folder()] if user_folder().is_dir() else []
+    given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]
+    if named is not None:
+        given.append((str(named), "--registry"))
+    for part, origin in given:
+        folder = Path(part).expanduser()
+        if not folder.is_dir():
+            raise InputError(f"{origin}: there is no folder {part}")
+        folders.append(folder)
+    return folders
+
+
+def load_registry(named: Path | None = None) -> Catalog:
+    """Return the shipped registry with the user's overlays over it; see `overlay_folders`."""
+    overlays = overlay_folders(named)
+    files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
+    states = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    return _load((shipped_folder(), *overlays), states)
+
+
+@functools.lru_cache(maxsize=8)
+def _load(folders: tuple[Path, ...], states: tuple[tuple[Path, int, int], ...]) -> Catalog:
+    """Read folders; ``states`` tells files that changed in the meantime from those that did not."""
+    del states
+    return Catalog(*folders)
+
+
+def shipped() -> Catalog:
+    """Return the registry that comes with the package, without overlays, read once."""
+    return _load((shipped_folder(),), ())

@@ -1,0 +1,182 @@
+"""What the registry says about data sets: where their files come from and how to read them."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from bsx.catalog.catalog import overlay_folders, read_yaml, shipped_folder
+from bsx.catalog.entries import Sha256, _Entry, validate
+from bsx.errors import RegistryError, UnknownNameError
+from bsx.support.near import did_you_mean
+
+ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
+
+LoaderName = Literal[
+    "table",
+    "multi_reference",
+    "wmt_da",
+    "wmt_da_system",
+    "darr",
+    "system_outputs",
+    "metric_scores",
+    "mt_metrics_eval",
+    "stsb",
+    "paws",
+    "qqp",
+    "mlqe",
+    "flickr8k",
+]
+Option = str | int | bool | list[str] | dict[str, str]
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith(("/", "~")) or ".." in parts or "\\" in path or ":" in parts[0]:
+        raise ValueError(f"{path!r} must be a relative path that stays inside the data set's folder")
+    return path
+
+
+class DatasetFile(_Entry):
+    """One file to fetch. ``sha256`` and ``size`` (bytes) are null where nobody published or checked them.
+
+    An archive is unpacked into a folder of its own name without the ending, and so is each archive of ``inner``, which
+    are paths inside it.
+    """
+
+    path: str
+    url: Annotated[str, Field(pattern=r"^https?://")]
+    sha256: Sha256 | None
+    size: int | None = Field(ge=1)
+    inner: list[str] = Field(default_factory=list)
+
+    _path = field_validator("path")(_inside)
+
+    @field_validator("inner")
+    @classmethod
+    def _inner(cls, values: list[str]) -> list[str]:
+        return [_inside(value) for value in values]
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the file is unpacked after it was fetched."""
+        return self.path.endswith(ARCHIVES)
+
+    @property
+    def folder(self) -> str:
+        """Where an archive is unpacked to."""
+        ending = next(ending for ending in ARCHIVES if self.path.endswith(ending))
+        return self.path.removesuffix(ending)
+
+    @model_validator(mode="after")
+    def _inner_needs_archive(self) -> DatasetFile:
+        if self.inner and not self.is_archive:
+            raise ValueError("inner goes with archives only")
+        return self
+
+
+class Layout(_Entry):
+    """Where a loader finds the data, below the data set's folder, and what it is told.
+
+    A path may be a pattern (``**/test.tsv``), which just one file must match. ``arguments`` are further paths that the
+    loader takes, by name.
+    """
+
+    path: str
+    loader: LoaderName
+    arguments: dict[str, str] = Field(default_factory=dict)
+    options: dict[str, Option] = Field(default_factory=dict)
+
+    @field_validator("path")
+    @classmethod
+    def _path_inside(cls, path: str) -> str:
+        return path if path == "." else _inside(path)
+
+    @field_validator("arguments")
+    @classmethod
+    def _arguments_inside(cls, arguments: dict[str, str]) -> dict[str, str]:
+        return {name: _inside(path) for name, path in arguments.items()}
+
+    @property
+    def paths(self) -> list[str]:
+        """All paths of the layout."""
+        return [self.path, *self.arguments.values()]
+
+
+class DatasetEntry(_Entry):
+    """One data set.
+
+    ``files`` are what ``bsx data get`` fetches, and ``layout`` how they are read. ``local`` is a plain table of the
+    same data in this project's own layout; where it is present it is read instead.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str
+    homepage: str | None
+    files: list[DatasetFile]
+    layout: Layout | None
+    local: Layout | None = None
+    licence: str
+    citation: str
+    language_pairs: list[str]
+    notes: str | None = None
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> DatasetEntry:
+        if (self.layout is None) != (not self.files):
+            raise ValueError("files and layout go together")
+        if self.layout is None and self.local is None:
+            raise ValueError("needs layout with files, or local")
+        paths = [file.path for file in self.files]
+        if len(set(paths)) != len(paths):
+            raise ValueError("two files have the same path")
+        return self
+
+
+class DatasetCatalog:
+    """The shipped ``datasets.yaml`` and those of the user's registry folders; a later entry replaces one of its name.
+
+    Args:
+        folders: registry folders in rising precedence; only the first needs the file.
+
+    Raises:
+        RegistryError: naming file and field of a malformed entry.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self.entries: dict[str, DatasetEntry] = {}
+        for folder in folders:
+            file = folder / "datasets.yaml"
+            if file.is_file() or folder == folders[0]:
+                self.entries |= _read(file)
+
+    def entry(self, name: str) -> DatasetEntry:
+        """Return a data set's entry.
+
+        Raises:
+            UnknownNameError: listing near names.
+        """
+        if name not in self.entries:
+            near = did_you_mean(name, self.entries)
+            raise UnknownNameError(f"unknown data set {name!r}.{near} `bsx data list` lists all of them.")
+        return self.entries[name]
+
+
+def _read(file: Path) -> dict[str, DatasetEntry]:
+    listed: Any = read_yaml(file)
+    if not isinstance(listed, list):
+        raise RegistryError(f"{file}: must be a list of data sets")
+    entries: dict[str, DatasetEntry] = {}
+    for index, value in enumerate(listed):
+        entry = validate(DatasetEntry, value, file, f"[{index}]")
+        if entry.name in entries:
+            raise RegistryError(f"{file}: [{index}].name: {entry.name!r} is listed twice")
+        entries[entry.name] = entry
+    return entries
+
+
+def load_dataset_catalog(named: Path | None = None) -> DatasetCatalog:
+    """Return the shipped data sets with those of the user's registry folders over them."""
+    return DatasetCatalog(shipped_folder(), *overlay_folders(named))

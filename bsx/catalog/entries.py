@@ -1,0 +1,286 @@
+"""What the registry's YAML files may say: strictly validated, frozen entries.
+
+An unknown, missing or contradictory field is an error that names the file and the field: a typo in a registry must
+never change a score in silence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from bsx.catalog.combination import Combination
+from bsx.errors import RegistryError
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Family(_Entry):
+    """How encoders of one architecture (`model_type` of transformers) are loaded and cut at a layer."""
+
+    layer_count: str
+    model_class: str = "AutoModel"
+    encoder: str | None = None
+    final_norm: str | None = None
+    position_count: str = "max_position_embeddings"
+    position_offset: int = 0
+    fewest_layers: int = 0
+    padding: bool = True
+    onnx: bool = True
+    settings: dict[str, str | int | bool] = {}
+    computed: list[str] = []
+
+
+class Source(_Entry):
+    """Where a model's files come from: exactly one of a hub, an installed Python package, or a local folder."""
+
+    hub: str | None = None
+    revision: str | None = None
+    package: str | None = None
+    folder: str | None = None
+    extra: str | None = None
+    path: str | None = None
+    sha256: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Source:
+        origins = [name for name in ("hub", "package", "path") if getattr(self, name) is not None]
+        if len(origins) != 1:
+            raise ValueError(f"needs exactly one of hub, package, path; has {', '.join(origins) or 'none'}")
+        if self.hub is not None and self.revision is None:
+            raise ValueError("a hub source needs a revision")
+        if self.hub is None and self.revision is not None:
+            raise ValueError("revision goes with hub only")
+        if self.package is None and (self.folder is not None or self.extra is not None):
+            raise ValueError("folder and extra go with package only")
+        return self
+
+    def __str__(self) -> str:
+        if self.hub is not None:
+            return f"hub {self.hub}@{self.revision}"
+        return f"package {self.package}" if self.package is not None else f"folder {self.path}"
+
+
+class Evidence(_Entry):
+    """One measured figure that speaks for a model's best layer, with its source.
+
+    ``language`` is the language of the candidates it was measured on, and ``layer`` the layer, if not the entry's.
+    """
+
+    dataset: str
+    language: str = "en"
+    layer: int | None = None
+    statistic: str
+    value: float
+    source: str
+
+
+class ModelEntry(_Entry):
+    """One encoder: where its weights are, how deep it is, and which layer to score with."""
+
+    name: str
+    aliases: list[str] = []
+    source: Source
+    family: str
+    layers: int = Field(ge=1)
+    layer: int | Literal["unvalidated"]
+    dimensions: int = Field(ge=1)
+    max_tokens: int | None = Field(ge=8)
+    parameters: int | None = Field(default=None, ge=1)
+    licence: str
+    languages: list[str] | Literal["multilingual"]
+    leading_space: bool = False
+    evidence: list[Evidence]
+    notes: str | None = None
+
+    @model_validator(mode="after")
+    def _layer_exists(self) -> ModelEntry:
+        if isinstance(self.layer, int) and not 0 <= self.layer <= self.layers:
+            raise ValueError(f"layer {self.layer} is outside 0 to {self.layers}")
+        return self
+
+
+class LanguageEntry(_Entry):
+    """One language: the model that scores it unless the user names another, and what other tools call it.
+
+    ``unseen`` says that ``model`` was not trained on the language; ``alternatives`` are further models that know it,
+    best evidence first; ``sacrebleu`` is the tokenizer sacreBLEU needs for it, ``stanza`` and ``fasttext`` the codes of
+    those packages' models, if they have one.
+    """
+
+    code: str
+    name: str
+    script: str
+    model: str
+    unseen: bool = False
+    alternatives: list[str] = []
+    sacrebleu: str = "13a"
+    stanza: str | None = None
+    fasttext: str | None = None
+
+
+class Baseline(_Entry):
+    """Mean scores of unrelated sentence pairs, one figure a layer (index 0 is the embedding layer)."""
+
+    language: str
+    model: str
+    precision: list[float]
+    recall: list[float]
+    f1: list[float]
+    source: str
+    corpus: str
+
+    @field_validator("precision", "recall", "f1", mode="before")
+    @classmethod
+    def _floats(cls, values: Any) -> Any:
+        return [float(v) if isinstance(v, int) else v for v in values] if isinstance(values, list) else values
+
+    @model_validator(mode="after")
+    def _same_length(self) -> Baseline:
+        if not len(self.precision) == len(self.recall) == len(self.f1):
+            raise ValueError("precision, recall and f1 need one figure for each layer")
+        if not all(-1 <= value < 1 for value in (*self.precision, *self.recall, *self.f1)):
+            raise ValueError("every figure must lie in [-1, 1): it is a mean cosine that scores are rescaled by")
+        return self
+
+
+class Check(_Entry):
+    """Scores that the metric must give again, on a fixed input (`model`: the recipe of the tests' tiny model)."""
+
+    model: str | None = None
+    settings: dict[str, str | int | float | bool] = {}
+    candidates: list[str]
+    references: list[str] | None = None
+    sources: list[str] | None = None
+    values: list[float] | None
+    tolerance: float = 1e-4
+
+
+Need = Literal["candidate", "reference", "source"]
+
+
+class MetricEntry(_Entry):
+    """One metric: what it is, what it needs, and which code computes it.
+
+    ``implementation`` is ``module:Class``; ``defaults`` replace defaults of that class's settings. ``empty`` is what a
+    text without content scores (None: the metric says so itself). ``model`` is the encoder of the paper, ``languages``
+    those that this encoder (or the metric) is made for. ``extra`` brings the packages it needs; ``needs_hub`` says that
+    its own model comes from a hub only. ``check`` holds scores that tests reproduce.
+    """
+
+    name: str
+    title: str
+    implementation: str
+    defaults: dict[str, str | int | float | bool] = {}
+    needs: list[Need]
+    higher_is_better: bool = True
+    low: float | None = None
+    high: float | None = None
+    empty: float | None = 0.0
+    model: str | None = None
+    languages: list[str] | Literal["any"] = "any"
+    extra: str | None = None
+    needs_hub: bool = False
+    citation: str
+    notes: str | None = None
+    check: Check
+
+    @field_validator("low", "high", "empty", mode="before")
+    @classmethod
+    def _float(cls, value: Any) -> Any:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _sensible(self) -> MetricEntry:
+        if "candidate" not in self.needs or len(set(self.needs)) < 2 or len(set(self.needs)) != len(self.needs):
+            raise ValueError("needs must name candidate, and reference or source or both, once each")
+        if self.implementation.count(":") != 1:
+            raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
+        return self
+
+
+class EnsembleOrigin(_Entry):
+    """What a saved ensemble was fitted on: rows, the column of human scores, files with digests, command, versions.
+
+    ``signatures`` says what each member's scores were computed with, where the table said so.
+    """
+
+    rows: int
+    human: str
+    files: list[dict[str, str]]
+    command: str
+    versions: dict[str, str]
+    signatures: dict[str, str] = {}
+
+
+class EnsembleEntry(_Entry):
+    """A saved ensemble: its members as `bsx.get_metric` calls them, with normalisation and weights."""
+
+    name: str
+    combination: Combination
+    fitted: EnsembleOrigin
+    notes: str | None = None
+
+
+class FactorEntry(_Entry):
+    """One linguistic factor: what it is, what it reads, and which code computes it.
+
+    ``implementation`` is ``module:Class``; ``reads`` what it needs beside the two sentences; ``presets`` are named sets
+    of settings, ``default`` the one that holds unless the user names another. ``low`` and ``high`` bound its scores.
+    """
+
+    name: str
+    title: str
+    implementation: str
+    reads: list[Literal["parses", "vectors", "human", "translation", "parallel"]] = []
+    presets: dict[str, dict[str, str | int | float | bool]]
+    default: str
+    low: float | None = None
+    high: float | None = None
+    extra: str | None = None
+    citation: str
+    notes: str | None = None
+
+    @field_validator("low", "high", mode="before")
+    @classmethod
+    def _float(cls, value: Any) -> Any:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _sensible(self) -> FactorEntry:
+        if self.implementation.count(":") != 1:
+            raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
+        if self.default not in self.presets:
+            raise ValueError(f"default names no preset: {self.default!r} is not one of {', '.join(self.presets)}")
+        return self
+
+
+EntryT = TypeVar("EntryT", bound=_Entry)
+
+
+def validate(kind: type[EntryT], value: object, file: Path | str, where: str = "") -> EntryT:
+    """Build an entry from parsed YAML.
+
+    Args:
+        kind: the entry class.
+        value: what the YAML file holds at that place.
+        file: the file's path, for the message.
+        where: the place inside the file, for the message.
+
+    Raises:
+        RegistryError: with file and field, if anything is unknown, missing, of the wrong type or contradictory.
+    """
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        problems = []
+        for problem in error.errors():
+            field = ".".join(str(part) for part in ([where] if where else []) + list(problem["loc"]))
+            problems.append(f"{field or 'entry'}: {problem['msg']}")
+        raise RegistryError(f"{file}: {'; '.join(problems)}") from error

@@ -1,0 +1,54 @@
+"""Which of the registry's languages a tag means."""
+
+from __future__ import annotations
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries import LanguageEntry
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import near
+
+
+def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
+    """Return the registry's entry for a BCP-47 language tag.
+
+    Region, script and case are normalised (``zh-Hans``, ``pt_BR``, ``EN``), and so are three-letter and macro-language
+    codes (``eng``, ``cmn``). Nothing is ever guessed beyond that.
+
+    Raises:
+        UnknownNameError: listing near codes, if the registry has no such language.
+    """
+    from langcodes import Language
+    from langcodes.tag_parser import LanguageTagError
+
+    wanted = tag.strip().replace("_", "-").lower()
+    if wanted == "auto":
+        raise InputError("the language can be detected only where texts are given: bsx score, or bsx.score")
+    if wanted in catalog.languages:
+        return catalog.languages[wanted]
+
+    def macro(code: str) -> str | None:
+        return Language.get(code).prefer_macrolanguage().language
+
+    try:
+        parsed = Language.get(wanted)
+        # A subtag that is neither script nor region nor variant names something else: en-sci is not plain en.
+        plain = not parsed.extlangs and parsed.private is None
+        known_language = parsed.language if plain else None
+        wider = macro(wanted) if plain else None
+    except LanguageTagError:
+        known_language = wider = None
+    if known_language in catalog.languages:
+        return catalog.languages[known_language]
+    if wider is not None:
+        for code, entry in catalog.languages.items():
+            if macro(code) == wider:
+                return entry
+    spelled = {f"{entry.code} ({entry.name})": entry for entry in catalog.languages.values()}
+    by_part = {entry.code: label for label, entry in spelled.items()}
+    by_part |= {entry.name: label for label, entry in spelled.items()}
+    close = list(dict.fromkeys(by_part[part] for part in near(tag.strip(), by_part)))
+    hint = f" Near: {', '.join(close)}." if close else ""
+    raise UnknownNameError(
+        f"unknown language {tag!r}.{hint} `bsx models --languages` lists all {len(catalog.languages)}; "
+        "any text can be scored by naming a model with --model."
+    )

@@ -1,0 +1,35 @@
+"""JSON Schemas of the registry's files, generated from the types that validate them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from bsx.catalog.dataset_entries import DatasetEntry
+from bsx.catalog.entries import Baseline, EnsembleEntry, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry
+from bsx.errors import UnknownNameError
+
+KINDS: dict[str, Any] = {
+    "model": ModelEntry,
+    "language": list[LanguageEntry],
+    "baseline": Baseline,
+    "metric": MetricEntry,
+    "factor": FactorEntry,
+    "ensemble": EnsembleEntry,
+    "family": dict[str, Family],
+    "dataset": list[DatasetEntry],
+}
+
+
+def schema_text(kind: str) -> str:
+    """Return the JSON Schema of one kind of file, as indented JSON.
+
+    Raises:
+        UnknownNameError: listing the kinds.
+    """
+    if kind not in KINDS:
+        raise UnknownNameError(f"unknown kind {kind!r}: one of {', '.join(KINDS)}")
+    schema = TypeAdapter(KINDS[kind]).json_schema()
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2) + "\n"

@@ -1,0 +1,49 @@
+"""Metrics and factors as text: `name:field=value`."""
+
+from __future__ import annotations
+
+import re
+
+from bsx.errors import InputError
+
+UNNAMED = ""  # the key of a setting written without its field
+
+
+_SETTING = re.compile(r"^\s*([A-Za-z_]\w*)\s*=(.*)$", re.DOTALL)
+
+
+def split_specs(text: str) -> list[str]:
+    """Cut a comma-separated list of metrics; a part ``field=value`` belongs to the metric before it.
+
+    >>> split_specs("bertscore,moverscore:ngram=2,idf=false,chrf")
+    ['bertscore', 'moverscore:ngram=2,idf=false', 'chrf']
+    """
+    specs: list[str] = []
+    for part in text.split(","):
+        if specs and _SETTING.match(part):
+            specs[-1] += ("," if ":" in specs[-1] else ":") + part.strip()
+        elif part.strip():
+            specs.append(part.strip())
+    return specs
+
+
+def read_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the settings in ``name:field=value,field=value``.
+
+    The first setting may lack its field, as in ``name:value,field=value``; it is then under the key `UNNAMED`, and
+    `config_of` gives it to the field that the metric's ``Config.positional`` names.
+
+    Raises:
+        InputError: for another setting without ``=``, or one given twice.
+    """
+    name, colon, rest = spec.partition(":")
+    settings: dict[str, str] = {}
+    for number, part in enumerate(rest.split(",") if colon else []):
+        found = _SETTING.match(part)
+        if found is None and (number or not part.strip()):
+            raise InputError(f"metric {spec!r}: {part!r} is not field=value")
+        field, value = (found[1], found[2].strip()) if found is not None else (UNNAMED, part.strip())
+        if field in settings:
+            raise InputError(f"metric {spec!r}: {field} is given twice")
+        settings[field] = value
+    return name.strip(), settings

@@ -1,0 +1,286 @@
+"""The flow of `bsx.metrics.run` on Ray Data: workers that load the metrics once and score batches of rows."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bsx.catalog.specs import split_specs
+from bsx.data.corpus import Segment, check_text
+from bsx.errors import InputError
+from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments
+from bsx.metrics.zoo import get_metrics
+from bsx.support.optional import need
+
+ROW = "bsx row"
+ROWS = 512  # of a batch: some seconds of an encoder's work, and little to do again after a failure
+
+
+@dataclass(frozen=True)
+class ScoredDataset:
+    """A data set with its scores.
+
+    Attributes:
+        dataset: the `ray.data.Dataset` with one more column for each metric; lazy, so nothing has been scored yet.
+        signatures: column -> the signature of its scores.
+    """
+
+    dataset: Any
+    signatures: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a data set hold what.
+
+    Attributes:
+        candidates: candidates, one column a system.
+        references: references, each a text or a list of texts; empty if there are none.
+        source: sources, or None.
+    """
+
+    candidates: tuple[str, ...]
+    references: tuple[str, ...] = ()
+    source: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All of them."""
+        return [*self.candidates, *self.references, *([self.source] if self.source is not None else [])]
+
+    def segments(self, table: Any) -> Iterator[Segment]:
+        """Yield the rows of an Arrow table.
+
+        Raises:
+            InputError: for a cell that is not a text.
+        """
+        read = {name: table.column(name).to_pylist() for name in self.names}
+        for row in range(table.num_rows):
+            cells = {name: values[row] for name, values in read.items()}
+            several: list[str] = []
+            for name in self.references:
+                texts = cells[name] if isinstance(cells[name], list) else [cells[name]]
+                several += [check_text(text, f"column {name!r}") for text in texts]
+            if self.references and not several:
+                raise InputError(f"column {self.references[0]!r} holds an empty list: a row needs a reference")
+            yield Segment(
+                str(row + 1),
+                tuple(check_text(cells[name], f"column {name!r}") for name in self.candidates),
+                tuple(several),
+                check_text(cells[self.source], f"column {self.source!r}") if self.source is not None else None,
+            )
+
+
+class Worker:
+    """One process of the cluster: it builds the metrics once and scores every batch it is given.
+
+    Args:
+        specs: the metrics.
+        run: settings that they share; see `bsx.get_metrics`.
+        fitted: what their `fit` returned for the whole data set.
+        columns: which columns to read.
+        names: the columns of scores to append, one a metric (of one system); None for every figure of every system
+            under names of its own, in place of the columns that were read.
+    """
+
+    def __init__(
+        self, specs: list[str], run: dict[str, Any], fitted: tuple[Any, ...], columns: Columns, names: list[str] | None
+    ) -> None:
+        self._metrics = get_metrics(specs, **run)
+        self._fitted = fitted
+        self._columns = columns
+        self._names = names
+
+    def __call__(self, table: Any) -> Any:
+        """Score the rows of an Arrow table."""
+        arrow = need("pyarrow", "a worker")
+        blocks = [
+            score_segments(self._metrics, self._fitted, segments)
+            for segments in blocks_of(self._columns.segments(table), block_tokens(self._metrics))
+        ]
+        if self._names is None:
+            figures = {ROW: table.column(ROW)}
+            for i in range(len(self._metrics)):
+                figures |= _figures(blocks, i, len(self._columns.candidates))
+            return arrow.table(figures)
+        for i, name in enumerate(self._names):
+            values = np.concatenate([np.zeros(0), *(block.scores[i].values for block in blocks)])
+            table = table.append_column(name, arrow.array(values))
+        return table
+
+
+def score_dataset(
+    dataset: Any,
+    metrics: str | Sequence[str],
+    *,
+    candidate: str = "candidate",
+    reference: str | Sequence[str] | None = "reference",
+    source: str | None = None,
+    prefix: str = "",
+    workers: int | tuple[int, int] = 1,
+    cpus: float = 1,
+    gpus: float = 0,
+    batch_rows: int = ROWS,
+    **run: Any,
+) -> ScoredDataset:
+    """Score a Ray data set with metrics, on as many machines as its cluster has.
+
+    Each worker is a process that loads the metrics once. A worker that dies is started again and its batch is scored
+    by another one. A metric that learns from the whole data set (idf) reads it once before, on the driver; what it
+    learnt is sent to every worker. Scores are those of `bsx.get_metrics` within 1e-5: batches are cut differently.
+
+    >>> import ray, bsx.cluster.dataset  # doctest: +SKIP
+    >>> pairs = ray.data.read_parquet("pairs/")  # doctest: +SKIP
+    >>> scored = bsx.cluster.dataset.score_dataset(pairs, "chrf,bertscore", model="minilm", workers=8)  # doctest: +SKIP
+    >>> scored.dataset.write_parquet("scores/")  # doctest: +SKIP
+
+    Args:
+        dataset: a `ray.data.Dataset`.
+        metrics: names or ``name:field=value``, as a list or one comma-separated text.
+        candidate: its column of candidates.
+        reference: its columns of references, a text or a list of texts in each cell; None if there are none.
+        source: its column of sources, for metrics that need them.
+        prefix: put before the names of the new columns.
+        workers: processes that score, or the least and greatest number of them.
+        cpus: cores of each; a metric computes with as many threads.
+        gpus: graphics cards of each.
+        batch_rows: rows scored at a time.
+        run: settings that the metrics share; see `bsx.get_metrics`. The backend is PyTorch unless given.
+
+    Returns:
+        The data set with a column for each metric, in the order of its rows, and the signatures.
+
+    Raises:
+        InputError: if a column is missing or taken, or settings are wrong; while the data set is read, Ray raises its
+            own error around the InputError of a worker.
+        MissingExtraError: if Ray is not installed.
+    """
+    specs = split_specs(metrics) if isinstance(metrics, str) else list(metrics)
+    run = alike(run)
+    several = [reference] if isinstance(reference, str) else list(reference or [])
+    columns = Columns((candidate,), tuple(several), source)
+    if not hasattr(dataset, "schema"):
+        raise InputError(f"score_dataset reads a ray.data.Dataset, not {type(dataset).__name__}")
+    schema = dataset.schema()
+    present = list(schema.names) if schema is not None else []
+    for name in columns.names:
+        if name not in present:
+            raise InputError(f"the data set has no column {name!r}; it has {', '.join(present) or 'none'}")
+    made = get_metrics(specs, **run)
+    kinds = {"reference": bool(several), "source": source is not None}
+    check_needs(made, frozenset(kind for kind, given in kinds.items() if given))
+    names = [prefix + metric.spec for metric in made]
+    for name in names:
+        if name in present:
+            raise InputError(f"the data set has a column {name!r} already: choose another name with prefix=")
+    dataset.context.execution_options.preserve_order = True  # an idf corpus is told by its texts in their order
+    corpus = _DatasetCorpus(dataset.select_columns(columns.names), columns)
+    fitted = tuple(metric.fit(corpus) for metric in made)
+    is_text = str(dict(zip(schema.names, schema.types, strict=True)).get(several[0])) == "string" if several else True
+    references = (1, 1) if len(several) == 1 and is_text else corpus.references() if several else None
+    scored = map_workers(dataset, fitted, specs, run, columns, names, workers, cpus, gpus, batch_rows)
+    signatures = [str(metric.signature(learnt, references)) for metric, learnt in zip(made, fitted, strict=True)]
+    return ScoredDataset(scored, dict(zip(names, signatures, strict=True)))
+
+
+def alike(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run's settings without those that each machine would read in its own way: ``auto`` is PyTorch."""
+    return {**run, "backend": "torch"} if run.get("backend", "auto") == "auto" else run
+
+
+def connect(address: str | None, workers: int) -> bool:
+    """Connect to a cluster, or start one on this machine; return whether one was started or connected to.
+
+    Raises:
+        InputError: if there is none at this address.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless asked for
+    ray = need("ray", "scoring on a cluster")
+    if ray.is_initialized():
+        return False
+    logging.getLogger("ray.data").setLevel(logging.WARNING)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    try:
+        if address is not None:
+            ray.init(address=address, **options)
+        else:
+            cores = max(workers + 1, os.cpu_count() or 1)  # one more than workers: reading needs a core too
+            ray.init(address="local", num_cpus=cores, include_dashboard=False, **options)
+    except Exception as error:  # Ray raises plain exceptions, too
+        first = str(error).strip().partition("\n")[0]
+        where = f"at {address} could be reached" if address is not None else "could be started here"
+        raise InputError(f"no Ray cluster {where} ({first})") from error
+    return True
+
+
+def map_workers(
+    dataset: Any,
+    fitted: Any,
+    specs: list[str],
+    run: dict[str, Any],
+    columns: Columns,
+    names: list[str] | None,
+    workers: int | tuple[int, int],
+    cpus: float,
+    gpus: float,
+    batch_rows: int,
+) -> Any:
+    """Return the data set with scores; the one place that tells Ray Data what to do."""
+    data = need("ray.data", "scoring on a cluster")
+    dataset.context.execution_options.preserve_order = True
+    strategy = {"size": workers} if isinstance(workers, int) else {"min_size": workers[0], "max_size": workers[1]}
+    return dataset.map_batches(
+        Worker,
+        fn_constructor_args=[specs, run, fitted, columns, names],
+        batch_format="pyarrow",
+        batch_size=batch_rows,
+        compute=data.ActorPoolStrategy(**strategy),
+        num_cpus=cpus,
+        num_gpus=gpus,  # Ray Data starts dead actors again and repeats their tasks, without end
+    )
+
+
+class _DatasetCorpus:
+    """A data set as a corpus, read batch by batch; see `bsx.data.corpus.Corpus`."""
+
+    def __init__(self, dataset: Any, columns: Columns) -> None:
+        self._dataset = dataset
+        self._columns = columns
+        self.systems = columns.candidates
+        has = {"reference": bool(columns.references), "source": columns.source is not None}
+        self.has = frozenset(kind for kind, given in has.items() if given)
+
+    def __iter__(self) -> Iterator[Segment]:
+        for table in self._dataset.iter_batches(batch_format="pyarrow", batch_size=4096):
+            yield from self._columns.segments(table)
+
+    def references(self) -> tuple[int, int]:
+        """Return the least and greatest number of references of a row, as a survey of the corpus counts them."""
+        counts = {max(1, sum(bool(text.strip()) for text in segment.references)) for segment in self}
+        return min(counts, default=1), max(counts, default=1)
+
+
+def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[str, list[Any]]:
+    """Return one metric's figures of every row of a batch: for each, a list over systems."""
+    scores = [block.scores[metric] for block in blocks]
+    columns: dict[str, list[Any]] = {
+        "values": [one.values for one in scores],
+        "empty": [one.empty for one in scores],
+        "lost": [one.lost for one in scores],
+        "undefined": [block.undefined[metric] for block in blocks],
+    }
+    if scores and scores[0].statistics is not None:
+        columns["statistics"] = [one.statistics for one in scores]
+    return {
+        f"{metric} {name}": [list(row) for row in np.concatenate(parts).reshape(-1, systems * _width(parts[0]))]
+        for name, parts in columns.items()
+    }
+
+
+def _width(array: Any) -> int:
+    return int(array.shape[1]) if array.ndim > 1 else 1

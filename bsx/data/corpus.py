@@ -1,0 +1,159 @@
+"""Texts in memory: what counts as a list of texts, and segments in a common shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bsx.errors import InputError
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment: every system's candidate for it, and its references.
+
+    Attributes:
+        id: how the segment is called in the output.
+        candidates: one text for each system.
+        references: at least one text, unless the corpus has no references at all.
+        source: the text that was translated or summarised, or None.
+        row: every column of the table row it was read from, if the table was asked to keep them.
+    """
+
+    id: str
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    source: str | None = None
+    row: Mapping[str, Any] | None = None
+
+
+class Corpus(Protocol):
+    """Segments that can be read more than once, from memory or from files.
+
+    Attributes:
+        systems: names of the systems, in the order of `Segment.candidates`.
+        has: what its segments hold beside candidates: ``reference``, ``source`` or both.
+    """
+
+    systems: tuple[str, ...]
+    has: frozenset[str]
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Read all segments from the start."""
+        ...
+
+
+def as_list(values: object, name: str) -> list[Any]:
+    """Return the items of a list-like object: list, tuple, iterator, NumPy or Arrow array, pandas or polars Series.
+
+    Raises:
+        InputError: for a bare string or a mapping, where a list is due.
+    """
+    if isinstance(values, str | bytes):
+        raise InputError(f"{name} is a single {type(values).__name__}: give a list of texts, [{values[:30]!r}]")
+    if isinstance(values, Mapping):
+        raise InputError(f"{name} is a {type(values).__name__}: give a list of texts")
+    for method in ("to_pylist", "tolist", "to_list"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    if not isinstance(values, Iterable):
+        raise InputError(f"{name} is a {type(values).__name__}: give a list of texts")
+    return list(values)
+
+
+def check_text(value: object, where: str) -> str:
+    """Return ``value`` if it is a text.
+
+    Raises:
+        InputError: saying where and what it is instead (a number, None, NaN, …).
+    """
+    if isinstance(value, str):
+        return str(value)
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    advice = "empty texts are written ''" if missing else "make it one first"
+    raise InputError(f"{where} is {repr(value)[:40]} ({type(value).__name__}), not a text; {advice}")
+
+
+def as_texts(values: object, name: str) -> list[str]:
+    """Return a list of texts from anything list-like; see `as_list`.
+
+    Raises:
+        InputError: naming the first item that is not a text.
+    """
+    return [check_text(value, f"{name}[{index}]") for index, value in enumerate(as_list(values, name))]
+
+
+def as_references(values: object, name: str = "references") -> list[tuple[str, ...]]:
+    """Return each segment's references, from a list of texts or a list of lists of texts.
+
+    Raises:
+        InputError: naming the first item that is neither, or a segment without any reference.
+    """
+    references: list[tuple[str, ...]] = []
+    for index, value in enumerate(as_list(values, name)):
+        where = f"{name}[{index}]"
+        if isinstance(value, str):
+            references.append((str(value),))
+            continue
+        if value is None or isinstance(value, float | int | bytes):
+            check_text(value, where)
+        several = tuple(as_texts(value, where))
+        if not several:
+            raise InputError(f"{where} is an empty list: every segment needs at least one reference")
+        references.append(several)
+    return references
+
+
+class MemoryCorpus:
+    """Segments held in memory.
+
+    Args:
+        systems: system name -> its candidates (n texts each).
+        references: n texts, or n lists of texts; None if there are none.
+        sources: n texts; None if there are none.
+
+    Raises:
+        InputError: if anything is not a text or the numbers differ.
+    """
+
+    def __init__(self, systems: Mapping[str, object], references: object | None, sources: object | None = None) -> None:
+        if not systems:
+            raise InputError("there is no system to score: give at least one list of candidates")
+        if references is None and sources is None:
+            raise InputError("there is nothing to score against: give references, or sources")
+        self.systems = tuple(systems)
+        self._references = as_references(references) if references is not None else None
+        self._sources = as_texts(sources, "sources") if sources is not None else None
+        kinds = {"reference": references, "source": sources}
+        self.has = frozenset(kind for kind, given in kinds.items() if given is not None)
+        self._candidates: list[Sequence[str]] = []
+        others = {"references": self._references, "sources": self._sources}
+        for name, values in systems.items():
+            label = "candidates" if len(systems) == 1 else f"candidates of {name}"
+            texts = as_texts(values, label)
+            for other, given in others.items():
+                if given is not None and len(texts) != len(given):
+                    raise InputError(f"{label}: {len(texts)} texts, {other}: {len(given)}; numbers must match")
+            self._candidates.append(texts)
+        if not self._candidates[0]:
+            present = [other for other, given in others.items() if given is not None]
+            raise InputError(f"there is nothing to score: {' and '.join(['candidates', *present])} are empty lists")
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Read all segments from the start."""
+        references = self._references if self._references is not None else repeat(())
+        sources = self._sources if self._sources is not None else repeat(None)
+        rows = zip(zip(*self._candidates, strict=True), references, sources, strict=False)
+        for number, (candidates, several, source) in enumerate(rows, start=1):
+            yield Segment(str(number), candidates, several, source)
+
+
+def about_tokens(text: str) -> int:
+    """Return about how many tokens a text has, rather too many: letters of Latin script by three, others singly."""
+    return (len(text) // 3 if text.isascii() else len(text)) + 2

@@ -1,0 +1,78 @@
+"""Which language are these texts in? Asked only when the user says ``--lang auto``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bsx.errors import InputError
+from bsx.support.optional import need
+
+SAMPLE = 500
+MINIMUM_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The language of a set of texts.
+
+    Attributes:
+        code: language code, as py3langid names it.
+        share: share of the sampled characters that stand in texts of this language.
+        texts: how many texts were sampled.
+    """
+
+    code: str
+    share: float
+    texts: int
+
+    def __str__(self) -> str:
+        return f"{self.code} ({self.share:.0%} of {self.texts} sampled texts, by length)"
+
+
+def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHARE, seed: int = 1) -> Detection:
+    """Detect the language of texts, from a random sample of them.
+
+    Args:
+        texts: usually the references; read once.
+        minimum_share: refuse if the foremost language holds less of the sample.
+        seed: of the sample.
+
+    Raises:
+        InputError: if the texts are empty or mixed; says what was found and that ``lang`` must be named.
+        MissingExtraError: if py3langid is not installed.
+    """
+    identifier = _identifier()
+    sampled = _sample((text for text in texts if text.strip()), SAMPLE, seed)
+    if not sampled:
+        raise InputError("the language cannot be detected: there is no text; name it with --lang")
+    lengths: Counter[str] = Counter()
+    for text in sampled:
+        lengths[identifier.classify(text)[0]] += len(text)
+    total = sum(lengths.values())
+    code, length = lengths.most_common(1)[0]
+    if length / total < minimum_share:
+        found = ", ".join(f"{name} {count / total:.0%}" for name, count in lengths.most_common(3))
+        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with --lang")
+    return Detection(code, length / total, len(sampled))
+
+
+def _sample(texts: Iterable[str], size: int, seed: int) -> list[str]:
+    """Return a uniform random sample of a stream (reservoir sampling)."""
+    rng = np.random.default_rng(seed)
+    kept: list[str] = []
+    for number, text in enumerate(texts):
+        if number < size:
+            kept.append(text)
+        elif (place := int(rng.integers(number + 1))) < size:
+            kept[place] = text
+    return kept
+
+
+def _identifier() -> Any:
+    module = need("py3langid.langid", "detecting the language")
+    return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)

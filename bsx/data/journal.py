@@ -1,0 +1,241 @@
+"""Finished blocks of a long run, kept beside its output until that is complete, so that a killed run can go on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.data.corpus import Corpus, Segment
+from bsx.errors import InputError
+
+Arrays = dict[str, NDArray[Any]]
+Block = TypeVar("Block")
+_HEADER = "run.json"
+
+
+class Journal:
+    """The folder ``<output>.partial`` with one file for each finished block.
+
+    It appears with the first block. Each file appears under its name only when it is complete, so that a process that
+    dies at any moment leaves whole blocks and nothing else that would be read.
+
+    Args:
+        output: the file that the run will write.
+
+    Attributes:
+        temporary: the unfinished output of this run, which a run that dies leaves behind and the next one removes.
+        settings: what the run that began the journal noted for those that continue it.
+    """
+
+    def __init__(self, output: Path) -> None:
+        self.folder = output.with_name(output.name + ".partial")
+        self.settings: dict[str, Any] = {}
+        self.temporary: Path | None = None
+        self._header: dict[str, Any] = {}
+        self._blocks = 0
+        self._lock: IO[bytes] | None = None
+        self._open = False
+
+    def exists(self) -> bool:
+        """Tell whether an unfinished run left its blocks here."""
+        return (self.folder / _HEADER).is_file()
+
+    def resume(self, identity: Mapping[str, object]) -> bool:
+        """Take up what another run left.
+
+        Args:
+            identity: what must be the same: input, columns, signatures.
+
+        Returns:
+            Whether there was anything.
+
+        Raises:
+            InputError: if that run was another one, or is still going on.
+        """
+        if not self.exists():
+            return False
+        self._lock_or_refuse()
+        try:
+            self._header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
+            begun = dict(self._header["identity"])
+            self.settings = dict(self._header["settings"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{self.folder}: cannot be read ({error}): start over without --resume") from error
+        wanted = json.loads(json.dumps(identity))
+        for name in sorted({*begun, *wanted}):
+            if begun.get(name) != wanted.get(name):
+                raise InputError(
+                    f"{self.folder}: was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
+                    "give what it was begun with, or start over without --resume"
+                )
+        self._remove_leftover()
+        self._write_header()
+        self._open = True
+        return True
+
+    def start(self, identity: Mapping[str, object], settings: Mapping[str, object]) -> None:
+        """Make an empty journal.
+
+        Raises:
+            InputError: if another process is writing the same output.
+        """
+        if self.folder.exists():
+            self.drop()
+        self.folder.mkdir()
+        self._take_lock()
+        self.settings = dict(settings)
+        self._header = {"identity": dict(identity), "settings": self.settings}
+        self._write_header()
+        self._open = True
+
+    def drop(self) -> None:
+        """Remove what another run left.
+
+        Raises:
+            InputError: if that run is still going on.
+        """
+        self._lock_or_refuse()
+        self.discard()
+
+    def blocks(self) -> Iterator[Arrays]:
+        """Yield the finished blocks in order; one that is damaged, and what follows it, counts as not finished."""
+        while (path := self._path(self._blocks)).is_file():
+            try:
+                with np.load(path, allow_pickle=False) as content:
+                    arrays = {name: content[name] for name in content.files}
+            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+                break
+            self._blocks += 1
+            yield arrays
+
+    def append(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep a finished block."""
+        temporary = self.folder / "block.tmp"
+        try:
+            with temporary.open("wb") as stream:
+                np.savez(stream, allow_pickle=False, **arrays)
+            temporary.replace(self._path(self._blocks))
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
+        self._blocks += 1
+
+    def discard(self) -> None:
+        """Remove the journal, and the unfinished output of the run that began it."""
+        if self.exists() and not self._header:
+            with contextlib.suppress(OSError, ValueError):
+                self._header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
+        self._remove_leftover()
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._header, self._blocks, self._open = {}, 0, False
+
+    def close(self) -> None:
+        """Let go of the journal and leave it where it is."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether blocks can be appended."""
+        return self._open
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"block-{number:07d}.npz"
+
+    def _write_header(self) -> None:
+        self._header["temporary"] = self.temporary.name if self.temporary is not None else None
+        temporary = self.folder / "run.tmp"
+        temporary.write_text(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        temporary.replace(self.folder / _HEADER)
+
+    def _remove_leftover(self) -> None:
+        name = self._header.get("temporary")
+        if isinstance(name, str) and Path(name).name == name and name.endswith(".tmp"):
+            leftover = self.folder.with_name(name)
+            if leftover != self.temporary:
+                leftover.unlink(missing_ok=True)
+
+    def _lock_or_refuse(self) -> None:
+        if not self._take_lock():
+            raise InputError(f"{self.folder}: another process is writing this output: wait, or give -o another name")
+
+    def _take_lock(self) -> bool:
+        """Lock the journal against other processes, where the system can; the lock ends with the process."""
+        try:
+            import fcntl
+        except ImportError:
+            return True
+        if self._lock is None:
+            lock = (self.folder / "lock").open("wb")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                lock.close()
+                return False
+            self._lock = lock
+        return True
+
+
+def _difference(begun: object, wanted: object) -> str:
+    """Say how two values differ, in few words."""
+    if isinstance(begun, list) and isinstance(wanted, list) and len(begun) == len(wanted):
+        begun, wanted = next((a, b) for a, b in zip(begun, wanted, strict=True) if a != b)
+    if isinstance(begun, str) and isinstance(wanted, str) and "|" in begun:
+        fields = begun.split("|")
+        others = wanted.split("|")
+        changed = [f"{a} then, {b} now" for a, b in zip(fields, others, strict=False) if a != b]
+        if changed and len(fields) == len(others):
+            return ", ".join(changed)
+    return f"{begun} then, {wanted} now"
+
+
+def continued(
+    journal: Journal | None,
+    corpus: Corpus,
+    total: int,
+    blocks: Callable[[int], Iterator[Block]],
+    *,
+    begin: Callable[[], None],
+    resumed: Callable[[int], None],
+    pack: Callable[[Block], Arrays],
+    unpack: Callable[[int, Arrays, Sequence[Segment]], Block],
+) -> Iterator[Block]:
+    """Yield the blocks of a journal, then those that are still to be computed, which are kept in it.
+
+    Args:
+        journal: the journal; None for a run that keeps none.
+        corpus: the segments.
+        total: how many there are.
+        blocks: computes blocks from a segment on.
+        begin: makes the journal when there is something to keep.
+        resumed: told how many segments the journal held, if it was there.
+        pack: turns a block into arrays, ``segments`` (the number of its segments) among them.
+        unpack: makes a block of the number of segments before it, its arrays and its segments.
+    """
+    done = 0
+    if journal is not None and journal.is_open:
+        rows = iter(corpus)
+        for arrays in journal.blocks():
+            segments = list(islice(rows, int(arrays["segments"])))
+            yield unpack(done, arrays, segments)
+            done += len(segments)
+        resumed(done)
+    for block in blocks(done) if done < total else ():
+        if journal is not None:
+            arrays = pack(block)
+            done += int(arrays["segments"])
+            if done < total:  # the last block needs no keeping: the output is next
+                if not journal.is_open:
+                    begin()
+                journal.append(arrays)
+        yield block

@@ -1,0 +1,156 @@
+"""Filling batches by token budget, and shrinking them when memory runs out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+
+import numpy as np
+import torch
+
+from bsx.encode.protocol import Embedder
+from bsx.errors import InputError
+
+# Where one sequence more no longer pays: measured by benchmarks/speed.py.
+DEFAULT_BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 4096}
+
+
+def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = False) -> Iterator[list[int]]:
+    """Group sequences of similar length so that no padded batch exceeds a token budget.
+
+    Args:
+        lengths: tokens of each sequence.
+        budget: batch size x longest length allowed; a single longer sequence still gets a batch of its own.
+        equal_lengths: put only sequences of one length in a batch.
+
+    Yields:
+        Indices into ``lengths``, longest sequences first, so that memory runs out early or not at all.
+
+    >>> list(plan_batches([3, 9, 4, 2], budget=10))
+    [[1], [2, 0], [3]]
+    """
+    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
+    start = 0
+    while start < len(order):
+        longest = lengths[order[start]]
+        batch = order[start : start + max(1, budget // max(1, longest))]
+        if equal_lengths:
+            batch = [i for i in batch if lengths[i] == longest]
+        yield batch
+        start += len(batch)
+
+
+def _pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+    lengths = np.array([len(s) for s in sequences])
+    longest = int(lengths.max())
+    present = np.arange(longest)[None, :] < lengths[:, None]
+    both = np.zeros((2, len(sequences), longest), dtype=np.int64)
+    both[0] = pad_id
+    both[0][present] = np.concatenate([np.asarray(s, dtype=np.int64) for s in sequences])
+    both[1] = present
+    ids, mask = to_device(torch.from_numpy(both), device)
+    return ids, None if present.all() else mask
+
+
+def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return a tensor on a device; on its way to a graphics card it is pinned, so that nothing waits for the copy."""
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell whether a failed computation ran out of device or main memory."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch compute what this thread asks for by itself."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class Batcher:
+    """Runs an encoder over any number of sequences in batches of bounded size.
+
+    Args:
+        embedder: the encoder.
+        batch_tokens: padded tokens a batch may hold; None for the device's default. It shrinks for good by half each
+            time a batch does not fit in memory.
+    """
+
+    def __init__(self, embedder: Embedder, batch_tokens: int | None = None) -> None:
+        self.embedder: Embedder = embedder
+        self.batch_tokens = batch_tokens or DEFAULT_BATCH_TOKENS.get(embedder.device.type, 4096)
+        self.sequences_encoded = 0
+        """How many sequences went through the encoder so far."""
+        self._threads: ThreadPoolExecutor | None = None
+
+    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+        """Encode all sequences.
+
+        An encoder that takes several batches at once is kept busy while the caller works on what it got. For that work
+        PyTorch has one thread then: more would wait, busily, for cores that the encoder needs.
+
+        Yields:
+            Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
+        """
+        if not sequences:
+            return
+        lengths, equal = [len(s) for s in sequences], not self.embedder.ignores_padding
+        at_once = self.embedder.at_once
+        budget = min(self.batch_tokens, -(-sum(lengths) // at_once))  # few texts: a part for each
+        waiting = deque(plan_batches(lengths, budget, equal_lengths=equal))
+        running: deque[tuple[list[int], Future[torch.Tensor]]] = deque()
+        while waiting or running:
+            # One more than can run, so that all are busy while the caller has the one that is done.
+            while waiting and len(running) < at_once + (at_once > 1):
+                batch = waiting.popleft()
+                running.append((batch, self._start([sequences[i] for i in batch], at_once)))
+            batch, coming = running.popleft()
+            try:
+                vectors = coming.result()
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                waiting.extendleft(self._smaller(batch, max(len(sequences[i]) for i in batch), error))
+                continue
+            self.sequences_encoded += len(batch)
+            with _one_thread() if running else nullcontext():
+                yield batch, vectors
+
+    def _start(self, sequences: list[Sequence[int]], at_once: int) -> Future[torch.Tensor]:
+        """Encode a batch: now, or in a thread of its own if others are encoded at the same time."""
+        if at_once > 1:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="encode")
+            return self._threads.submit(self._encode, sequences)
+        done: Future[torch.Tensor] = Future()
+        try:
+            done.set_result(self._encode(sequences))
+        except RuntimeError as error:
+            done.set_exception(error)
+        return done
+
+    def _encode(self, sequences: list[Sequence[int]]) -> torch.Tensor:
+        ids, mask = _pad(sequences, self.embedder.pad_id, self.embedder.device)
+        return self.embedder.encode(ids, mask)
+
+    def _smaller(self, batch: list[int], longest: int, error: RuntimeError) -> list[list[int]]:
+        if len(batch) == 1:
+            raise InputError(
+                f"one text of {longest} tokens does not fit in the memory of {self.embedder.device}: "
+                "use a smaller model, another --device or --dtype"
+            ) from error
+        if self.embedder.device.type == "cuda":
+            torch.cuda.empty_cache()
+        half = (len(batch) + 1) // 2
+        self.batch_tokens = min(self.batch_tokens, half * longest)
+        return [batch[half:], batch[:half]]

@@ -1,0 +1,1 @@
+"""Vectors kept on disk, so that no text is encoded twice."""

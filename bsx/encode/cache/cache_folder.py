@@ -1,0 +1,243 @@
+"""A folder of vectors that outlive a run: bounded in size, shared by processes, never trusted without a checksum."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bsx.encode.cache.cache_file import KEY_BYTES, SUFFIX, Damaged, Segment, write_segment
+from bsx.errors import InputError
+from bsx.support.memory import parse_bytes
+
+_ROOM = "vectors-1"  # the layout's version: another layout is another folder
+_SEGMENT_BYTES = 64 * 2**20
+_STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
+_SMALL = 16  # so many small files are joined to one
+_log = logging.getLogger("bsx.cache")
+
+
+class VectorCache:
+    """The folder of a cache, for any number of encoders.
+
+    Every file in it is written once, under a name of its own, and renamed into place when it is complete. So readers
+    and writers of any number of processes need no locks, and one that dies leaves nothing that another would read.
+
+    Args:
+        folder: where it is; made if it is not there.
+        size: bytes it may take, as `bsx.support.memory.parse_bytes` reads them; the files not used for longest go
+            first.
+
+    Attributes:
+        damaged: damaged files found (and removed) so far.
+
+    Raises:
+        InputError: if the folder cannot be used.
+    """
+
+    def __init__(self, folder: str | Path, size: str | int = "10GB") -> None:
+        self.folder = Path(folder)
+        self.limit = parse_bytes(size)
+        self.segment_bytes = min(_SEGMENT_BYTES, self.limit // 16)
+        self.damaged = 0
+        self._writes = True
+        try:
+            (self.folder / _ROOM).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
+
+    def store(self, fields: Mapping[str, object], dtype: torch.dtype, dimensions: int) -> VectorStore:
+        """Return the vectors of one layer of one encoder.
+
+        Args:
+            fields: everything that changes a vector, beside the token ids.
+            dtype: their number format.
+            dimensions: their size.
+        """
+        text = json.dumps(fields, sort_keys=True, default=str)
+        folder = self.folder / _ROOM / hashlib.sha256(text.encode()).hexdigest()[:32]
+        return VectorStore(self, folder, text, dtype, dimensions)
+
+    def discard(self, segment: Path) -> None:
+        """Remove a damaged file, and say once that there was one."""
+        if self.damaged == 0:
+            _log.warning("bsx: note: the cache %s held damaged files; what they held is computed again", self.folder)
+        self.damaged += 1
+        with contextlib.suppress(OSError):
+            segment.unlink()
+
+    def write(self, folder: Path, text: str, entries: Mapping[bytes, torch.Tensor]) -> Path | None:
+        """Write a segment, with room made for it; a cache that cannot be written to is said so once and left alone."""
+        if not self._writes or not entries:
+            return None
+        try:
+            self._make_room(sum(v.numel() * v.element_size() for v in entries.values()))
+            folder.mkdir(parents=True, exist_ok=True)
+            label = folder / "encoder.json"
+            if not label.exists():
+                label.write_text(text + "\n", encoding="utf-8")
+            return write_segment(folder, entries)
+        except OSError as error:
+            self._writes = False
+            _log.warning("bsx: note: the cache %s cannot be written to (%s); going on without", self.folder, error)
+            return None
+
+    def _make_room(self, wanted: int) -> None:
+        """Remove the files not used for longest until ``wanted`` more bytes fit."""
+        files: list[tuple[int, int, str]] = []
+        for room in os.scandir(self.folder / _ROOM):
+            for file in os.scandir(room.path) if room.is_dir() else ():
+                with contextlib.suppress(FileNotFoundError):
+                    facts = file.stat()
+                    if file.name.endswith(SUFFIX):
+                        files.append((facts.st_mtime_ns, facts.st_size, file.path))
+                    elif file.name.endswith(".tmp") and facts.st_mtime < time.time() - _STALE_SECONDS:
+                        Path(file.path).unlink()
+        total = wanted + sum(size for _, size, _ in files)
+        for _, size, path in sorted(files):
+            if total <= self.limit:
+                return
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
+            total -= size
+
+
+class VectorStore:
+    """The vectors of one layer of one encoder; made by `VectorCache.store`."""
+
+    def __init__(self, cache: VectorCache, folder: Path, text: str, dtype: torch.dtype, dimensions: int) -> None:
+        self._cache = cache
+        self._folder = folder
+        self._text = text
+        self._dtype = dtype
+        self._dimensions = dimensions
+        self._segments: dict[Path, Segment] = {}
+        self._touched: dict[Path, float] = {}
+        self._pending: dict[bytes, torch.Tensor] = {}
+        self._bytes = 0
+        self._published = time.monotonic()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Learn of files that came and went."""
+        present = set(self._folder.glob(f"*{SUFFIX}"))
+        for gone in set(self._segments) - present:
+            del self._segments[gone]
+        for path in sorted(present - set(self._segments)):
+            try:
+                self._segments[path] = Segment(path, self._dtype, self._dimensions)
+            except Damaged:
+                self._cache.discard(path)
+            except OSError:
+                continue  # removed by another process since it was listed
+
+    def find(self, keys: Sequence[bytes]) -> list[tuple[Segment | None, int] | None]:
+        """Return where the vectors of each key are (no segment: not written yet), or None."""
+        found: list[tuple[Segment | None, int] | None] = [(None, 0) if key in self._pending else None for key in keys]
+        halves = np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, KEY_BYTES // 8)
+        left = np.array([i for i, place in enumerate(found) if place is None], dtype=np.int64)
+        for segment in self._segments.values():
+            if not len(left):
+                break
+            places = segment.find(halves[left])
+            for i, place in zip(left[places >= 0].tolist(), places[places >= 0].tolist(), strict=True):
+                found[i] = (segment, place)
+            left = left[places < 0]
+        return found
+
+    def read(self, wanted: Sequence[tuple[bytes, tuple[Segment | None, int], torch.Tensor]]) -> list[bool]:
+        """Read vectors into tensors.
+
+        Args:
+            wanted: key, what `find` said of it, and a contiguous tensor (tokens, dim) on the CPU to read into.
+
+        Returns:
+            Whether each was there and unharmed; the others must be computed.
+        """
+        good = [False] * len(wanted)
+        by_segment: dict[Segment, list[int]] = {}
+        for i, (key, (segment, _), target) in enumerate(wanted):
+            if segment is not None:
+                by_segment.setdefault(segment, []).append(i)
+            elif key in self._pending:
+                target.copy_(self._pending[key])
+                good[i] = True
+        for segment, members in by_segment.items():
+            try:
+                segment.read([(wanted[i][1][1], wanted[i][2]) for i in members])
+                self._touch(segment.path)
+            except OSError:  # removed by another process
+                self._segments.pop(segment.path, None)
+            except (Damaged, ValueError):
+                self._segments.pop(segment.path, None)
+                self._cache.discard(segment.path)
+            else:
+                for i in members:
+                    good[i] = True
+        return good
+
+    def _touch(self, path: Path) -> None:
+        """Note that a file is in use, for which its time stands; once a minute is enough."""
+        now = time.monotonic()
+        if now - self._touched.get(path, -60.0) >= 60.0:
+            self._touched[path] = now
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    def put(self, key: bytes, vectors: torch.Tensor) -> None:
+        """Keep vectors (tokens, dim); they are on disk at the latest when the process ends."""
+        if key in self._pending:
+            return
+        self._pending[key] = vectors.detach().cpu().clone(memory_format=torch.contiguous_format)
+        self._bytes += vectors.numel() * vectors.element_size()
+        if self._bytes >= self._cache.segment_bytes:
+            self.publish()
+
+    def publish(self, *, unless_younger: float = 0.0) -> None:
+        """Write what is not on disk yet.
+
+        Args:
+            unless_younger: leave it if the last file was written fewer seconds ago, so that files do not get many.
+        """
+        if not self._pending or time.monotonic() - self._published < unless_younger:
+            return
+        small = self._take_small() if self._bytes < self._cache.segment_bytes else []
+        written = self._cache.write(self._folder, self._text, self._pending)
+        for path in small if written is not None else ():
+            self._segments.pop(path, None)
+            with contextlib.suppress(OSError):
+                path.unlink()
+        self._pending, self._bytes, self._published = {}, 0, time.monotonic()
+        self._refresh()
+
+    def _take_small(self) -> list[Path]:
+        """Move the entries of small files to those not written yet, if there are many such files."""
+        small = [s for s in self._segments.values() if s.size < self._cache.segment_bytes // 4]
+        taken: list[Path] = []
+        if len(small) < _SMALL:
+            return taken
+        for segment in small:
+            if self._bytes >= self._cache.segment_bytes:
+                break
+            for key, vectors in self._all_of(segment):
+                if key not in self._pending:
+                    self._pending[key] = vectors
+                    self._bytes += vectors.numel() * vectors.element_size()
+            taken.append(segment.path)
+        return taken
+
+    def _all_of(self, segment: Segment) -> Iterator[tuple[bytes, torch.Tensor]]:
+        try:
+            yield from segment.entries(self._dtype, self._dimensions)
+        except OSError:
+            return
+        except (Damaged, ValueError):
+            self._cache.discard(segment.path)

@@ -1,0 +1,50 @@
+"""Hidden states of many texts as the rows of one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+
+from bsx.encode.batching import to_device
+from bsx.encode.protocol import Encoding
+from bsx.encode.tokenizer import TokenizedText
+
+
+def normalise(vectors: torch.Tensor) -> torch.Tensor:
+    """Return vectors (…, dim) in fp32 at length 1; zero vectors stay zero."""
+    vectors = vectors.float()
+    unit: torch.Tensor = vectors / vectors.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
+    return unit
+
+
+def encode_rows(
+    texts: Sequence[tuple[TokenizedText, int]], encoding: Encoding
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Encode texts whose tokens lie one after another in a flat array.
+
+    Args:
+        texts: tokenised texts and the row of each one's first token.
+        encoding: runs the encoder.
+
+    Yields:
+        Rows (tokens,) and the hidden states that belong there (layers, tokens, dim), as the encoder gives them.
+    """
+    sequences: list[Sequence[int]] = []
+    keeps: list[tuple[int, int]] = []
+    starts: list[int] = []  # where the kept part of each sequence goes
+    for text, first in texts:
+        row = first
+        for span in text.spans:
+            sequences.append(span.ids)
+            keeps.append(span.keep)
+            starts.append(row)
+            row += span.keep[1] - span.keep[0]
+    for batch, output in encoding.run(sequences):
+        layers, _, longest, dimensions = output.shape
+        source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
+        target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + starts[i] for i in batch])
+        flat = output.reshape(layers, -1, dimensions)
+        rows, places = to_device(torch.from_numpy(np.stack([target, source])), output.device)
+        yield rows, flat.index_select(1, places)

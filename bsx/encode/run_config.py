@@ -1,0 +1,59 @@
+"""Where encoders run, and how much memory they use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+
+class RunConfig(BaseModel):
+    """Where and within what limits encoders run: settings that every metric of a run shares."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    registry: Annotated[Path | None, Field(description="Registry folder whose entries win over the shipped ones.")] = (
+        None
+    )
+    device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
+    dtype: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16", "int8"],
+        Field(description="Number format of the encoder; auto is fp32. Matching is always fp32."),
+    ] = "auto"
+    backend: Annotated[
+        Literal["auto", "torch", "onnx"],
+        Field(description="What runs the encoder; auto: ONNX Runtime if installed and able to, else PyTorch."),
+    ] = "auto"
+    memory: Annotated[
+        str | None,
+        Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
+    ] = None
+    batch_tokens: Annotated[
+        int | None, Field(ge=1, description="Tokens of an encoder batch; the device's default unless given.")
+    ] = None
+    cache: Annotated[
+        Path | None, Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice.")
+    ] = None
+    cache_size: Annotated[str, Field(description="Disk space for --cache; vectors unused for longest go first.")] = (
+        "10GB"
+    )
+    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
+
+    @field_validator("cache", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if value in ("", ".", Path()):
+            raise ValueError("give the cache a folder of its own, like ./vectors")
+        return value
+
+    @field_validator("memory", "cache_size", mode="before")
+    @classmethod
+    def _memory_as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _size_of_something(self) -> Self:
+        if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
+            raise ValueError("cache_size goes with cache")
+        return self

@@ -1,0 +1,193 @@
+"""The encoders of one run: where they run, which model is meant, and each loaded at most once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.encode.cache.cache_folder import VectorCache
+from bsx.encode.cache.cached_encoding import open_cache
+from bsx.encode.opening import Opener
+from bsx.encode.run_config import RunConfig
+from bsx.encode.shared import SharedEncoder
+from bsx.encode.tokenizer import Tokenizer, load_tokenizer
+from bsx.encode.torch_encoder import Architecture, Precision, choose_device, choose_dtype
+from bsx.errors import InputError
+from bsx.models.choice import Choice, choose
+from bsx.models.locate import Checkpoint, locate
+from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
+from bsx.support.settings import build_config
+
+
+def memory_budget(memory: str | None, device: torch.device) -> int:
+    """Return the bytes that vectors may take: what ``--memory`` says, or a quarter of what is free."""
+    if memory is not None:
+        return parse_bytes(memory)
+    free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
+    return int(free * DEFAULT_SHARE)
+
+
+@dataclass(frozen=True)
+class LocatedModel:
+    """A chosen model with its files on this machine.
+
+    Attributes:
+        choice: what was chosen.
+        checkpoint: its files.
+        architecture: its configuration.
+        trust_remote_code: whether it may bring its own tokenizer code.
+    """
+
+    choice: Choice
+    checkpoint: Checkpoint
+    architecture: Architecture
+    trust_remote_code: bool = False
+
+    @property
+    def identity(self) -> str:
+        """Name and shortened digest, for a signature."""
+        kind, _, digest = self.checkpoint.identity.partition(":")
+        return f"{self.choice.name}@{kind}-{digest[:12]}"
+
+    def opener(
+        self,
+        config: RunConfig,
+        device: torch.device,
+        dtype: Precision,
+        *,
+        final_norm: bool = True,
+        cache: VectorCache | None = None,
+    ) -> Opener:
+        """Return what opens the model's encoder with the settings of a run; see `bsx.encode.opening.Opener`."""
+        return Opener(
+            self.architecture,
+            identity=self.checkpoint.identity,
+            device=device,
+            dtype=dtype,
+            backend=config.backend,
+            final_norm=final_norm,
+            trust_remote_code=self.trust_remote_code,
+            cache=cache,
+        )
+
+    @cached_property
+    def _inner_tokenizer(self) -> Any:
+        return load_tokenizer(self.checkpoint.folder, trust_remote_code=self.trust_remote_code)
+
+    def tokenizer(self, *, limit: int | None = None, **rules: Any) -> Tokenizer:
+        """Return the model's tokenizer with its rules.
+
+        Args:
+            limit: a further limit on the tokens of a text.
+            rules: as for `bsx.encode.tokenizer.Tokenizer`; ``leading_space`` is what the registry says unless given.
+        """
+        entry = self.choice.entry
+        limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
+        if rules.get("leading_space") is None:
+            rules["leading_space"] = entry.leading_space if entry is not None else False
+        return Tokenizer(
+            self._inner_tokenizer,
+            position_limit=min((at for at in limits if at is not None), default=None),
+            **rules,
+        )
+
+
+def locate_model(choice: Choice, catalog: Catalog, *, trust_remote_code: bool = False) -> LocatedModel:
+    """Find or fetch a model's files and read its configuration.
+
+    Raises:
+        ModelUnavailableError: if its files are neither here nor to be had.
+        InputError: if the files are not what the registry says.
+    """
+    checkpoint = locate(choice, catalog)
+    architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)
+    entry = choice.entry
+    if entry is not None and entry.layers != architecture.depth:
+        raise InputError(
+            f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {checkpoint.folder} "
+            f"has {architecture.depth}: correct the entry"
+        )
+    return LocatedModel(choice, checkpoint, architecture, trust_remote_code)
+
+
+class Encoders:
+    """The encoders that the metrics of one run share.
+
+    Args:
+        model: the model of every metric that is not given one of its own.
+        lang: the language of the texts, for metrics that choose their model by language.
+        registry: the registry to use, or a folder laid over it; the shipped one with the user's overlays unless given.
+        settings: other fields of `bsx.encode.run_config.RunConfig` (device, dtype, memory, …).
+
+    Raises:
+        InputError: for settings that are wrong.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        lang: str | None = None,
+        registry: Catalog | str | Path | None = None,
+        **settings: Any,
+    ) -> None:
+        folder = None if isinstance(registry, Catalog) else registry
+        self.config = build_config({**settings, "registry": folder}, RunConfig)
+        self.catalog = registry if isinstance(registry, Catalog) else load_registry(self.config.registry)
+        self.model = model
+        self.lang = lang
+        self.device = choose_device(self.config.device)
+        self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
+        self.budget = memory_budget(self.config.memory, self.device)
+        self.cache = open_cache(self.config.cache, self.config.cache_size)
+        self._models: dict[str, LocatedModel] = {}
+        self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
+
+    def locate(self, model: str | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
+        """Return a metric's model.
+
+        Args:
+            model: what the metric was given; else the run's model.
+            lang: what the metric was given; else the run's language, which chooses a model by the registry.
+            default: the metric's own model, if neither the metric nor the run was given one; it comes before the
+                choice by language.
+
+        Raises:
+            InputError: if nothing says which model to use.
+            ModelUnavailableError: if the model is not here and cannot be fetched.
+        """
+        name = model or self.model or default
+        tag = lang or self.lang
+        key = f"{name}|{tag}"
+        if key not in self._models:
+            choice = choose(name, tag, self.catalog)
+            self._models[key] = locate_model(choice, self.catalog, trust_remote_code=self.config.trust_remote_code)
+        return self._models[key]
+
+    def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
+        """Return the encoder of a model; always the same one for the same model."""
+        key = (located.checkpoint.folder, final_norm)
+        if key not in self._encoders:
+            opener = located.opener(self.config, self.device, self.dtype, final_norm=final_norm, cache=self.cache)
+            self._encoders[key] = SharedEncoder(opener, batch_tokens=self.config.batch_tokens, budget=self.budget // 2)
+        return self._encoders[key]
+
+    def forget(self) -> None:
+        """Let go of all vectors that are held in memory."""
+        for encoder in self._encoders.values():
+            encoder.forget()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the encoders are run, one sentence each."""
+        return tuple(dict.fromkeys(note for encoder in self._encoders.values() for note in encoder.opener.notes))
+
+    @property
+    def sequences_encoded(self) -> int:
+        """How many sequences went through all encoders so far."""
+        return sum(encoder.sequences_encoded for encoder in self._encoders.values())

@@ -1,0 +1,242 @@
+"""Text to token ids: special tokens, leading space, length limit and what it cuts off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+
+Specials = Literal["match", "exclude", "bert-score"]
+LongText = Literal["truncate", "window"]
+
+# What tokenizer files say when their author set no limit is a huge number (1e30); no encoder reads this far.
+_NO_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Span:
+    """One sequence for the encoder, and the part of its output that is kept.
+
+    Attributes:
+        ids: token ids with the special tokens around them.
+        keep: positions ``[start, stop)`` of ``ids`` whose vectors represent the text.
+    """
+
+    ids: list[int]
+    keep: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """One text as the encoder sees it.
+
+    Attributes:
+        spans: one sequence, or several overlapping ones for a long text read in windows.
+        ids: ids (tokens,) of the kept positions of all spans, in text order.
+        lost: how many tokens the length limit cut off.
+    """
+
+    spans: tuple[Span, ...]
+    ids: NDArray[np.int64]
+    lost: int
+
+
+class Tokenizer:
+    """A checkpoint's tokenizer with bsx's explicit rules around it.
+
+    Surrounding white space is dropped. Special tokens are added here, around content ids, so that truncation keeps
+    count and every family (``[CLS] x [SEP]``, ``x </s>``, ``x </s> en_XX``, ``x <sep> <cls>``) works alike.
+
+    Args:
+        inner: a tokenizer loaded by transformers.
+        position_limit: tokens a sequence may have in the model, special ones included; None if unlimited.
+        leading_space: put a space before the text, so that byte-level BPE reads its first word as it reads others.
+        specials: ``match``: special tokens weigh 0 but may be matched, as in the reference implementation;
+            ``exclude``: they weigh 0 and cannot be matched; ``bert-score``: only CLS and SEP weigh 0, others count as
+            words, which is what bert-score 0.3.13 does for T5, XLM and mBART.
+        long: cut texts at the limit, or read them in overlapping windows.
+    """
+
+    def __init__(
+        self,
+        inner: Any,
+        *,
+        position_limit: int | None,
+        leading_space: bool = False,
+        specials: Specials = "match",
+        long: LongText = "truncate",
+    ) -> None:
+        self._inner = inner
+        self.leading_space = leading_space
+        self.long = long
+        self.prefix, self.suffix = _special_frame(inner)
+        limits = [limit for limit in (position_limit, inner.model_max_length) if limit is not None]
+        limit = min(limits, default=_NO_LIMIT)
+        self.max_tokens: int | None = int(limit) if limit < _NO_LIMIT else None
+        """Longest sequence in tokens, special ones included; None if unlimited."""
+        self._max_content = None if self.max_tokens is None else self.max_tokens - len(self.prefix) - len(self.suffix)
+        if self._max_content is not None and self._max_content < 2:
+            raise InputError(f"a limit of {self.max_tokens} tokens leaves no room for text between special tokens")
+        self.is_special = self._lookup(self._special_ids())
+        """Boolean table (vocabulary,): is this id a special token?"""
+        if specials == "bert-score":
+            self.weighs_nothing = self._lookup({inner.cls_token_id, inner.sep_token_id} - {None})
+        else:
+            self.weighs_nothing = self.is_special
+        self.cannot_match = self.is_special if specials == "exclude" else self._lookup(set())
+
+    @property
+    def backend(self) -> str:
+        """What does the splitting, with its version, for the signature."""
+        import tokenizers
+        import transformers
+
+        if self._inner.is_fast:
+            return f"tokenizers-{tokenizers.__version__}"
+        return f"python-{transformers.__version__}"
+
+    @property
+    def vocabulary_size(self) -> int:
+        """One more than the largest id."""
+        named: list[int] = [*self._inner.all_special_ids, *self.prefix, *self.suffix]
+        return max(len(self._inner), *(i + 1 for i in named))
+
+    def _special_ids(self) -> set[int]:
+        frame = {*self.prefix, *self.suffix}
+        # An unknown word is a word: its token counts, although tokenizers list it among the special ones.
+        return frame | (set(self._inner.all_special_ids) - {self._inner.unk_token_id})
+
+    def _lookup(self, ids: set[int]) -> NDArray[np.bool_]:
+        table = np.zeros(self.vocabulary_size, dtype=bool)
+        table[list(ids)] = True
+        return table
+
+    def contents(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return each text's ids without special tokens and without a length limit."""
+        if not texts:
+            return []
+        prepared = [text.strip() for text in texts]
+        if self.leading_space:
+            prepared = [f" {text}" if text else text for text in prepared]
+        encoded = self._inner(
+            prepared,
+            add_special_tokens=False,
+            padding=False,
+            truncation=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )
+        return list(encoded["input_ids"])
+
+    def words(self, text: str) -> NDArray[np.int64]:
+        """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).
+
+        A tokenizer that reports where its pieces lie is asked; another one is given the words one by one, which is
+        exact where pieces do not depend on what stands before the word.
+        """
+        prepared = f" {text.strip()}" if self.leading_space else text.strip()
+        if not self._inner.is_fast:
+            return np.repeat(np.arange(len(prepared.split())), [len(ids) for ids in self.contents(prepared.split())])
+        space = np.array([character.isspace() for character in prepared], dtype=bool)
+        starts = ~space & np.concatenate([[True], space[:-1]])
+        word_at = np.cumsum(starts) - ~space  # a space belongs to the word after it
+        spans = self._inner(prepared, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return np.array([word_at[max(start, end - 1)] for start, end in spans["offset_mapping"]], dtype=np.int64)
+
+    def word_of(self, sentences: Sequence[Sequence[str]]) -> list[NDArray[np.int64]]:
+        """Return which word each token belongs to, for texts that are given words joined by spaces; see `words`.
+
+        Args:
+            sentences: the words of each text; a word may hold white space itself.
+
+        Returns:
+            For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
+            sentence, or -1 for special tokens. A word that the length limit cut off has no token.
+        """
+        found = []
+        for words in sentences:
+            whole = np.repeat(np.arange(len(words)), [len(word.split()) for word in words])
+            content = whole[self.words(" ".join(words))]
+            if self.long == "truncate" and self._max_content is not None and len(content) > self._max_content:
+                left = self._inner.truncation_side == "left"
+                content = content[-self._max_content :] if left else content[: self._max_content]
+            found.append(np.concatenate([[-1] * len(self.prefix), content, [-1] * len(self.suffix)]).astype(np.int64))
+        return found
+
+    def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
+        """Return each text with special tokens, within the length limit."""
+        return [self._frame(content) for content in self.contents(texts)]
+
+    def _frame(self, content: list[int]) -> TokenizedText:
+        limit = self._max_content
+        if limit is None or len(content) <= limit:
+            return self._single(content, lost=0)
+        if self.long == "window":
+            return self._windows(content, limit)
+        kept = content[-limit:] if self._inner.truncation_side == "left" else content[:limit]
+        return self._single(kept, lost=len(content) - limit)
+
+    def _single(self, content: list[int], lost: int) -> TokenizedText:
+        ids = [*self.prefix, *content, *self.suffix]
+        return TokenizedText((Span(ids, (0, len(ids))),), np.asarray(ids, dtype=np.int64), lost)
+
+    def _windows(self, content: list[int], limit: int) -> TokenizedText:
+        """Windows overlap by half; each token keeps the vector of the window in which it stands furthest from an edge.
+
+        The first window keeps its leading special tokens and the last its trailing ones, so that the whole looks like
+        one long sequence.
+        """
+        starts = [*range(0, len(content) - limit, max(1, limit // 2)), len(content) - limit]
+        spans = []
+        for number, start in enumerate(starts):
+            first, last = number == 0, number == len(starts) - 1
+            # A boundary lies in the middle of the overlap with the neighbouring window.
+            low = 0 if first else (start + starts[number - 1] + limit) // 2
+            high = len(content) if last else (starts[number + 1] + start + limit) // 2
+            ids = [*self.prefix, *content[start : start + limit], *self.suffix]
+            shift = len(self.prefix) - start
+            keep = (0 if first else low + shift, len(ids) if last else high + shift)
+            spans.append(Span(ids, keep))
+        kept = [token for span in spans for token in span.ids[slice(*span.keep)]]
+        return TokenizedText(tuple(spans), np.asarray(kept, dtype=np.int64), 0)
+
+    def raw_pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return pieces as the tokenizer spells them, markers of word starts included."""
+        return ["" if piece is None else str(piece) for piece in self._inner.convert_ids_to_tokens(list(ids))]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return readable tokens for display: byte-level pieces are decoded, markers of word starts removed."""
+        raw = self._inner.convert_ids_to_tokens(list(ids))
+        readable = []
+        for token_id, piece in zip(ids, raw, strict=True):
+            decoded = self._inner.decode([int(token_id)]).strip()
+            readable.append(decoded if decoded and "�" not in decoded else str(piece))
+        return readable
+
+
+def _special_frame(inner: Any) -> tuple[list[int], list[int]]:
+    """Return the ids a tokenizer puts before and after a single text, found by encoding a probe."""
+    for probe in ("a", "the", "1", "."):
+        content = list(inner(probe, add_special_tokens=False)["input_ids"])
+        framed = list(inner(probe, add_special_tokens=True)["input_ids"])
+        for start in range(len(framed) - len(content) + 1):
+            if content and framed[start : start + len(content)] == content:
+                return framed[:start], framed[start + len(content) :]
+    raise InputError(f"the tokenizer {type(inner).__name__} does not show where it puts its special tokens")
+
+
+def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Any:
+    """Load a checkpoint's tokenizer from its folder, without network."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+    except (OSError, ValueError, ImportError) as error:
+        raise InputError(f"{folder}: its tokenizer cannot be loaded: {' '.join(str(error).split())}") from error

@@ -1,0 +1,102 @@
+"""Rows and pairs of texts to score, and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    pass
+
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a corpus: one candidate each, with what it is compared to.
+
+    Attributes:
+        candidates: one text a row.
+        references: each row's references; empty tuples if the corpus has none.
+        sources: each row's source, or None if the corpus has none.
+        systems: index of the system each row belongs to (rows,).
+    """
+
+    candidates: list[str]
+    references: list[tuple[str, ...]]
+    sources: list[str] | None
+    systems: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+
+@dataclass
+class BlockScores:
+    """Scores of a block's rows.
+
+    Attributes:
+        values: (rows,); NaN where the metric is not defined.
+        empty: rows of which one side has no content (rows,).
+        lost: tokens that a model's limit cut off (rows,).
+        statistics: what the metric's score of a whole system is computed from (rows, k); None if that is the mean.
+        undefined: rows that are not defined though their ``values`` are numbers (rows,); None: those that are NaN.
+    """
+
+    values: Values
+    empty: NDArray[np.bool_]
+    lost: NDArray[np.int64]
+    statistics: Values | None = None
+    undefined: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of texts to compare.
+
+    Attributes:
+        texts: distinct texts.
+        left: index of each pair's candidate (pairs,).
+        right: index of each pair's reference, or source for a metric that needs no reference (pairs,).
+        systems: the system each candidate belongs to (pairs,).
+        rows: the row of the block each pair belongs to, in rising order (pairs,).
+        sources: index of each pair's source (pairs,), for a metric that needs reference and source; else None.
+    """
+
+    texts: list[str]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    systems: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    sources: NDArray[np.int64] | None = None
+
+
+@dataclass
+class PairScores:
+    """Scores of pairs.
+
+    Attributes:
+        values: (pairs,); NaN where the metric is not defined.
+        lost: tokens of each distinct text that a model's limit cut off (texts,); None if there is no limit.
+        lost_together: tokens cut off from each pair (pairs,), for a model that reads both texts as one sequence.
+    """
+
+    values: Values
+    lost: NDArray[np.int64] | None = field(default=None)
+    lost_together: NDArray[np.int64] | None = field(default=None)
+
+
+def as_block(rows: Sequence[tuple[str, tuple[str, ...], str | None, int]]) -> Block:
+    """Build a block from (candidate, references, source, system) rows."""
+    sources = [source for _, _, source, _ in rows if source is not None]
+    return Block(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        sources if len(sources) == len(rows) else None,
+        np.array([row[3] for row in rows], dtype=np.int64),
+    )

@@ -1,0 +1,166 @@
+"""What a metric is: settings, needs, scores of rows, and the signature that goes with them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from bsx.catalog.entries import MetricEntry
+from bsx.data.corpus import Corpus
+from bsx.metrics.blocks import Block, BlockScores, Values
+from bsx.support.provenance import bsx_version
+from bsx.support.signature import Signature
+
+if TYPE_CHECKING:
+    from bsx.catalog.catalog import Catalog
+    from bsx.encode.session import Encoders
+
+
+class MetricConfig(BaseModel):
+    """Base of a metric's settings: frozen, strictly named; the spelling ``metric:field=value`` comes from the fields.
+
+    Every field changes the signature. Where to run and how much memory to use are not settings of a metric.
+
+    Attributes:
+        positional: the field that may be written without its name, as the first: ``metric:value`` means
+            ``metric:field=value``. A value that looks like ``field=value`` itself needs the name.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    positional: ClassVar[str | None] = None
+
+
+class MetricCore(ABC):
+    """What a run needs of a metric: its settings, what it reads, the scores of a block, its signature.
+
+    `bsx.metrics.base.Metric` adds the calls a user makes. A subclass names its ``Config`` and defines `score_block`;
+    see docs/add-a-metric.md.
+
+    Args:
+        entry: what the registry says about it.
+        config: its settings.
+        encoders: the encoders of this run, shared by all its metrics.
+        spec: how the user spelled it, ``name:field=value``; the name of its column.
+    """
+
+    Config: ClassVar[type[MetricConfig]]
+
+    def __init__(self, entry: MetricEntry, config: MetricConfig, encoders: Encoders, spec: str | None = None) -> None:
+        self.entry = entry
+        self.config: Any = config
+        self.encoders = encoders
+        self.spec = spec or entry.name
+        self.setup()
+
+    def setup(self) -> None:  # noqa: B027 - a metric may have nothing to set up
+        """Check settings, find the model and packages; called once, before anything is scored."""
+
+    @classmethod
+    def lacks(cls) -> str | None:
+        """Return what is missing on this machine beside packages and models, in a few words."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+        return self.entry.name
+
+    @classmethod
+    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
+        """Return what it reads with these settings: ``candidate`` with ``reference``, ``source`` or both.
+
+        That is what its entry says, unless a subclass knows better.
+        """
+        return frozenset(entry.needs)
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What it reads: ``candidate`` with ``reference``, ``source`` or both."""
+        return self.reads(self.entry, self.config, self.encoders.catalog)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether the higher of two scores is the better one."""
+        return self.entry.higher_is_better
+
+    @property
+    def languages(self) -> list[str] | str:
+        """Languages that its default model is made for; ``any`` if it depends on no language."""
+        return self.entry.languages
+
+    @property
+    def extra(self) -> str | None:
+        """The extra of bsx that brings the packages it needs, if any."""
+        return self.entry.extra
+
+    @property
+    def citation(self) -> str:
+        """The paper to cite."""
+        return self.entry.citation
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Memory a token of a block takes; 0 if it keeps no vectors."""
+        return 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about this metric with these settings, one sentence each."""
+        return ()
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return what replaces or adds to the settings in the signature: a model's identity, a file's digest."""
+        return {}
+
+    def signature(self, fitted: Any = None, references: tuple[int, int] | None = None) -> Signature:
+        """Return everything that changes these scores.
+
+        Args:
+            fitted: what `fit` returned for the corpus.
+            references: the least and greatest number of references of a segment.
+        """
+        fields: dict[str, object] = {"metric": self.name}
+        fields |= {name: _spelled(getattr(self.config, name)) for name in type(self.config).model_fields}
+        fields |= self.signature_fields(fitted)
+        if references is not None and "reference" in self.needs:
+            fewest, most = references
+            fields["refs"] = f"{fewest}" if fewest == most else f"{fewest}-{most}"
+        fields["bsx"] = bsx_version()
+        return Signature.of(fields)
+
+    def fit(self, corpus: Corpus) -> Any:
+        """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""
+        return None
+
+    @abstractmethod
+    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+        """Score some rows.
+
+        Args:
+            block: the rows.
+            fitted: what `fit` returned for the corpus they are from.
+        """
+
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: Any) -> Values | None:
+        """Return the scores of every candidate against every reference (n, m), NaN where not defined.
+
+        None if the metric has no faster way than pair by pair.
+        """
+        return None
+
+    def system_score(self, statistics: Values) -> float:
+        """Return the score of a whole system from the sum of its rows' statistics (k,)."""
+        raise NotImplementedError(f"{self.name} has no statistics: the mean is its score of a system")
+
+
+def _spelled(value: object) -> object:
+    if isinstance(value, Path):
+        return value.name
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "default" if value is None else value

@@ -1,0 +1,1 @@
+"""Metrics on the vectors of a frozen encoder."""

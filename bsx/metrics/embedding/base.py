@@ -1,0 +1,76 @@
+"""What metrics on an encoder's hidden states have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bsx.encode.states import States, encode_texts
+from bsx.errors import InputError
+from bsx.metrics.base import PairMetric
+
+
+class EncoderMetric(PairMetric):
+    """A metric on hidden states of one encoder; its configuration has a field ``model``."""
+
+    def open_model(self, *, default: str | None = None, limit: int | None = None) -> None:
+        """Find the model, its tokenizer and how deep it is.
+
+        Args:
+            default: the metric's own model; the entry's unless given.
+            limit: a further limit on the tokens of a text.
+
+        Raises:
+            InputError: if the metric's own model is not made for the language of the run.
+        """
+        name = self.config.model or self.encoders.model
+        default = default or self.entry.model
+        if name is None and default is not None:
+            self._check_language(default)
+        self.located = self.encoders.locate(self.config.model, default=default)
+        self.depth = self.located.architecture.depth
+        self.tokenizer = self.located.tokenizer(limit=limit)
+
+    def _check_language(self, model: str) -> None:
+        from bsx.catalog.languages import find_language
+
+        tag, made_for = self.encoders.lang, self.entry.languages
+        if tag is None or made_for == "any":
+            return
+        code = find_language(tag, self.encoders.catalog).code
+        if code not in made_for:
+            raise InputError(
+                f"{self.name}: its own model {model} is made for {', '.join(made_for)}, the texts are {code}: "
+                "name a model for them (--model, or model= of the metric)"
+            )
+
+    def use_layers(self, layers: Iterable[int]) -> None:
+        """Say which layers `states` returns, in rising order.
+
+        Raises:
+            InputError: for a layer that the model does not have.
+        """
+        self._view = self.encoders.encoder(self.located).view(layers)
+
+    def states(self, texts: Sequence[str]) -> States:
+        """Return the hidden states of distinct texts."""
+        return encode_texts(texts, self.tokenizer, self._view)
+
+    @property
+    def bytes_per_token(self) -> int:
+        """All layers' states, held twice while they are worked on."""
+        return 8 * len(self._view.layers) * self._view.dimensions
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return model, number format and the versions of what computes."""
+        import transformers
+
+        return {
+            "model": self.located.identity,
+            "layers": f"{','.join(map(str, self._view.layers))}/{self.depth}",
+            "limit": self.tokenizer.max_tokens or "unlimited",
+            "dtype": self.encoders.dtype,
+            "backend": self._view.backend,
+            "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
+            "transformers": transformers.__version__,
+        }

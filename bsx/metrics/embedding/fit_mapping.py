@@ -1,0 +1,163 @@
+"""Fitting maps between two languages' vectors on parallel text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.data.tables import NamedFile
+from bsx.encode.rows import normalise
+from bsx.encode.session import Encoders
+from bsx.encode.states import States, encode_texts, segment_sum
+from bsx.encode.tokenizer import Tokenizer
+from bsx.errors import InputError
+from bsx.metrics.embedding.mapping import Kind, Mapping, describe, fit_clp, fit_umd
+
+Links = list[tuple[int, int]]
+_BLOCK = 128  # sentence pairs encoded at once
+_LINK = re.compile(r"^(\d+)-(\d+)$")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to fit a map.
+
+    Attributes:
+        kind: ``clp`` or ``umd``.
+        layer: the encoder's layer; None for the top one.
+        pairs: sentence pairs to use, the first ones.
+        max_words: pairs of which a side has more white-space words are left out.
+    """
+
+    kind: Kind
+    layer: int | None = None
+    pairs: int = 2000
+    max_words: int = 100
+
+
+def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]:
+    """Read word links in the ``0-0 1-2`` format: source word - target word, white-space words counted from 0.
+
+    Raises:
+        InputError: naming the line of a link that is malformed or beyond its sentence, or if the numbers differ.
+    """
+    lines = list(file.lines())
+    if len(lines) != len(texts):
+        raise InputError(f"{file.name}: has {len(lines)} lines, the parallel text {len(texts)}; line i links pair i")
+    links = []
+    for number, (line, (source, target)) in enumerate(zip(lines, texts, strict=True), start=1):
+        found = []
+        for part in line.split():
+            match = _LINK.match(part)
+            if match is None:
+                raise InputError(f"{file.name}: line {number}: {part!r} is not a link like 3-4")
+            i, j = int(match[1]), int(match[2])
+            if i >= len(source.split()) or j >= len(target.split()):
+                raise InputError(f"{file.name}: line {number}: {part} points beyond the sentence's words")
+            found.append((i, j))
+        links.append(found)
+    return links
+
+
+def fit(
+    texts: Sequence[tuple[str, str]],
+    encoders: Encoders,
+    settings: Settings,
+    *,
+    links: list[Links] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Mapping:
+    """Fit a map on aligned words, each the mean of its pieces' vectors.
+
+    Args:
+        texts: (source, target) sentences.
+        encoders: says where to run and which model.
+        settings: what to fit.
+        links: word links of each pair; unless given, words that are each other's nearest (the intersection of argmaxes
+            of Jalili Sabet et al. 2020).
+        progress: called with a phase's name, pairs done and pairs in all.
+
+    Returns:
+        The map from source to target, with the facts of its making.
+
+    Raises:
+        InputError: if no words are aligned, or fewer than a map of this size needs.
+
+    Source: Zhao et al. 2020, section 3.2 (2,000 sentence pairs of under 100 words; links by fast_align there).
+    """
+    located = encoders.locate(None, default="bert-base-multilingual-cased")
+    layer = located.architecture.depth if settings.layer is None else settings.layer
+    view = encoders.encoder(located).view([layer])
+    tokenizer = located.tokenizer()
+    chosen = [
+        i
+        for i, pair in enumerate(texts)
+        if all(text.strip() and len(text.split()) <= settings.max_words for text in pair)
+    ][: settings.pairs]
+    if not chosen:
+        raise InputError("there is no sentence pair to fit on: every pair has an empty or too long side")
+    sides: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
+    for start in range(0, len(chosen), _BLOCK):
+        block = chosen[start : start + _BLOCK]
+        words = [_words([texts[i][side] for i in block], tokenizer, view) for side in (0, 1)]
+        for row, i in enumerate(block):
+            source, target = words[0][row], words[1][row]
+            # A sentence that the model's limit cut has fewer words than its text.
+            pairs = _mutual(source, target) if links is None else links[i]
+            pairs = [(a, b) for a, b in pairs if a < len(source) and b < len(target)]
+            sides[0].append(source[[a for a, _ in pairs]])
+            sides[1].append(target[[b for _, b in pairs]])
+        encoders.encoder(located).forget()
+        if progress is not None:
+            progress("encoding", min(start + _BLOCK, len(chosen)), len(chosen))
+    x, z = (np.concatenate(side).astype(np.float64) for side in sides)
+    if len(x) < view.dimensions and settings.kind == "clp":
+        raise InputError(
+            f"only {len(x)} words are aligned: an orthogonal map of {view.dimensions} dimensions needs at least as "
+            "many; give more parallel text"
+        )
+    if not len(x):
+        raise InputError("no word is aligned with any other: give other text or --links")
+    array = fit_clp(x, z) if settings.kind == "clp" else fit_umd(x, z)
+    digest = hashlib.sha256("".join(f"{a}\t{b}\n" for a, b in (texts[i] for i in chosen)).encode()).hexdigest()
+    facts = {
+        "kind": settings.kind,
+        "model": located.identity,
+        "layer": str(layer),
+        "pairs": str(len(chosen)),
+        "words": str(len(x)),
+        "links": "mutual nearest vectors" if links is None else "given",
+        "text": digest[:12],
+    }
+    return Mapping(settings.kind, array, describe(dict(facts)))
+
+
+def _words(texts: list[str], tokenizer: Tokenizer, view: object) -> list[NDArray[np.float32]]:
+    """Return the vectors of each text's white-space words (words, dim): means of their pieces."""
+    distinct = list(dict.fromkeys(texts))
+    states: States = encode_texts(distinct, tokenizer, view)  # type: ignore[arg-type]
+    found = {}
+    for i, text in enumerate(distinct):
+        rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
+        vectors = states.vectors[0, rows][torch.from_numpy(~tokenizer.is_special[states.ids[rows]])]
+        word_of = tokenizer.words(text)[: len(vectors)]
+        whole = int(word_of.max()) + 1 if len(word_of) else 0
+        sums = segment_sum(vectors, word_of, whole)
+        sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)
+        found[text] = (sums.cpu().numpy() / sizes[:, None]).astype(np.float32)
+    return [found[text] for text in texts]
+
+
+def _mutual(source: NDArray[np.float32], target: NDArray[np.float32]) -> Links:
+    """Return the words that are each other's nearest by cosine."""
+    if not len(source) or not len(target):
+        return []
+    similarity = (normalise(torch.from_numpy(source)) @ normalise(torch.from_numpy(target)).T).numpy()
+    forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
+    return [(i, int(j)) for i, j in enumerate(forward) if backward[j] == i]

@@ -1,0 +1,80 @@
+"""How fluent a text is to a causal language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.encode.batching import plan_batches
+from bsx.encode.session import Encoders
+from bsx.encode.tokenizer import load_tokenizer
+from bsx.errors import InputError
+from bsx.metrics.learned.resources import locate_resource
+
+_BATCH_TOKENS = 2048
+
+
+class LanguageModel:
+    """A causal language model that scores texts.
+
+    Args:
+        name: a folder or a hub id.
+        encoders: says where to run.
+    """
+
+    def __init__(self, name: str, encoders: Encoders) -> None:
+        self._resource = locate_resource(name, "language model")
+        self._device = encoders.device
+        self._tokenizer = load_tokenizer(self._resource.folder)
+
+    @property
+    def identity(self) -> str:
+        """Name and shortened digest, for a signature."""
+        return self._resource.identity
+
+    @cached_property
+    def _model(self) -> Any:
+        from transformers import AutoModelForCausalLM
+
+        try:
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                self._resource.folder, local_files_only=True, weights_only=True
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"{self._resource.folder}: cannot be loaded as a language model: {reason}") from error
+        return model.float().to(self._device).eval().requires_grad_(False)
+
+    def score(self, texts: Sequence[str], *, root: bool = False) -> NDArray[np.float64]:
+        """Return each text's mean log-likelihood of a token in nats, 0 for a text of at most one token.
+
+        Args:
+            texts: the texts; those beyond the model's positions are cut.
+            root: return exp(mean log-likelihood) ** (1 / tokens) instead, which normalises by length twice, as the
+                second released code does.
+        """
+        limit = getattr(self._model.config, "max_position_embeddings", None)
+        ids = [self._tokenizer(text, add_special_tokens=False)["input_ids"][:limit] for text in texts]
+        values = np.zeros(len(texts))
+        scored = [i for i, tokens in enumerate(ids) if len(tokens) > 1]
+        for batch in plan_batches([len(ids[i]) for i in scored], _BATCH_TOKENS):
+            rows = [scored[i] for i in batch]
+            longest = max(len(ids[i]) for i in rows)
+            padded = torch.zeros((len(rows), longest), dtype=torch.long)
+            mask = torch.zeros_like(padded)
+            for k, i in enumerate(rows):
+                padded[k, : len(ids[i])] = torch.tensor(ids[i])
+                mask[k, : len(ids[i])] = 1
+            padded, mask = padded.to(self._device), mask.to(self._device)
+            with torch.inference_mode():
+                logits = self._model(input_ids=padded, attention_mask=mask).logits[:, :-1]
+            chosen = logits.log_softmax(dim=-1).gather(2, padded[:, 1:, None])[..., 0] * mask[:, 1:]
+            mean = (chosen.sum(dim=1) / (mask.sum(dim=1) - 1)).double().cpu().numpy()
+            lengths = np.array([len(ids[i]) for i in rows])
+            values[rows] = np.exp(mean) ** (1 / lengths) if root else mean
+        return values

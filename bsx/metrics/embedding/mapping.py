@@ -1,0 +1,142 @@
+"""Maps from one language's vectors into another's: fitting them on parallel text, saving, loading, applying."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+
+Kind = Literal["clp", "umd"]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A map of token vectors (…, dim).
+
+    Attributes:
+        kind: ``clp``: e W with an orthogonal matrix; ``umd``: e - (e . v) v with a unit vector.
+        array: W (dim, dim) or v (dim,), fp32.
+        facts: how it was fitted (model, layer, links, …), text by text.
+    """
+
+    kind: Kind
+    array: NDArray[np.float32]
+    facts: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that stand for the map."""
+        return hashlib.sha256(np.ascontiguousarray(self.array).tobytes()).hexdigest()[:12]
+
+    def apply(self, vectors: torch.Tensor, *, scalar: bool = False) -> torch.Tensor:
+        """Map vectors (…, dim).
+
+        Args:
+            vectors: token vectors.
+            scalar: use the first number of v where v is due, which is what the released code does with its files; the
+                result is no projection. For reproduction only.
+        """
+        array = torch.from_numpy(np.array(self.array)).to(vectors.device)
+        if self.kind == "clp":
+            return vectors @ array
+        if scalar:
+            return vectors - vectors.sum(dim=-1, keepdim=True) * array[0] * array[0]
+        return vectors - (vectors @ array)[..., None] * array
+
+    def save(self, path: str | Path) -> None:
+        """Write the map as safetensors, with its facts in the header."""
+        from bsx.data.output import atomic_path
+        from bsx.support.tensors import save_tensors
+
+        with atomic_path(Path(path)) as temporary:
+            save_tensors({self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}, temporary, self.facts)
+
+
+def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the orthogonal W (dim, dim) that brings source W nearest to target, both (words, dim).
+
+    Source: Zhao et al. 2020, section 3.2 (contextual linear projection): W = V U' of target' source = U S V'.
+    """
+    u, _, vt = np.linalg.svd(target.T @ source)
+    return np.asarray(vt.T @ u.T, dtype=np.float32)
+
+
+def fit_umd(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the unit vector v (dim,) along which aligned words differ most.
+
+    Source: Zhao et al. 2020, section 3.2 (universal language mismatch direction): the first right singular vector of
+    source - target.
+    """
+    difference = source - target
+    # The right singular vectors are the eigenvectors of a (dim, dim) matrix, however many words there are.
+    _, vectors = np.linalg.eigh(difference.T @ difference)
+    direction = vectors[:, -1]
+    return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]), dtype=np.float32)
+
+
+def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
+    """Read a map: our safetensors file, or an array saved by NumPy (.npy) or PyTorch (any other name).
+
+    Args:
+        path: the file.
+        kind: the kind of map that is wanted.
+        dimensions: size of the vectors it is for. A vector may be stored as (dim,), (1, dim) or (dim, 1).
+
+    Raises:
+        InputError: if there is no such file, or it holds another kind or size of map.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; `bsx metrics fit-alignment` makes one")
+    facts: dict[str, str] = {}
+    if path.suffix == ".safetensors":
+        array, facts = _from_safetensors(path, kind)
+    elif path.suffix == ".npy":
+        try:
+            array = np.load(path, allow_pickle=False)
+        except ValueError as error:
+            raise InputError(f"{path}: is not a NumPy array ({error})") from error
+    else:
+        array = _from_torch(path)
+    wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
+    if kind == "umd" and array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.shape != wanted:
+        raise InputError(f"{path}: holds an array of shape {array.shape}; a {kind} map of this model has {wanted}")
+    return Mapping(kind, array.astype(np.float32), facts)
+
+
+def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dict[str, str]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as stored:
+            if kind not in stored.keys():  # noqa: SIM118 - not a mapping
+                raise InputError(f"{path}: holds {', '.join(stored.keys())}, not a {kind} map")
+            return stored.get_tensor(kind), dict(stored.metadata() or {})
+    except SafetensorError as error:
+        raise InputError(f"{path}: is not a safetensors file ({error})") from error
+
+
+def _from_torch(path: Path) -> NDArray[np.floating]:
+    from pickle import UnpicklingError
+
+    try:
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, UnpicklingError, EOFError, ValueError) as error:
+        raise InputError(f"{path}: is not an array saved by PyTorch ({' '.join(str(error).split())[:80]})") from error
+    if not isinstance(loaded, torch.Tensor):
+        raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
+    return loaded.float().numpy()
+
+
+def describe(facts: dict[str, object]) -> dict[str, str]:
+    """Return facts as the texts that a safetensors header holds."""
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in facts.items()}

@@ -1,0 +1,202 @@
+"""MoverScore in both versions of its code, with every switch of BERTScore's ablation (its Table 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from bsx.bertscore.idf import Idf, IdfCounter, count_idf
+from bsx.data.corpus import Corpus
+from bsx.data.tables import NamedFile
+from bsx.encode.rows import normalise
+from bsx.match.ngrams import TokenFilter, Units, ngram_units, power_means
+from bsx.match.pairs import UnitVectors, match_pairs
+from bsx.match.transport import transport_costs
+from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.core import MetricConfig
+from bsx.metrics.embedding.base import EncoderMetric
+
+
+class MoverScoreConfig(MetricConfig):
+    """Settings of MoverScore."""
+
+    model: Annotated[str | None, Field(description="Encoder; the paper's unless given.")] = None
+    ngram: Annotated[int, Field(ge=1, description="Tokens of a unit: 1 is WMD-1, 2 is WMD-2.")] = 1
+    ignore_ngram: Annotated[
+        bool, Field(description="Compute unigrams whatever ngram says, a defect of the second version's code.")
+    ] = False
+    idf: Annotated[bool, Field(description="Weigh tokens by idf; off: all weigh the same.")] = True
+    idf_texts: Annotated[
+        Path | None,
+        Field(description="Count the references' idf on this file, a text a line (IDF-L); else on the references."),
+    ] = None
+    separate_idf: Annotated[
+        bool, Field(description="Count the candidates' idf on each system's candidates (SEP); off: the references'.")
+    ] = True
+    drop_punctuation: Annotated[bool, Field(description="Leave out punctuation (half of RM).")] = True
+    drop_subwords: Annotated[bool, Field(description="Leave out pieces inside words (half of RM).")] = True
+    stop_words: Annotated[Path | None, Field(description="Leave out the words in this file, one a line.")] = None
+    pmeans: Annotated[bool, Field(description="Power means over the last layers (PMEANS); off: one layer.")] = True
+    last_layers: Annotated[int, Field(ge=1, description="How many layers the power means are over.")] = 5
+    layer: Annotated[int | None, Field(ge=0, description="Without power means: the layer; top unless given.")] = None
+    cost: Annotated[
+        Literal["squared", "euclidean"], Field(description="Distance of unit vectors: squared (v1) or not (v2).")
+    ] = "squared"
+    transform: Annotated[
+        Literal["one-minus", "inverse"], Field(description="Score: 1 - cost (v1) or 1 / (1 + cost) (v2).")
+    ] = "one-minus"
+    matching: Annotated[
+        Literal["transport", "greedy"], Field(description="Optimal transport, or BERTScore's greedy matching.")
+    ] = "transport"
+    measure: Annotated[
+        Literal["f1", "precision", "recall"], Field(description="With greedy matching: which figure.")
+    ] = "f1"
+    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
+        "mean"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MoverScoreConfig:
+        if self.layer is not None and self.pmeans:
+            raise ValueError("layer goes with pmeans=false")
+        if self.idf_texts is not None and not self.idf:
+            raise ValueError("idf_texts goes with idf=true")
+        return self
+
+
+@dataclass(frozen=True)
+class IdfTables:
+    """Weights of every id: one table for references, one for each system's candidates.
+
+    Attributes:
+        tables: (tables, vocabulary); the first is the references'.
+        of_system: which table each system's candidates use.
+        name: digests and sizes of what was counted, for the signature.
+    """
+
+    tables: NDArray[np.float32]
+    of_system: NDArray[np.int64]
+    name: str
+
+
+class MoverScore(EncoderMetric):
+    """Word mover's distance of contextual embeddings.
+
+    Source: Zhao et al. 2019, equations 1 to 5, as its first released code computes them; settings of the entry
+    ``moverscore-v2`` are those of the second. Switches: Zhang et al. 2020, appendix C.
+    """
+
+    Config = MoverScoreConfig
+
+    def setup(self) -> None:
+        """Find the encoder and the tokens to leave out."""
+        config: MoverScoreConfig = self.config
+        self.open_model()
+        if config.pmeans:
+            # The embedding layer takes no part: the code's states are those of the encoder layers.
+            self.use_layers(range(max(1, self.depth - config.last_layers + 1), self.depth + 1))
+        else:
+            self.use_layers([self.depth if config.layer is None else config.layer])
+        words = frozenset[str]()
+        if config.stop_words is not None:
+            words = frozenset(word.strip().lower() for word in NamedFile(config.stop_words).lines() if word.strip())
+        self._words = words
+        self._filter = TokenFilter(
+            self.tokenizer, punctuation=config.drop_punctuation, subwords=config.drop_subwords, words=words
+        )
+
+    def signature_fields(self, fitted: IdfTables | None) -> dict[str, object]:
+        """Return the model's fields, what idf was counted on and which words are left out."""
+        import hashlib
+
+        fields = super().signature_fields(fitted)
+        if self.config.idf:
+            fields["idf"] = fitted.name if fitted is not None else "references"
+        if self.config.stop_words is not None:
+            listed = "\n".join(sorted(self._words)).encode()
+            fields["stop_words"] = f"{len(self._words)}@{hashlib.sha256(listed).hexdigest()[:8]}"
+        return fields
+
+    def fit(self, corpus: Corpus) -> IdfTables:
+        """Count idf on references, and on each system's candidates."""
+        config: MoverScoreConfig = self.config
+        size = self.tokenizer.vocabulary_size
+        systems = len(corpus.systems)
+        if not config.idf:
+            return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
+        counters = [IdfCounter() for _ in range(1 + (systems if config.separate_idf else 0))]
+        for segment in corpus:
+            counters[0].add(segment.references, self.tokenizer.tokenize(segment.references))
+            if config.separate_idf:
+                for counter, text in zip(counters[1:], segment.candidates, strict=True):
+                    counter.add([text], self.tokenizer.tokenize([text]))
+        weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
+        if config.idf_texts is not None:
+            texts = list(NamedFile(config.idf_texts).lines())
+            weights[0] = count_idf(texts, self.tokenizer)
+        tables = [np.ones(size, dtype=np.float32) if idf is None else idf.table(size) for idf in weights]
+        of_system = np.arange(1, systems + 1) if config.separate_idf else np.zeros(systems, dtype=np.int64)
+        name = "+".join(f"{idf.digest[:8]}({idf.documents})" for idf in weights if idf is not None)
+        return IdfTables(np.stack(tables), of_system.astype(np.int64), name)
+
+    def score_pairs(self, pairs: Pairs, fitted: IdfTables) -> PairScores:
+        """Score pairs; see `PairMetric.score_pairs`."""
+        config: MoverScoreConfig = self.config
+        states = self.states(pairs.texts)
+        lost = states.lost
+        states = states.select(self._filter.keep(states))
+        vectors = normalise(states.vectors)
+        vectors = power_means(vectors) if config.pmeans else vectors[0]
+        # A text weighs its tokens by the table of its side: units belong to a text and a table.
+        tables = len(fitted.tables)
+        left = pairs.left * tables + fitted.of_system[pairs.systems]
+        right = pairs.right * tables
+        keys, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+        units = self._units(vectors, states.ids, states.offsets, states.lengths, keys, fitted.tables)
+        left, right = places[: len(left)], places[len(left) :]
+        if config.matching == "greedy":
+            return PairScores(self._greedy(units, left, right), lost)
+        costs = transport_costs(units, left, right, cost=config.cost)
+        return PairScores(1 / (1 + costs) if config.transform == "inverse" else 1 - costs, lost)
+
+    def _units(
+        self,
+        vectors: torch.Tensor,
+        ids: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        keys: NDArray[np.int64],
+        tables: NDArray[np.float32],
+    ) -> Units:
+        texts, table = keys // len(tables), keys % len(tables)
+        count = lengths[texts]
+        first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int64)
+        rows = np.arange(int(count.sum())) - np.repeat(first - offsets[texts], count)
+        weights = tables[np.repeat(table, count), ids[rows]]
+        if not self.config.idf and self.config.matching == "greedy":
+            weights = np.where(self.tokenizer.is_special[ids[rows]], 0, weights).astype(np.float32)
+        n = 1 if self.config.ignore_ngram else self.config.ngram
+        return ngram_units(vectors[torch.from_numpy(rows).to(vectors.device)], weights, (first, count), n)
+
+    def _greedy(self, units: Units, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+        values = np.full(len(left), np.nan)
+        mass = np.add.reduceat(np.append(units.masses, 0), units.offsets) * (units.lengths > 0)
+        present = (mass[left] > 0) & (mass[right] > 0)
+        if present.any():
+            scored = match_pairs(UnitVectors.of(units), left[present], right[present])
+            values[present] = scored[0, :, ("precision", "recall", "f1").index(self.config.measure)]
+        return values
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say when the encoder has fewer layers than the power means want."""
+        wanted = self.config.last_layers
+        if self.config.pmeans and self.depth < wanted:
+            return (f"{self.spec}: power means over all {self.depth} layers, the model has no {wanted}",)
+        return ()

@@ -1,0 +1,199 @@
+"""Cosines of sentence embeddings: any sentence-transformers model, on an encoder that other metrics share."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from bsx.encode.rows import normalise
+from bsx.encode.states import States, segment_sum
+from bsx.errors import InputError
+from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.core import MetricConfig
+from bsx.metrics.embedding.base import EncoderMetric
+
+Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
+
+
+class SentenceConfig(MetricConfig):
+    """Settings of a sentence-embedding cosine."""
+
+    model: Annotated[str | None, Field(description="Sentence encoder; the metric's own unless given.")] = None
+    pooling: Annotated[
+        Literal["model", "mean", "cls", "max", "mean-sqrt", "last"],
+        Field(description="From tokens to a sentence; as the model's own files say unless given."),
+    ] = "model"
+    max_tokens: Annotated[
+        int | None, Field(ge=4, description="Tokens read of a text; as the model's own files say unless given.")
+    ] = None
+    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
+        "best"
+    )
+
+
+@dataclass
+class Dense:
+    """A layer applied to sentence vectors: activation(x W' + b)."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor | None
+    activation: torch.nn.Module
+
+
+@dataclass
+class Recipe:
+    """What a sentence-transformers folder says happens after the encoder.
+
+    Attributes:
+        pooling: from tokens to one vector.
+        dense: further layers, in order.
+        max_tokens: tokens read of a text; None if the model's limit is meant.
+        lowercase: whether texts are read in lower case.
+        known: whether the folder says any of this; a plain encoder is mean-pooled.
+    """
+
+    pooling: list[Pooling] = field(default_factory=lambda: ["mean"])
+    dense: list[Dense] = field(default_factory=list)
+    max_tokens: int | None = None
+    lowercase: bool = False
+    known: bool = False
+
+    @classmethod
+    def read(cls, folder: Path) -> Recipe:
+        """Read ``modules.json`` and the folders it names.
+
+        Raises:
+            InputError: for a module that is not encoder, pooling, dense layer or normalisation.
+        """
+        listing = folder / "modules.json"
+        if not listing.is_file():
+            return cls()
+        recipe = cls(known=True)
+        prompts = folder / "config_sentence_transformers.json"
+        if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
+            raise InputError(f"{folder}: puts a prompt before every text, which bsx does not do")
+        for module in json.loads(listing.read_text(encoding="utf-8")):
+            kind = str(module["type"]).rpartition(".")[2]
+            at = folder / module["path"]
+            if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
+                raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
+            if kind == "Transformer":
+                if module["path"]:
+                    raise InputError(f"{folder}: keeps its encoder in {module['path']}: name that folder as the model")
+                limits = folder / "sentence_bert_config.json"
+                if limits.is_file():
+                    said = json.loads(limits.read_text(encoding="utf-8"))
+                    recipe.max_tokens = said.get("max_seq_length")
+                    recipe.lowercase = bool(said.get("do_lower_case"))
+            elif kind == "Pooling":
+                recipe.pooling = _poolings(at)
+            elif kind == "Dense":
+                recipe.dense.append(_dense(at))
+            elif kind != "Normalize":  # the cosine does not see it
+                raise InputError(f"{folder}: has a module {kind}, which bsx cannot run (Pooling, Dense, Normalize)")
+        return recipe
+
+
+def _poolings(folder: Path) -> list[Pooling]:
+    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    names: dict[str, Pooling] = {
+        "cls": "cls",
+        "max": "max",
+        "mean": "mean",
+        "mean_sqrt_len_tokens": "mean-sqrt",
+        "lasttoken": "last",
+    }
+    mode = said.get("pooling_mode")
+    if isinstance(mode, str | list):  # how newer versions write it
+        modes = [mode] if isinstance(mode, str) else mode
+    else:
+        switches = {"cls": "cls_token", "max": "max_tokens", "mean": "mean_tokens"}
+        modes = [key for key in names if said.get(f"pooling_mode_{switches.get(key, key)}")]
+    unknown = [m for m in modes if m not in names]
+    if unknown or not modes:
+        raise InputError(f"{folder}: its pooling {unknown or 'none'} is not one of {', '.join(names)}")
+    return [names[m] for m in modes]
+
+
+def _dense(folder: Path) -> Dense:
+    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    name = str(said.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
+    activations = {"Tanh": torch.nn.Tanh, "Identity": torch.nn.Identity, "ReLU": torch.nn.ReLU, "GELU": torch.nn.GELU}
+    if name not in activations:
+        raise InputError(f"{folder}: its activation {name} is not one of {', '.join(activations)}")
+    if (folder / "model.safetensors").is_file():
+        from safetensors.torch import load_file
+
+        weights = load_file(folder / "model.safetensors")
+    else:
+        weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    bias = weights.get("linear.bias")
+    return Dense(weights["linear.weight"].float(), None if bias is None else bias.float(), activations[name]())
+
+
+def pool(states: States, how: Pooling) -> torch.Tensor:
+    """Return one vector a text from the states of its tokens, special ones included: (texts, dim)."""
+    vectors = states.vectors[-1]
+    device = vectors.device
+    if how in ("cls", "last"):
+        rows = states.offsets if how == "cls" else states.offsets + states.lengths - 1
+        return vectors[torch.from_numpy(rows).to(device)]
+    text_of = states.text_of()
+    if how == "max":
+        longest = torch.full((len(states.lengths), vectors.shape[-1]), -torch.inf, device=device)
+        index = torch.from_numpy(text_of).to(device)[:, None].expand_as(vectors)
+        return longest.scatter_reduce_(0, index, vectors, reduce="amax")
+    total = segment_sum(vectors, text_of, len(states.lengths))
+    counts = torch.from_numpy(states.lengths).to(device, dtype=vectors.dtype)
+    return total / (counts if how == "mean" else counts.sqrt())[:, None]
+
+
+def cosines(vectors: torch.Tensor, pairs: Pairs) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the cosine of each pair's sentence vectors (texts, dim)."""
+    unit = normalise(vectors).double().cpu().numpy()
+    return np.asarray(np.einsum("ij,ij->i", unit[pairs.left], unit[pairs.right]))
+
+
+class SentenceCosine(EncoderMetric):
+    """Cosine of two sentence vectors. Source: Reimers & Gurevych 2019, section 3; the model card for its modules."""
+
+    Config = SentenceConfig
+
+    def setup(self) -> None:
+        """Find the encoder and read what happens after it."""
+        config: SentenceConfig = self.config
+        self.open_model(limit=config.max_tokens)
+        self._recipe = Recipe.read(self.located.checkpoint.folder)
+        limit = config.max_tokens or self._recipe.max_tokens
+        if limit is not None:
+            self.tokenizer = self.located.tokenizer(limit=limit)
+        self._pooling: list[Pooling] = self._recipe.pooling if config.pooling == "model" else [config.pooling]
+        self.use_layers([self.depth])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say when the model is no sentence encoder."""
+        if self._recipe.known or self.config.pooling != "model":
+            return ()
+        return (f"{self.spec}: {self.located.choice.name} is no sentence-transformers model; its tokens are averaged",)
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return the model's fields and how sentences are pooled."""
+        pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}" * bool(self._recipe.dense)
+        return {**super().signature_fields(fitted), "pooling": pooling}
+
+    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+        """Score pairs; see `PairMetric.score_pairs`."""
+        states = self.states([text.lower() for text in pairs.texts] if self._recipe.lowercase else pairs.texts)
+        vectors = torch.cat([pool(states, how) for how in self._pooling], dim=-1)
+        for layer in self._recipe.dense:
+            device = vectors.device
+            bias = None if layer.bias is None else layer.bias.to(device)
+            vectors = layer.activation(torch.nn.functional.linear(vectors, layer.weight.to(device), bias))
+        return PairScores(cosines(vectors, pairs), states.lost)

@@ -1,0 +1,130 @@
+"""XMoverScore: word mover's distance between source and candidate, without a reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+
+from bsx.match.ngrams import TokenFilter, ngram_units
+from bsx.match.transport import transport_costs
+from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.core import MetricConfig
+from bsx.metrics.embedding.base import EncoderMetric
+from bsx.metrics.embedding.fluency import LanguageModel
+from bsx.metrics.embedding.mapping import load_mapping
+
+
+class XMoverScoreConfig(MetricConfig):
+    """Settings of XMoverScore."""
+
+    model: Annotated[str | None, Field(description="Encoder of both languages; the paper's unless given.")] = None
+    layer: Annotated[int | None, Field(ge=0, description="Layer; the top one unless given.")] = None
+    ngram: Annotated[int, Field(ge=1, description="Tokens of a unit.")] = 1
+    mapping: Annotated[
+        Literal["none", "clp", "umd"], Field(description="Re-alignment of the source's vectors; needs mapping_file.")
+    ] = "none"
+    mapping_file: Annotated[Path | None, Field(description="The map, made by `bsx metrics fit-alignment`.")] = None
+    map_both: Annotated[bool, Field(description="Map the candidate's vectors too; the paper maps the source's.")] = (
+        False
+    )
+    umd_scalar: Annotated[
+        bool, Field(description="Use only the first number of the umd vector, a defect of the released code.")
+    ] = False
+    drop_punctuation: Annotated[bool, Field(description="Leave out punctuation.")] = True
+    drop_subwords: Annotated[bool, Field(description="Leave out pieces inside words.")] = True
+    cost: Annotated[Literal["squared", "euclidean"], Field(description="Distance of unit vectors.")] = "squared"
+    transform: Annotated[Literal["one-minus", "inverse"], Field(description="Score: 1 - cost, or 1 / (1 + cost).")] = (
+        "one-minus"
+    )
+    trim: Annotated[float, Field(ge=0, lt=1, description="Share of the flows, the smallest, that cost nothing.")] = 0.0
+    lm: Annotated[str | None, Field(description="Language model that judges the candidate: a folder or hub id.")] = None
+    lm_weight: Annotated[float, Field(description="Weight of the language model's term.")] = 0.1
+    lm_term: Annotated[
+        Literal["log-likelihood", "root-likelihood"],
+        Field(description="Mean log-likelihood of a token (first code), or its exponential's n-th root (second)."),
+    ] = "log-likelihood"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> XMoverScoreConfig:
+        if (self.mapping == "none") != (self.mapping_file is None):
+            raise ValueError(
+                "mapping (clp or umd) and mapping_file go together: fit one with bsx metrics fit-alignment"
+            )
+        if self.umd_scalar and self.mapping != "umd":
+            raise ValueError("umd_scalar goes with mapping=umd")
+        return self
+
+
+class XMoverScore(EncoderMetric):
+    """Distance between a source and its translation in a shared space, re-aligned, with a fluency term.
+
+    Source: Zhao et al. 2020, section 3, as the first released code computes it; settings of the entry
+    ``xmoverscore-v2`` are those of the second.
+    """
+
+    Config = XMoverScoreConfig
+
+    def setup(self) -> None:
+        """Find encoder, map and language model."""
+        config: XMoverScoreConfig = self.config
+        self.open_model()
+        self._layer = self.depth if config.layer is None else config.layer
+        self.use_layers([self._layer])
+        self._filter = TokenFilter(self.tokenizer, punctuation=config.drop_punctuation, subwords=config.drop_subwords)
+        self._mapping = None
+        if config.mapping != "none" and config.mapping_file is not None:
+            self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
+        self._fluency = None if config.lm is None else LanguageModel(config.lm, self.encoders)
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return the model's fields, and the digests of map and language model."""
+        fields = super().signature_fields(fitted)
+        if self._mapping is not None:
+            fields["mapping_file"] = self._mapping.digest
+        if self._fluency is not None:
+            fields["lm"] = self._fluency.identity
+        return fields
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say when vectors are compared across languages without a map, or with a map of another layer."""
+        if self._mapping is None:
+            return (
+                f"{self.spec}: no mapping is given, so vectors of the two languages are compared as they are; "
+                "bsx metrics fit-alignment fits one",
+            )
+        fitted_on = self._mapping.facts.get("layer")
+        if fitted_on is not None and fitted_on != str(self._layer):
+            return (f"{self.spec}: the mapping was fitted on layer {fitted_on}, this is layer {self._layer}",)
+        return ()
+
+    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+        """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
+        config: XMoverScoreConfig = self.config
+        states = self.states(pairs.texts)
+        lost = states.lost
+        states = states.select(self._filter.keep(states))
+        plain = states.vectors[0]
+        mapped = plain if self._mapping is None else self._mapping.apply(plain, scalar=config.umd_scalar)
+
+        def units(vectors: torch.Tensor) -> Any:
+            ones = np.ones(len(states.ids), dtype=np.float32)
+            return ngram_units(vectors, ones, (states.offsets, states.lengths), config.ngram)
+
+        sources = units(mapped)
+        candidates = sources if config.map_both else units(plain)
+        costs = transport_costs(
+            candidates, pairs.left, pairs.right, cost=config.cost, right_units=sources, trim=config.trim
+        )
+        values = 1 / (1 + costs) if config.transform == "inverse" else 1 - costs
+        if self._fluency is not None:
+            texts = sorted(set(pairs.left.tolist()))
+            scored = self._fluency.score([pairs.texts[i] for i in texts], root=config.lm_term == "root-likelihood")
+            term = np.zeros(len(pairs.texts))
+            term[texts] = scored
+            values = values + config.lm_weight * term[pairs.left]
+        return PairScores(values, lost)

@@ -1,0 +1,1 @@
+"""Metrics trained on human judgments, combinations of metrics, and metrics that run in another interpreter."""

@@ -1,0 +1,93 @@
+"""COMET: a regressor over source, candidate and reference, run by its own package in its own environment."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from bsx.errors import InputError
+from bsx.metrics.base import Metric
+from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.learned.external import ExternalConfig, Package, device_note, open_worker
+
+
+class CometConfig(ExternalConfig):
+    """Settings of COMET."""
+
+    model: Annotated[
+        str | None,
+        Field(
+            description="Hub id, folder with hparams.yaml and checkpoints/, or .ckpt file; the entry's unless given."
+        ),
+    ] = None
+
+
+class Comet(Metric):
+    """A learned score of a candidate given its source, and a reference unless the model is reference-free.
+
+    Blank texts are scored, as the package scores them, and counted as empty. Sources: Rei et al. 2020; Rei et al. 2022.
+    """
+
+    Config = CometConfig
+    package = Package(
+        name="unbabel-comet",
+        adapter="comet_model",
+        environment="comet-env",
+        # Its torchmetrics imports pkg_resources, which newer setuptools has not.
+        requirements=(("unbabel-comet", "setuptools<81"),),
+    )
+
+    def setup(self) -> None:
+        """Start the worker, which loads the model.
+
+        Raises:
+            InputError: if the model reads references and the metric gives it none, or the other way round.
+        """
+        name = str(self.config.model or self.entry.model)
+        self._worker = open_worker(self.package, self.config, self.encoders, {"model": name}, self.name)
+        told = self._worker.greeting
+        with_references = "reference" in self.needs
+        if with_references and not told["reads_references"]:
+            problem = f"{name} reads no references: use comet-qe with it"
+        elif not with_references and told["needs_references"]:
+            problem = f"{name} needs references: use comet with it"
+        else:
+            return
+        self._worker.close()
+        raise InputError(f"{self.name}: {problem}")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say when it runs elsewhere than the rest."""
+        return device_note(self._worker, self.encoders.device, self.spec)
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return the model's identity and its environment's versions."""
+        return {"model": self._worker.greeting["model"], **self._worker.signature_fields()}
+
+    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+        """Score rows, each with every reference that is not blank; see `Metric.score_block`."""
+        samples: list[dict[str, str]] = []
+        starts = []
+        empty = np.zeros(len(block), dtype=bool)
+        for row, (candidate, source) in enumerate(zip(block.candidates, block.sources or (), strict=True)):
+            starts.append(len(samples))
+            sample = {"src": source, "mt": candidate}
+            empty[row] = not (candidate.strip() and source.strip())
+            if "reference" in self.needs:
+                present = [text for text in block.references[row] if text.strip()]
+                empty[row] |= not present
+                samples += [{**sample, "ref": text} for text in present or [""]]
+            else:
+                samples.append(sample)
+        if not samples:
+            return BlockScores(np.empty(0), empty, np.empty(0, dtype=np.int64))
+        reply = self._worker.ask({"samples": samples})
+        scores = np.asarray(reply["scores"], dtype=np.float64)
+        lost = np.add.reduceat(np.asarray(reply["lost"], dtype=np.int64), starts)
+        if self.config.multi_ref == "mean":
+            counts = np.diff([*starts, len(samples)])
+            return BlockScores(np.add.reduceat(scores, starts) / counts, empty, lost)
+        return BlockScores(np.maximum.reduceat(scores, starts), empty, lost)

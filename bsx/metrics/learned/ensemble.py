@@ -1,0 +1,130 @@
+"""A saved ensemble: the normalised and weighted scores of other metrics, added up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from bsx.catalog.catalog import Catalog, read_yaml
+from bsx.catalog.entries import EnsembleEntry, MetricEntry, validate
+from bsx.catalog.specs import read_spec
+from bsx.data.corpus import Corpus
+from bsx.errors import InputError
+from bsx.metrics.base import Metric
+from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.core import MetricConfig
+from bsx.metrics.run import fill_undefined
+from bsx.metrics.zoo import get_metric, needs_of
+
+
+class EnsembleConfig(MetricConfig):
+    """Settings of an ensemble."""
+
+    positional: ClassVar[str | None] = "file"
+    file: Annotated[
+        str | None, Field(description="Name of a saved ensemble, or its YAML file; may be written ensemble:NAME.")
+    ] = None
+
+
+def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
+    """Return a saved ensemble.
+
+    Args:
+        named: its name, or the path of a YAML file (with a ``/`` or an ending).
+        catalog: the registry to look a name up in.
+
+    Raises:
+        InputError: if nothing is named, the file is missing, or a member is itself an ensemble.
+        UnknownNameError: for an unknown name.
+        RegistryError: for a file that is not an ensemble.
+    """
+    if named is None:
+        raise InputError("say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx ensemble --save` makes one")
+    file = Path(named).expanduser()
+    if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
+        if not file.is_file():
+            raise InputError(f"there is no file {named} with an ensemble")
+        entry = validate(EnsembleEntry, read_yaml(file), file)
+    else:
+        entry = catalog.ensemble(named)
+    for member in entry.combination.members:
+        if read_spec(member.metric)[0] == "ensemble":
+            raise InputError(f"ensemble {named}: {member.metric} is an ensemble itself; name its members instead")
+    return entry
+
+
+class Ensemble(Metric):
+    """Weighted sum of members' normalised scores. Source: Kaster, Zhao & Eger 2021, section 6, for z-averages."""
+
+    Config = EnsembleConfig
+
+    @classmethod
+    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
+        """Return what its members read together."""
+        members = read_ensemble(config.file, catalog).combination.members
+        return frozenset(need for member in members for need in needs_of(member.metric, catalog))
+
+    def setup(self) -> None:
+        """Read the file and build the members on the run's encoders."""
+        self._saved = read_ensemble(self.config.file, self.encoders.catalog)
+        self._combination = self._saved.combination
+        self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Memory a token of a block takes in all members."""
+        return sum(member.bytes_per_token for member in self._members)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the members' notes, and say where one is not set up as it was when the ensemble was fitted."""
+        changed = [
+            f"{self.spec}: {member.spec} has other settings than when the ensemble was fitted: {then}"
+            for member in self._members
+            if (then := self._saved.fitted.signatures.get(member.spec)) is not None and not _alike(member, then)
+        ]
+        return tuple(dict.fromkeys([*(note for member in self._members for note in member.notes), *changed]))
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return the ensemble's name and digest, its rule, and weight and signature of each member."""
+        content = json.dumps(self._combination.model_dump(), sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+        learnt = fitted if fitted is not None else [None] * len(self._members)
+        members = zip(self._combination.members, self._members, learnt, strict=True)
+        return {
+            "file": f"{self._saved.name}@{digest}",
+            "how": self._combination.how,
+            "normalise": self._combination.normalise,
+            "members": " + ".join(
+                f"{said.weight:.6g} * ({str(member.signature(one)).replace('|', ' ')})" for said, member, one in members
+            ),
+        }
+
+    def fit(self, corpus: Corpus) -> Any:
+        """Let every member read the corpus."""
+        return [member.fit(corpus) for member in self._members]
+
+    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+        """Score rows with every member and add up; a row counts as undefined if it is for one of them."""
+        columns, parts = {}, []
+        undefined = np.zeros(len(block), dtype=bool)
+        for said, member, learnt in zip(self._combination.members, self._members, fitted, strict=True):
+            scores = member.score_block(block, learnt)
+            undefined |= fill_undefined(member, scores)
+            columns[said.metric] = scores.values
+            parts.append(scores)
+        empty = np.any([scores.empty for scores in parts], axis=0)
+        lost = np.max([scores.lost for scores in parts], axis=0)
+        return BlockScores(self._combination.apply(columns), empty, lost, undefined=undefined & ~empty)
+
+
+def _alike(member: Metric, then: str) -> bool:
+    """Tell whether a member is set up as a signature says, apart from what depends on the corpus and the version."""
+    now = dict(member.signature(None).fields)
+    before = dict(part.partition(":")[::2] for part in then.split("|"))
+    return all(now[name] == before[name] for name in now.keys() & before.keys() - {"refs", "bsx", "idf"})

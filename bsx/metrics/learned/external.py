@@ -1,0 +1,263 @@
+"""Metrics whose package needs an environment of its own: another interpreter runs it, as a worker process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+
+from bsx.encode.session import Encoders
+from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
+from bsx.metrics.core import MetricConfig
+
+_WORKERS = Path(__file__).parent / "workers"
+_PATIENCE = 5  # seconds until a worker that does not end is killed
+
+
+class ExternalConfig(MetricConfig):
+    """Settings of every metric that runs in an environment of its own."""
+
+    python: Annotated[
+        Path | None, Field(description="Interpreter of an environment with the package; this one unless given.")
+    ] = None
+    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
+        "best"
+    )
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package that cannot run beside bsx.
+
+    Attributes:
+        name: of its distribution.
+        adapter: the module of `bsx.metrics.learned.workers` that runs it.
+        environment: a name for its environment.
+        requirements: what pip must be told to install there.
+        python: the interpreter to make the environment with.
+    """
+
+    name: str
+    adapter: str
+    environment: str
+    requirements: tuple[tuple[str, ...], ...]
+    python: str = "python"
+
+    @property
+    def command(self) -> str:
+        """The shell commands that make its environment."""
+        pip = f"{self.environment}/bin/pip install"
+        steps = [f"{pip} {shlex.join(names)}" for names in self.requirements]
+        return " && ".join([f"{self.python} -m venv {self.environment}", *steps])
+
+    @property
+    def advice(self) -> str:
+        """How to get its environment, and how to use it."""
+        return f"{self.command} makes an environment for it, python={self.environment}/bin/python uses it"
+
+
+class Worker:
+    """A package in another interpreter, spoken to in JSON lines; started at once, and again after Ctrl-C.
+
+    Args:
+        package: the package.
+        python: the interpreter; this one unless given.
+        options: what the adapter is to open.
+        device: where it is to run; the CPU if it does not see that device, unless ``strict``.
+        strict: the device was asked for by name.
+        metric: the metric's name, for messages.
+
+    Attributes:
+        greeting: what the worker said about itself: versions, device, the model's identity.
+
+    Raises:
+        InputError: if the interpreter is missing, or the worker fails.
+        MissingExtraError: if the package is not installed there; says the command.
+        ModelUnavailableError: if the model is neither here nor to be had.
+    """
+
+    def __init__(
+        self,
+        package: Package,
+        python: Path | None,
+        options: Mapping[str, Any],
+        *,
+        device: str,
+        strict: bool,
+        metric: str,
+    ) -> None:
+        self._package, self._metric = package, metric
+        self._own = python is None
+        wanted = sys.executable if python is None else str(python.expanduser())
+        found = shutil.which(wanted)
+        if found is None:
+            raise InputError(f"{metric}: there is no interpreter {wanted}: {package.advice}")
+        self._python = found
+        self._options = {**options, "device": device, "strict": strict}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._stop: weakref.finalize[..., Worker] | None = None
+        self.greeting = self._start()
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply to a request.
+
+        Raises:
+            InputError: if the worker fails or has died; it is then ended.
+        """
+        if self._process is None:
+            self._start()
+        return self._exchange(request)
+
+    def close(self) -> None:
+        """End the worker; the next request starts another one."""
+        if self._stop is not None:
+            self._stop()
+        self._process = self._errors = self._stop = None
+
+    def _start(self) -> dict[str, Any]:
+        # Another environment's packages must not be found by way of this one's settings.
+        environment = {k: v for k, v in os.environ.items() if self._own or k not in ("PYTHONPATH", "PYTHONHOME")}
+        command = [self._python, str(_WORKERS / "serve.py"), self._package.adapter]
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        try:
+            # A session of its own: Ctrl-C is for this process, which then ends the worker.
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            errors.close()
+            raise InputError(f"{self._metric}: {self._python} cannot be run: {error.strerror}") from error
+        self._process, self._errors = process, errors
+        self._stop = weakref.finalize(self, _end, process, errors, os.getpid())
+        return self._exchange(self._options)
+
+    def _exchange(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            reply = self._send_and_read(message)
+        except BaseException:  # Ctrl-C too: its answer would be taken for the next one
+            self.close()
+            raise
+        if "error" in reply:
+            self.close()
+            raise self._explain(reply)
+        return reply
+
+    def _send_and_read(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - for the type checker
+        line = b""
+        with suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            raise self._death(process) from None
+        if not isinstance(reply, dict):
+            raise self._death(process)
+        return reply
+
+    def _death(self, process: subprocess.Popen[bytes]) -> InputError:
+        """Return the error that says how the worker died, or that it is none."""
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+        status = process.poll()
+        if status is None:
+            how = "answered what is no answer"
+        elif status < 0:
+            how = f"was killed by {signal.Signals(-status).name}"
+            how += " (out of memory?)" if -status == signal.SIGKILL else ""
+        else:
+            how = f"ended with status {status}"
+        said = self._last_words()
+        return InputError(
+            f"{self._metric}: the worker {self._python} for {self._package.name} {how}{': ' + said if said else ''}"
+        )
+
+    def _last_words(self) -> str:
+        """Return the last line that the worker wrote to standard error."""
+        assert self._errors is not None  # noqa: S101 - for the type checker
+        size = os.fstat(self._errors.fileno()).st_size
+        self._errors.seek(max(0, size - 4096))
+        lines = self._errors.read().decode("utf-8", "replace").split("\n")
+        return next((" ".join(line.split())[:300] for line in reversed(lines) if line.strip()), "")
+
+    def _explain(self, reply: Mapping[str, Any]) -> BsxError:
+        name, message = self._package.name, reply.get("message", "")
+        if reply["error"] == "missing":
+            return MissingExtraError(
+                f"{self._metric} needs the package {name}, which {self._python} has not; it wants an environment of "
+                f"its own: {self._package.advice}"
+            )
+        if reply["error"] == "broken":
+            return InputError(
+                f"{self._metric}: {name} {reply['version']} is installed for {self._python} but cannot be imported "
+                f"({message}): {self._package.advice}"
+            )
+        if reply["error"] == "model":
+            return ModelUnavailableError(f"{self._metric}: {message}")
+        return InputError(f"{self._metric}: {name} failed: {message}")
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return what the worker's environment adds to a signature."""
+        told = self.greeting
+        return {
+            "python": told["python"],
+            self._package.name.replace("-", "_"): told["version"],
+            "dtype": "fp32",
+            "backend": f"torch-{str(told['torch']).partition('+')[0]}",
+        }
+
+
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> None:
+    """End a worker and close what led to it; a forked copy of this process leaves it alone."""
+    if os.getpid() != owner:
+        return
+    process.terminate()
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):
+            if pipe is not None:
+                pipe.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    errors.close()
+
+
+def open_worker(
+    package: Package, config: ExternalConfig, encoders: Encoders, options: Mapping[str, Any], metric: str
+) -> Worker:
+    """Start the worker of a metric, on the device of its run; see `Worker`."""
+    strict = encoders.config.device != "auto"
+    return Worker(package, config.python, options, device=str(encoders.device), strict=strict, metric=metric)
+
+
+def device_note(worker: Worker, device: torch.device, metric: str) -> tuple[str, ...]:
+    """Say when a worker runs elsewhere than the rest of the run."""
+    ran = str(worker.greeting["device"])
+    if ran.partition(":")[0] == device.type:
+        return ()
+    return (f"{metric}: the torch of its environment does not run on {device.type}; it runs on {ran}",)

@@ -1,0 +1,54 @@
+"""Checkpoints that are not encoders of the registry: language models, regressors, sentence encoders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.catalog.entries import Source
+from bsx.errors import InputError, ModelUnavailableError
+from bsx.models.files import fetch, find, identify
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A checkpoint on this machine.
+
+    Attributes:
+        name: what the user called it.
+        folder: where its files are.
+        identity: name and shortened digest, for a signature.
+    """
+
+    name: str
+    folder: Path
+    identity: str
+
+
+def locate_resource(name: str, purpose: str) -> Resource:
+    """Return a checkpoint's files: a folder as it is, a hub id from the cache or the hub.
+
+    Args:
+        name: a folder or a hub id.
+        purpose: what it is wanted for, for the message.
+
+    Raises:
+        InputError: if it is neither a folder with a checkpoint nor a hub id.
+        ModelUnavailableError: if the hub cannot be reached and the files are not here.
+    """
+    if Path(name).is_dir():
+        source = Source(path=name)
+    elif name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        source = Source(hub=name, revision="main")
+    else:
+        raise InputError(f"{purpose}: {name!r} is neither a folder nor a hub id like owner/name")
+    folder = find(source)
+    if folder is None:
+        if source.hub is None:
+            raise InputError(f"{purpose}: {name} holds no config.json with weights beside it")
+        try:
+            folder = fetch(source)
+        except ModelUnavailableError as error:
+            raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
+    kind, _, digest = identify(source, folder).partition(":")
+    return Resource(name, folder, f"{name}@{kind}-{digest[:12]}")

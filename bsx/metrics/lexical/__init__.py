@@ -1,0 +1,1 @@
+"""Metrics that compare words and characters."""

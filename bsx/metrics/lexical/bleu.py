@@ -1,0 +1,135 @@
+"""BLEU by sacreBLEU, and sentence BLEU as the WMT metrics tasks computed it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from bsx.errors import InputError
+from bsx.metrics.base import Metric
+from bsx.metrics.blocks import Block, BlockScores, Values
+from bsx.metrics.core import MetricConfig
+from bsx.metrics.lexical.common import present, row_flags, sacrebleu_tokenizer
+from bsx.support.optional import need
+
+
+class BleuConfig(MetricConfig):
+    """Settings of BLEU; names and defaults are sacreBLEU's."""
+
+    tokenize: Annotated[
+        str | None, Field(description="sacreBLEU's tokenizer; the run's language chooses it, 13a without one.")
+    ] = None
+    lowercase: Annotated[bool, Field(description="Ignore case.")] = False
+    smooth_method: Annotated[
+        Literal["exp", "floor", "add-k", "none"], Field(description="Smoothing of precisions without a match.")
+    ] = "exp"
+    smooth_value: Annotated[float | None, Field(ge=0, description="Value of floor (0.1) or add-k (1).")] = None
+    max_ngram_order: Annotated[int, Field(ge=1, description="Longest n-gram.")] = 4
+    effective_order: Annotated[
+        bool, Field(description="For segments: leave out orders that the candidate is too short for.")
+    ] = True
+    variant: Annotated[
+        Literal["sacrebleu", "moses"],
+        Field(description="moses: add one to matches and totals of all orders (WMT's SENTBLEU), tokens as they are."),
+    ] = "sacrebleu"
+    system: Annotated[
+        Literal["corpus", "mean"], Field(description="A system's score: corpus BLEU, or the mean over segments.")
+    ] = "corpus"
+
+    @field_validator("tokenize")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None:
+            known = need("sacrebleu.metrics.bleu", "BLEU").BLEU.TOKENIZERS
+            if value not in known:
+                raise ValueError(f"is none of sacreBLEU's tokenizers {', '.join(known)}")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> BleuConfig:
+        if self.smooth_value is not None and self.smooth_method not in ("floor", "add-k"):
+            raise ValueError("smooth_value goes with smooth_method=floor or add-k")
+        if self.variant == "moses" and self.system == "corpus":
+            raise ValueError("variant=moses is a score of segments: it goes with system=mean")
+        return self
+
+
+def moses_sentence_bleu(candidate: str, references: Sequence[str], order: int = 4) -> float:
+    """Return sentence BLEU of white-space tokens with one added to every match and total, times 100.
+
+    Source: the ``sentence-bleu`` tool of Moses, SENTBLEU of the WMT metrics tasks (Bojar et al. 2017). With several
+    references, clipping by the highest count and the length nearest to the candidate's, as in BLEU.
+    """
+    words = candidate.split()
+    others = [reference.split() for reference in references]
+    total = 0.0
+    for n in range(1, order + 1):
+        mine = Counter(zip(*(words[i:] for i in range(n)), strict=False))
+        clip: Counter[tuple[str, ...]] = Counter()
+        for other in others:
+            clip |= Counter(zip(*(other[i:] for i in range(n)), strict=False))
+        matches = sum((mine & clip).values())
+        total += math.log((matches + 1) / (sum(mine.values()) + 1))
+    nearest = min((len(other) for other in others), key=lambda length: (abs(length - len(words)), length))
+    penalty = min(0.0, 1 - nearest / len(words)) if words else -math.inf
+    return 100 * math.exp(total / order + penalty)
+
+
+class Bleu(Metric):
+    """BLEU. Source: Papineni et al. 2002; Post 2018 for sacreBLEU, which computes it."""
+
+    Config = BleuConfig
+
+    def setup(self) -> None:
+        """Build sacreBLEU's object."""
+        config: BleuConfig = self.config
+        module = need("sacrebleu.metrics.bleu", "BLEU")
+        if config.variant == "moses" and config.tokenize not in (None, "none"):
+            raise InputError(f"{self.name}: variant=moses reads tokens as they are: tokenize does not go with it")
+        self._tokenize = config.tokenize or sacrebleu_tokenizer(self.encoders)
+        settings: dict[str, Any] = {
+            "lowercase": config.lowercase,
+            "tokenize": self._tokenize,
+            "smooth_method": config.smooth_method,
+            "smooth_value": config.smooth_value,
+            "max_ngram_order": config.max_ngram_order,
+        }
+        self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+        self._corpus = module.BLEU(**settings)
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return tokenizer and version."""
+        import sacrebleu
+
+        tokenizer = "white-space" if self.config.variant == "moses" else self._tokenize
+        return {"tokenize": tokenizer, "sacrebleu": sacrebleu.__version__}
+
+    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+        """Score rows; see `Metric.score_block`."""
+        config: BleuConfig = self.config
+        order = config.max_ngram_order
+        values = np.zeros(len(block))
+        statistics = np.zeros((len(block), 2 * order + 2))
+        for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
+            kept = present(references)
+            if config.variant == "moses":
+                texts = (candidate, *kept)
+                lowered = [text.lower() for text in texts] if config.lowercase else list(texts)
+                blank = not candidate.strip() or kept == [""]  # the added counts alone would make a score
+                values[row] = 0.0 if blank else moses_sentence_bleu(lowered[0], lowered[1:], order)
+                continue
+            # A score's own counts are those after smoothing: the corpus needs them as they were counted.
+            counted = self._segment._extract_corpus_statistics([candidate], [[text] for text in kept])[0]
+            statistics[row] = counted
+            values[row] = self._segment._compute_score_from_stats(list(counted)).score
+        lost = np.zeros(len(block), dtype=np.int64)
+        return BlockScores(values, row_flags(block), lost, statistics if config.system == "corpus" else None)
+
+    def system_score(self, statistics: Values) -> float:
+        """Return corpus BLEU."""
+        return float(self._corpus._compute_score_from_stats([int(value) for value in statistics]).score)

@@ -1,0 +1,90 @@
+"""METEOR by NLTK."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bsx.errors import InputError
+from bsx.metrics.base import PairMetric
+from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.core import MetricConfig
+from bsx.support.optional import need
+
+
+class MeteorConfig(MetricConfig):
+    """Settings of METEOR; alpha, beta and gamma are NLTK's defaults, those of the paper of 2007."""
+
+    synonyms: Annotated[
+        bool, Field(description="Match WordNet synonyms too, which NLTK must have downloaded; off: words and stems.")
+    ] = True
+    alpha: Annotated[float, Field(ge=0, le=1, description="Weight of precision against recall.")] = 0.9
+    beta: Annotated[float, Field(ge=0, description="Exponent of the fragmentation penalty.")] = 3.0
+    gamma: Annotated[float, Field(ge=0, le=1, description="Weight of the fragmentation penalty.")] = 0.5
+    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
+        "best"
+    )
+
+
+class _NoSynonyms:
+    """A WordNet without entries."""
+
+    def synsets(self, word: str) -> list[Any]:
+        return []
+
+
+class Meteor(PairMetric):
+    """Word alignment by form, stem and synonym, with a penalty for scattered matches.
+
+    Source: Banerjee & Lavie 2005; Lavie & Agarwal 2007; NLTK computes it, on Treebank tokens in lower case.
+    """
+
+    Config = MeteorConfig
+
+    @classmethod
+    def lacks(cls) -> str | None:
+        """WordNet, which NLTK downloads; without synonyms the metric runs as it is."""
+        try:
+            need("nltk.corpus", "METEOR").wordnet.synsets("word")
+        except LookupError:
+            return "WordNet, or synonyms=false"
+        return None
+
+    def setup(self) -> None:
+        """Find NLTK, and WordNet if it is wanted."""
+        need("nltk", "METEOR")
+        if self.config.synonyms:
+            try:
+                self._wordnet.synsets("word")
+            except LookupError as error:
+                raise InputError(
+                    "meteor: WordNet is not on this machine: python -m nltk.downloader wordnet fetches it, "
+                    "meteor:synonyms=false does without synonyms"
+                ) from error
+
+    @cached_property
+    def _wordnet(self) -> Any:
+        return need("nltk.corpus", "METEOR").wordnet if self.config.synonyms else _NoSynonyms()
+
+    def signature_fields(self, fitted: Any) -> dict[str, object]:
+        """Return NLTK's version."""
+        import nltk
+
+        return {"nltk": nltk.__version__}
+
+    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+        """Score pairs; see `PairMetric.score_pairs`."""
+        config: MeteorConfig = self.config
+        single = need("nltk.translate.meteor_score", "METEOR").single_meteor_score
+        treebank = need("nltk.tokenize", "METEOR").TreebankWordTokenizer()
+        tokens = [treebank.tokenize(text) for text in pairs.texts]
+        values = [
+            single(
+                tokens[j], tokens[i], wordnet=self._wordnet, alpha=config.alpha, beta=config.beta, gamma=config.gamma
+            )
+            for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
+        ]
+        return PairScores(np.array(values, dtype=np.float64))

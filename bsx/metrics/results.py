@@ -1,0 +1,94 @@
+"""What a metric returns: one number a segment, with the signature and what is worth knowing about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.support.signature import Signature
+
+
+@dataclass(frozen=True, repr=False)
+class MetricScores:
+    """A metric's scores of n candidates; NumPy functions take it as the array of its values.
+
+    Attributes:
+        metric: how the metric was asked for, ``name:field=value``.
+        values: one score a segment (n,), float64.
+        system: the metric's score of all segments together: their mean, or what the metric defines (corpus BLEU).
+        higher_is_better: whether the higher of two scores is the better one.
+        signature: the settings behind these numbers.
+        ids: what the segments are called in the output (n,).
+        empty: indices of segments of which one side has no content.
+        undefined: indices of segments for which the metric is not defined for another reason; they score as empty ones.
+        truncated: indices of segments of which a text was longer than the model's limit.
+        tokens_lost: tokens cut off from each of the ``truncated`` segments.
+    """
+
+    metric: str
+    values: NDArray[np.float64]
+    system: float
+    higher_is_better: bool
+    signature: Signature
+    ids: tuple[str, ...]
+    empty: NDArray[np.int64]
+    undefined: NDArray[np.int64]
+    truncated: NDArray[np.int64]
+    tokens_lost: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.values.tolist())
+
+    def __getitem__(self, index: int) -> float:
+        return float(self.values[index])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
+
+    def mean(self) -> float:
+        """Return the mean over segments."""
+        return float(self.values.mean())
+
+    def __repr__(self) -> str:
+        return f"MetricScores(n={len(self)}, system={self.system:.4f}, signature={str(self.signature)!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary that ``bsx score --metric … --format json`` prints for one system."""
+        return {
+            "metric": self.metric,
+            "n": len(self),
+            "system": self.system,
+            "mean": self.mean(),
+            "higher_is_better": self.higher_is_better,
+            "signature": str(self.signature),
+            "empty": len(self.empty),
+            "undefined": len(self.undefined),
+            "truncated": len(self.truncated),
+            "tokens_lost": int(self.tokens_lost.sum()),
+        }
+
+    def to_json(self) -> str:
+        """Return the summary and the score of every segment as JSON."""
+        content = {"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()}
+        return json.dumps(content, ensure_ascii=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write one row a segment (id, and a column named after the metric), all or nothing.
+
+        The signature goes beside it as ``<path>.signature.txt``.
+        """
+        from bsx.data.output import ScoreTable
+
+        with ScoreTable(Path(path)) as table:
+            for name, value in zip(self.ids, self, strict=True):
+                table.write({"id": name, self.metric: value})
+            table.signature = str(self.signature)

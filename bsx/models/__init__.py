@@ -1,0 +1,1 @@
+"""Which model for which language, and its files on this machine or a hub."""

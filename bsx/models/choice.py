@@ -1,0 +1,58 @@
+"""From what a user says (a language tag, a model name, a folder) to one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries import LanguageEntry, ModelEntry, Source
+from bsx.catalog.languages import find_language
+from bsx.errors import InputError
+from bsx.models.ranking import rank
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The model to score with.
+
+    Attributes:
+        name: registry name, hub id or folder, as it appears in the signature.
+        source: where its files come from.
+        entry: the registry's entry, or None for a model the registry does not know.
+        language: the language that was asked for, or None.
+    """
+
+    name: str
+    source: Source
+    entry: ModelEntry | None
+    language: LanguageEntry | None
+
+
+def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
+    """Choose the model: the one that is named, or else the registry's default for the language.
+
+    Args:
+        model: a registry name or alias, a folder (an absolute path or one starting with ``./``), or a hub id.
+        lang: BCP-47 language tag.
+        catalog: the registry.
+
+    Raises:
+        InputError: if neither is given.
+        UnknownNameError: if either is given and unknown.
+    """
+    language = find_language(lang, catalog) if lang is not None else None
+    if model is None:
+        if language is None:
+            raise InputError("say which language the texts are in (--lang) or which model to use (--model)")
+        entry = rank(language, catalog).entry
+        return Choice(entry.name, entry.source, entry, language)
+    known = catalog.find(model)
+    if known is not None:
+        return Choice(known.name, known.source, known, language)
+    if Path(model).is_dir():
+        return Choice(model, Source(path=model), None, language)
+    if model.count("/") == 1 and not model.startswith((".", "/", "~")):
+        return Choice(model, Source(hub=model, revision="main"), None, language)
+    entry = catalog.model(model)  # raises, naming near ones
+    return Choice(entry.name, entry.source, entry, language)

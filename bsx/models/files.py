@@ -1,0 +1,138 @@
+"""Where a model's files are on this machine: finding, fetching and verifying them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+from bsx.catalog.entries import Source
+from bsx.errors import ModelUnavailableError
+
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+TOKENIZERS = (
+    "tokenizer*.json",
+    "vocab*",
+    "merges.txt",
+    "bpe.codes",
+    "*.model",
+    "*.tokenizer",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
+
+
+def digest_of(files: list[Path]) -> str:
+    """Return the sha256 of one file, or of the list of names and sha256s of several."""
+    digests = []
+    for file in files:
+        with file.open("rb") as stream:
+            digests.append((file.name, hashlib.file_digest(stream, "sha256").hexdigest()))
+    if len(digests) == 1:
+        return digests[0][1]
+    listing = "".join(f"{digest}  {name}\n" for name, digest in digests)
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def matching_files(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder that match any of some patterns, sorted."""
+    return sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the weight files that would be loaded from ``folder``: safetensors if there are any."""
+    return matching_files(folder, WEIGHTS[:1]) or matching_files(folder, WEIGHTS[1:])
+
+
+def find(source: Source) -> Path | None:
+    """Return the folder that holds a model's files on this machine, or None; never uses the network."""
+    if source.path is not None:
+        folder = Path(source.path).expanduser()
+    elif source.package is not None:
+        spec = importlib.util.find_spec(source.package)
+        if spec is None or spec.origin is None:
+            return None
+        folder = Path(spec.origin).parent / (source.folder or ".")
+    else:
+        folder_or_none = _cached_snapshot(source)
+        if folder_or_none is None:
+            return None
+        folder = folder_or_none
+    complete = (folder / "config.json").is_file() and weight_files(folder)
+    return folder if complete else None
+
+
+def _cached_snapshot(source: Source) -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    assert source.hub is not None  # noqa: S101 - for the type checker; Source guarantees it
+    config = try_to_load_from_cache(source.hub, "config.json", revision=source.revision)
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def identify(source: Source, folder: Path) -> str:
+    """Return what a checkpoint's weights are, for a signature: ``hub:<commit>`` or ``sha256:<digest>``."""
+    return f"hub:{folder.name}" if source.hub is not None else f"sha256:{digest_of(weight_files(folder))}"
+
+
+# The further modules of a sentence-transformers model, each in a numbered folder.
+_MODULES = ("[0-9]*_*/config.json", "[0-9]*_*/*.safetensors", "[0-9]*_*/pytorch_model.bin")
+
+
+def fetch(source: Source) -> Path:
+    """Download a hub model's configuration, tokenizer and weights (safetensors if it has them).
+
+    Of a sentence-transformers model, its pooling and dense layers too.
+
+    Args:
+        source: where it is.
+
+    Returns:
+        The snapshot's folder in the local cache.
+
+    Raises:
+        ModelUnavailableError: if the hub cannot be reached or does not have the model.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
+    try:
+        for wanted in (plain, [*plain, "pytorch_model*.bin"]):
+            # Patterns match across folders, so that what is in folders must be refused, not left unasked for.
+            folder = Path(
+                snapshot_download(source.hub, revision=source.revision, allow_patterns=wanted, ignore_patterns=["*/*"])
+            )
+            if weight_files(folder):
+                if (folder / "modules.json").is_file():
+                    snapshot_download(source.hub, revision=source.revision, allow_patterns=list(_MODULES))
+                return folder
+    except HfHubHTTPError as error:
+        status = error.response.status_code if error.response is not None else "an error"
+        raise ModelUnavailableError(f"the model hub answered {status} for {source.hub}@{source.revision}") from error
+    except (OfflineModeIsEnabled, LocalEntryNotFoundError) as error:
+        offline = "outgoing traffic has been disabled" in str(error) or isinstance(error, OfflineModeIsEnabled)
+        reason = "HF_HUB_OFFLINE is set" if offline else "the model hub cannot be reached"
+        raise ModelUnavailableError(reason) from error
+    except OSError as error:
+        raise ModelUnavailableError(f"downloading {source.hub} failed ({error})") from error
+    raise ModelUnavailableError(f"{source.hub} holds neither safetensors nor PyTorch weights")
+
+
+def resolve_commit(source: Source) -> str:
+    """Ask the hub which commit a revision stands for, by fetching the model's configuration.
+
+    Raises:
+        ModelUnavailableError: if the hub cannot be reached or does not have the model.
+    """
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    try:
+        return Path(hf_hub_download(source.hub, "config.json", revision=source.revision)).parent.name
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise ModelUnavailableError(
+            f"{source.hub}: its commit cannot be looked up: the hub is not reachable"
+        ) from error

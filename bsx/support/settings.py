@@ -1,0 +1,58 @@
+"""Every setting of the scorer, written once: the Python arguments and the command-line options come from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from bsx.errors import InputError
+
+Config = TypeVar("Config", bound=BaseModel)
+
+
+def build_config(settings: Mapping[str, Any], kind: type[Config]) -> Config:
+    """Validate settings.
+
+    Args:
+        settings: field -> value.
+        kind: the class of settings.
+
+    Raises:
+        InputError: one line that names every setting that is wrong.
+    """
+    try:
+        return kind.model_validate(settings)
+    except ValidationError as error:
+        raise InputError("; ".join(_explain(problem, kind) for problem in error.errors())) from error
+
+
+def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
+    """Return the value that a text spells for a field; a field that does not exist is left to the check of all.
+
+    Raises:
+        InputError: if the text does not spell a value of the field's type.
+    """
+    field = kind.model_fields.get(name)
+    if field is None or field.annotation is None:
+        return text
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
+        return adapter.validate_strings(text)
+    except ValidationError as error:
+        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise InputError(f"{name}: {message} (got {text!r})") from error
+
+
+def _explain(problem: Any, kind: type[BaseModel]) -> str:
+    name = ".".join(str(part) for part in problem["loc"])
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        from bsx.support.near import did_you_mean
+
+        if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
+            return "there is no setting 'precision': it is called dtype"
+        return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
+    shown = f" (got {problem['input']!r})" if name else ""
+    return f"{name}: {message}{shown}" if name else message

@@ -1,0 +1,211 @@
+"""A trained metric in a folder: weights as safetensors, everything else as YAML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bsx.data.output import atomic_text
+from bsx.errors import InputError
+from bsx.support.provenance import file_digest
+from bsx.train.config import Architecture, TrainConfig
+from bsx.train.encoder import EncoderRecord
+from bsx.train.networks import Network, build_network
+from bsx.train.resume_state import read_tensors
+
+MODEL = "model.yaml"
+PLAN = "plan.yaml"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FileRecord(_Record):
+    """A file that was read: its name and its sha256."""
+
+    name: str
+    sha256: str
+
+
+class DataRecord(_Record):
+    """Data of a training.
+
+    Attributes:
+        files: what was read, where it came from files.
+        instances: how many were used.
+        left_out: how many had a text without content.
+        digest: sha256 of texts and scores, in order.
+    """
+
+    files: list[FileRecord] = []
+    instances: int
+    left_out: int = 0
+    digest: str
+
+
+class EpochRecord(_Record):
+    """One epoch; see `bsx.train.resume_state.Epoch`."""
+
+    epoch: int
+    loss: float
+    valid: float
+    learning_rate: float
+
+
+class MemberRecord(_Record):
+    """One network of the ensemble.
+
+    Attributes:
+        seed: what it was trained with.
+        file: its weights.
+        sha256: of that file.
+        scale: score = shift + scale * the network's output.
+        shift: see ``scale``.
+        best_epoch: the epoch its weights are of.
+        valid: its agreement on the validation data.
+        log: all its epochs.
+    """
+
+    seed: int
+    file: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    sha256: str
+    scale: float
+    shift: float
+    best_epoch: int
+    valid: float
+    log: list[EpochRecord]
+
+
+class ModelRecord(_Record):
+    """Everything about a trained metric but its weights.
+
+    Attributes:
+        format: version of this layout.
+        architecture: which network.
+        settings: of the training.
+        encoder: the frozen encoder.
+        train: training data.
+        valid: validation data.
+        statistic: what validation measures: Pearson's r, or tau over preferences.
+        low: what an empty text scores: the lowest score of the training data, or, for preferences, of the validation.
+        ensemble_valid: agreement of the mean of all networks on the validation data.
+        members: the networks.
+        versions: of what computed.
+    """
+
+    format: Literal[1] = 1
+    architecture: Architecture
+    settings: TrainConfig
+    encoder: EncoderRecord
+    train: DataRecord
+    valid: DataRecord
+    statistic: Literal["pearson", "tau"]
+    low: float = 0.0
+    ensemble_valid: float | None = None
+    members: list[MemberRecord] = []
+    versions: dict[str, str]
+
+    def write(self, file: Path) -> None:
+        """Write the record as YAML, all or nothing."""
+        import yaml
+
+        with atomic_text(file) as stream:
+            yaml.safe_dump(self.model_dump(), stream, sort_keys=False, allow_unicode=True, width=120)
+
+
+def read_record(file: Path) -> ModelRecord:
+    """Read what `ModelRecord.write` wrote.
+
+    Raises:
+        InputError: if the file is missing, or says anything else than such a record.
+    """
+    import yaml
+
+    try:
+        return ModelRecord.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{file}: is no record of a trained metric: {where or 'it'}: {first['msg']}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{file}: cannot be read ({' '.join(str(error).split())})") from error
+
+
+def member_file(seed: int) -> str:
+    """Return what the weights of a seed are called."""
+    return f"seed-{seed}.safetensors"
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained metric's folder.
+
+    Attributes:
+        folder: where it is.
+        record: what it says.
+    """
+
+    folder: Path
+    record: ModelRecord
+
+    @classmethod
+    def open(cls, folder: Path) -> SavedModel:
+        """Read a folder that training has finished; weights are read by `networks`.
+
+        Raises:
+            InputError: if it is none, or its training is not finished.
+        """
+        if not (folder / MODEL).is_file():
+            if (folder / PLAN).is_file():
+                raise InputError(f"{folder}: its training was interrupted: go on with bsx train … --resume")
+            raise InputError(f"{folder}: is no folder of a trained metric (it has no {MODEL}); bsx train makes one")
+        record = read_record(folder / MODEL)
+        if not record.members:
+            raise InputError(f"{folder / MODEL}: names no members")
+        return cls(folder, record)
+
+    @cached_property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that stand for everything that changes a score, the encoder included."""
+        keep: dict[str, Any] = self.record.model_dump(include={"architecture", "settings", "low"})
+        keep["encoder"] = self.record.encoder.model_dump(exclude={"model"})
+        keep["members"] = [(m.sha256, m.scale, m.shift) for m in self.record.members]
+        return hashlib.sha256(json.dumps(keep, sort_keys=True).encode()).hexdigest()[:12]
+
+    def networks(self) -> list[Network]:
+        """Load all networks, ready to score.
+
+        Raises:
+            InputError: if a file is missing or is not the one that training wrote.
+        """
+        record = self.record
+        loaded = []
+        for member in record.members:
+            file = self.folder / member.file
+            if not file.is_file():
+                raise InputError(f"{file}: is missing; {MODEL} names it")
+            if file_digest(file) != member.sha256:
+                raise InputError(f"{file}: is damaged or was changed: its sha256 is not the one in {MODEL}")
+            network = build_network(
+                record.architecture,
+                record.settings,
+                layers=record.encoder.layers,
+                dimensions=record.encoder.dimensions,
+                seed=member.seed,
+            )
+            try:
+                network.load_state_dict(read_tensors(file)[0])
+            except RuntimeError as error:
+                raise InputError(
+                    f"{self.folder / MODEL}: describes another network than {file.name} holds the weights of: "
+                    "restore it, or train again"
+                ) from error
+            loaded.append(network.requires_grad_(False))
+        return loaded

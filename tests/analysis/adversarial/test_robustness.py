@@ -1,0 +1,221 @@
+"""The battery against plain arithmetic, and what it says when there is nothing to say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bsx.analysis.adversarial.perturb import perturb
+from bsx.analysis.adversarial.result import CaseResult, Robustness
+from bsx.analysis.adversarial.robustness import Metric, robustness
+from bsx.analysis.stats.clusters import adjust
+from bsx.errors import InputError, UnknownNameError
+
+WORDS = "The old dog saw a young cat and it was not afraid of her at all today".split()  # noqa: SIM905 - a sentence
+REFERENCES = [
+    " ".join([*WORDS[shift % 7 :: 1 + shift % 3], str(1900 + 3 * shift)]) + (",!.;"[shift % 4] if shift % 5 else "")
+    for shift in range(40)
+]
+CANDIDATES = [reference.replace("cat", "kitten").replace("old ", "") for reference in REFERENCES]
+
+
+def overlap(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+    """Jaccard similarity of sets of characters' pairs."""
+
+    def pairs(text: str) -> set[str]:
+        return {text[i : i + 2] for i in range(len(text) - 1)}
+
+    values = []
+    for a, b in zip(candidates, references, strict=True):
+        both = pairs(a) | pairs(b)
+        values.append(len(pairs(a) & pairs(b)) / len(both) if both else 0.0)
+    return np.array(values)
+
+
+def length(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+    return [-abs(len(a) - len(b)) / 10 for a, b in zip(candidates, references, strict=True)]
+
+
+METRICS: dict[str, Metric] = {"overlap": overlap, "length": length}
+
+
+def case(result: Robustness, metric: str, name: str, strength: float | None = None) -> CaseResult:
+    (found,) = [
+        one for one in result.results if (one.metric, one.perturbation, one.strength) == (metric, name, strength)
+    ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def battery() -> Robustness:
+    return robustness(REFERENCES, METRICS, candidates=CANDIDATES, lang="en", strengths=(0.2,), correction="holm")
+
+
+def test_every_number_against_plain_arithmetic(battery: Robustness) -> None:
+    unrelated = perturb(CANDIDATES, "unrelated").texts
+    control = perturb(CANDIDATES, "no-punctuation")
+    for metric, function in METRICS.items():
+        clean = np.asarray(function(CANDIDATES, REFERENCES))
+        span = clean.mean() - np.asarray(function(unrelated, REFERENCES)).mean()
+        own = clean - np.asarray(function(control.texts, REFERENCES))
+        for name, strength in (("negation", None), ("shuffle", 0.2), ("lower", None), ("numbers", None)):
+            made = perturb(CANDIDATES, name, strength=strength, lang="en")
+            rows = np.array([a != b for a, b in zip(CANDIDATES, made.texts, strict=True)])
+            drops = (clean - np.asarray(function(made.texts, REFERENCES)))[rows]
+            found = case(battery, metric, name, strength)
+            assert found.n == rows.sum()
+            assert found.n + found.unchanged + found.not_applicable == len(CANDIDATES)
+            # Sums in another order: rounding of doubles only.
+            assert found.drop == pytest.approx(drops.mean(), abs=1e-12)
+            assert found.mean_clean == pytest.approx(clean[rows].mean(), abs=1e-12)
+            assert found.mean_clean - found.mean_score == pytest.approx(found.drop, abs=1e-12)
+            assert found.relative_drop == pytest.approx(drops.mean() / span, abs=1e-12)
+            assert found.unnoticed == pytest.approx((drops <= 1e-6).mean(), abs=1e-12)
+            draws = np.random.default_rng(1).integers(len(drops), size=(1000, len(drops)))
+            assert (found.low, found.high) == pytest.approx(
+                np.percentile(drops[draws].mean(axis=1), [2.5, 97.5]), abs=1e-9
+            )
+            both = rows & control.changed
+            more = (clean - np.asarray(function(made.texts, REFERENCES)) - own)[both]
+            assert found.excess_n == both.sum()
+            assert found.excess == pytest.approx(more.mean(), abs=1e-12)
+            signs = np.where(np.random.default_rng(1).random((1000, len(more))) < 0.5, -1, 1)
+            p = (1 + ((signs * more).mean(axis=1) >= more.mean() - 1e-10).sum()) / 1001
+            assert found.p == pytest.approx(p)
+
+
+def test_swaps_agree_with_scipy(battery: Robustness) -> None:
+    scipy = pytest.importorskip("scipy.stats")
+    clean = overlap(CANDIDATES, REFERENCES)
+    changed, control = perturb(CANDIDATES, "shuffle", strength=0.2), perturb(CANDIDATES, "no-punctuation")
+    rows = changed.changed & control.changed
+    a, b = ((clean - overlap(one.texts, REFERENCES))[rows] for one in (changed, control))
+    peer = scipy.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=9999,
+        rng=np.random.default_rng(5),
+    )
+    # Two Monte Carlo estimates, with 1,000 and 10,000 draws: 4 standard errors of the coarser one.
+    error = 4 * (peer.pvalue * (1 - peer.pvalue) / 1000) ** 0.5 + 0.002
+    assert case(battery, "overlap", "shuffle", 0.2).p == pytest.approx(peer.pvalue, abs=error)
+
+
+def test_control_range_and_correction(battery: Robustness) -> None:
+    for metric in METRICS:
+        control = case(battery, metric, "no-punctuation")
+        assert np.isnan([control.excess, control.p]).all()
+        assert control.excess_n == 0
+        unrelated = case(battery, metric, "unrelated")
+        assert unrelated.n == len(CANDIDATES)
+        assert unrelated.relative_drop == pytest.approx(1)
+    expected = adjust([one.p for one in battery.results], "holm")
+    assert [one.p_adjusted for one in battery.results] == pytest.approx(expected.tolist(), nan_ok=True)
+    assert max(one.p_adjusted - one.p for one in battery.results if one.p == one.p) > 0
+
+
+def test_worst_rows(battery: Robustness) -> None:
+    drops = overlap(CANDIDATES, REFERENCES) - overlap(perturb(CANDIDATES, "numbers").texts, REFERENCES)
+    worst = [one for one in battery.worst if (one.metric, one.perturbation) == ("overlap", "numbers")]
+    assert [one.drop for one in worst] == pytest.approx(sorted(drops)[:3])  # the meaning changed: smallest first
+    lower = [one for one in battery.worst if (one.metric, one.perturbation) == ("overlap", "upper")]
+    drops = overlap(CANDIDATES, REFERENCES) - overlap(perturb(CANDIDATES, "upper").texts, REFERENCES)
+    assert [one.drop for one in lower] == pytest.approx(sorted(drops)[:-4:-1])  # it stayed: largest first
+    one = worst[0]
+    assert one.reference == REFERENCES[one.row - 1]
+    assert one.original == CANDIDATES[one.row - 1]
+    assert overlap([one.perturbed], [one.reference])[0] == pytest.approx(one.perturbed_score)
+
+
+def test_every_call_has_all_rows_in_order() -> None:
+    seen: list[tuple[int, list[str]]] = []
+
+    def metric(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+        seen.append((sum(a != b for a, b in zip(candidates, REFERENCES, strict=True)), list(references)))
+        return [1.0] * len(candidates)
+
+    result = robustness(REFERENCES, {"m": metric}, ["numbers", "negation"], lang="en")
+    assert [references for _, references in seen] == [REFERENCES] * 5  # clean, control, two, unrelated
+    assert [count for count, _ in seen][2] == case(result, "m", "numbers").n
+    assert case(result, "m", "numbers").unnoticed == 1
+    assert np.isnan(case(result, "m", "numbers").relative_drop)
+    assert any(note.startswith("m: unrelated texts score no lower") for note in result.notes)
+    assert any("the references themselves" in note for note in result.notes)
+
+
+def test_nothing_changed_is_no_robustness() -> None:
+    result = robustness(["abc.", "abd!", "x"], METRICS, ["lower", "dates", "quotes"], lang="en")
+    for name, unchanged in (("lower", 3), ("dates", 0)):
+        found = case(result, "overlap", name)
+        assert (found.n, found.unchanged, found.not_applicable) == (0, unchanged, 3 - unchanged)
+        assert np.isnan([found.drop, found.relative_drop, found.unnoticed, found.excess, found.p]).all()
+        assert any(note.startswith(f"{name} changed none of 3 texts") for note in result.notes)
+    content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    entry = next(one for one in content["results"] if one["perturbation"] == "lower")
+    assert entry["drop"] is None
+    assert entry["ci"] == [None, None]
+    assert "lower" in result.to_text()
+
+
+def test_perturbations_that_cannot_be_applied() -> None:
+    result = robustness(REFERENCES[:5], METRICS, lang="ja")
+    assert set(result.left_out) >= {"negation", "source", "noun-swap", "contractions"}
+    assert "negation" not in {one.perturbation for one in result.results}
+    with pytest.raises(InputError, match="perturbation negation is for .*, not ja"):
+        robustness(REFERENCES[:5], METRICS, ["negation"], lang="ja")
+    with pytest.raises(InputError, match="perturbation source needs the sources"):
+        robustness(REFERENCES[:5], METRICS, ["source"])
+    alone = robustness(["one text"], METRICS, ["upper"])
+    assert any("there is no unrelated text" in note for note in alone.notes)
+
+
+def test_missing_scores() -> None:
+    def holes(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+        return [float("nan") if "SAW" in text else 1.0 - 0.01 * len(text) for text in candidates]
+
+    names = ["upper", "lower"]
+    with pytest.raises(InputError, match=r"m on upper: row \d+ has no score; nan='omit'"):
+        robustness(REFERENCES, {"m": holes}, names)
+    found = case(robustness(REFERENCES, {"m": holes}, names, nan="omit"), "m", "upper")
+    assert found.failed == sum("SAW" in text.upper() for text in REFERENCES) > 0
+    assert found.n + found.failed == len(REFERENCES)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"candidates": ["a"]}, "1 candidates, 40 references"),
+        (
+            {"control": "shuffle"},
+            "control 'shuffle': use one that keeps the meaning and has no strength: no-punctuation",
+        ),
+        ({"control": "typos"}, "control 'typos': use one"),
+        ({"strengths": [0.0]}, "strength 0: it is a share"),
+        ({"resamples": 0}, "resamples=0"),
+        ({"confidence": 1.0}, "confidence=1.0"),
+        ({"correction": "bonferroni"}, "correction='bonferroni': use one of none, holm, bh"),
+        ({"metrics": {}}, "there is nothing to measure"),
+        ({"metrics": {"m": lambda a, b: [1.0]}}, r"m on the clean texts: 40 rows, scores of shape \(1,\)"),
+        ({"metrics": {"m": lambda a, b: [float("inf")] * len(a)}}, "row 1 has an infinite score"),
+    ],
+)
+def test_bad_input(how: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="unknown perturbation 'nope'"):
+        robustness(REFERENCES, METRICS, ["nope"])
+
+
+def test_seed_decides() -> None:
+    one, again, other = (
+        robustness(REFERENCES, {"overlap": overlap}, ["shuffle"], strengths=[0.3], seed=seed) for seed in (4, 4, 5)
+    )
+    found = [case(result, "overlap", "shuffle", 0.3) for result in (one, again, other)]
+    assert found[0] == found[1]
+    assert found[0].drop != found[2].drop

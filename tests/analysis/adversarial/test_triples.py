@@ -1,0 +1,355 @@
+"""Paraphrase pairs and triples: counts by hand, the published triples, builders, and callables as metrics."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+from bsx.analysis.adversarial.build_triples import (
+    Tagged,
+    build_paws,
+    clean_table6,
+    lexical_overlap,
+    overlaps,
+    permute_nouns,
+)
+from bsx.analysis.adversarial.pairs import detect_pairs, easy_to_hard
+from bsx.analysis.adversarial.triples import prefer_paraphrase, score_pairs, score_triples
+from bsx.analysis.datasets.pairs import load_pairs
+from bsx.analysis.datasets.triples import Triple, load_triples
+from bsx.analysis.stats.classification import roc_auc
+from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
+
+Array = np.ndarray
+TRIPLES = [Triple("a b c", "a x y", "c b a", 1), Triple("d e f", "d e z", "q q q", 2), Triple("g", "g", "g", 3)]
+
+
+def shared_words(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+    return [len(set(c.split()) & set(r.split())) for c, r in zip(candidates, references, strict=True)]
+
+
+def test_any_callable_is_a_metric() -> None:
+    scores = score_triples({"words": shared_words}, TRIPLES)
+    assert scores["words"][0].tolist() == [1, 2, 1]
+    assert scores["words"][1].tolist() == [3, 0, 1]
+    found = prefer_paraphrase(scores, worst=2).results[0]
+    assert (found.preference.first, found.preference.ties, found.preference.n) == (1, 1, 3)
+    assert (found.mean_paraphrase, found.mean_nonparaphrase) == pytest.approx((4 / 3, 4 / 3))
+    with pytest.raises(InputError, match=r"half: returned scores of shape \(1,\) for 2 pairs"):
+        score_pairs({"half": lambda c, r: [1.0]}, ["a", "b"], ["a", "b"])
+    with pytest.raises(InputError, match="1 candidates, 2 references"):
+        score_pairs({"words": shared_words}, ["a"], ["a", "b"])
+
+
+def test_the_anchor_is_the_reference() -> None:
+    seen: list[tuple[Sequence[str], Sequence[str]]] = []
+
+    def listen(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+        seen.append((candidates, references))
+        return [0.0] * len(candidates)
+
+    score_triples({"m": listen}, TRIPLES[:1])
+    assert seen == [(["a x y", "c b a"], ["a b c", "a b c"])]
+
+
+def test_triples_tests_worst_and_what_is_left_out() -> None:
+    good = {"a": [1.0, 2, 3, 4, np.nan], "b": [0.0, 0, 9, 9, 1]}
+    bad = {"a": [0.5, 3, 1, 4, 0], "b": [1.0, 1, 1, 1, 0]}
+    scores: dict[str, Any] = {name: (good[name], bad[name]) for name in good}
+    with pytest.raises(InputError, match="a of the paraphrase: 1 missing values"):
+        prefer_paraphrase(scores)
+    result = prefer_paraphrase(scores, nan="omit", worst=2, correction="holm")
+    assert result.kept.tolist() == [0, 1, 2, 3]
+    test = result.tests["a", "b"]
+    assert (test.n, test.only_a, test.only_b, test.both) == (4, 1, 1, 1)
+    assert result.p_corrected["a", "b"] == test.p
+    assert result.worst == {"a": (1, 3), "b": (0, 1)}
+    later = prefer_paraphrase({"a": (good["a"][::-1], bad["a"][::-1])}, nan="omit", worst=1)
+    assert later.worst == {"a": (3,)}  # a place among the given triples, not among those kept
+
+
+def test_splits_hold_every_triple_once() -> None:
+    rng = np.random.default_rng(2)
+    gap = np.round(rng.random(83), 1)
+    good, bad = rng.normal(size=(2, 83))
+    result = prefer_paraphrase({"m": (good, bad)}, gap=gap, bins=4)
+    assert sum(s.n for s in result.splits) == 83
+    for i, s in enumerate(result.splits):
+        last = i == len(result.splits) - 1
+        inside = (gap >= s.low) & ((gap <= s.high) if last else (gap < s.high))
+        assert s.n == inside.sum()
+        assert s.rate == pytest.approx((good > bad)[inside].mean())
+        assert s.rate_low < s.rate < s.rate_high
+    one = prefer_paraphrase({"m": (good, bad)}, gap=np.ones(83), bins=4).splits
+    assert [(s.low, s.high, s.n) for s in one] == [(1, 1, 83)]
+
+
+def test_pairs_and_the_drop_to_a_hard_set() -> None:
+    rng = np.random.default_rng(3)
+    labels = np.arange(100) % 2
+    easy = {"a": labels * 2 + rng.normal(size=100), "b": rng.normal(size=100)}
+    hard = {"b": rng.normal(size=80), "a": rng.normal(size=80)}
+    result = detect_pairs(labels, easy, resamples=50, correction="holm")
+    assert [one.auc.estimate for one in result.results] == [roc_auc(labels, v).estimate for v in easy.values()]
+    assert set(result.tests) == {("a", "b")}
+    assert result.p_corrected["a", "b"] == result.tests["a", "b"].p_two_sided
+    drops = easy_to_hard((labels, easy), (labels[:80], hard))
+    assert drops["a"].a == result.results[0].auc.estimate
+    assert drops["a"].difference == pytest.approx(drops["a"].a - roc_auc(labels[:80], hard["a"]).estimate)
+    assert drops["a"].p < 0.001 < drops["b"].p
+    with pytest.raises(InputError, match="have other metrics: a, b and a"):
+        easy_to_hard((labels, easy), (labels[:80], {"a": hard["a"]}))
+    with pytest.raises(InputError, match="there is no metric"):
+        detect_pairs(labels, {})
+    with pytest.raises(InputError, match="labels: all 100 items have the label 1"):
+        detect_pairs(np.ones(100), easy)
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_published_preferences(shared: Path) -> None:
+    """All 27 rates of the reference values: counts exactly, shares and means to 8 digits, as they are given."""
+    content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))["figure3_preference"]
+    tables = {name: load_triples(shared / f"data/kaster2021/{name}.tsv") for name in ("freitag", "paws")}
+    assert all(not table.notes for table in tables.values())
+    checked = 0
+    for key, expected in content.items():
+        name, n, metric = key.split("_", 2)
+        good, bad = (side[: int(n)] for side in tables[name].scores[metric])
+        found = prefer_paraphrase({metric: (good, bad)}, resamples=50).results[0]
+        one = found.preference
+        assert (one.first, one.ties, one.n) == (expected["prefers_B"], expected["ties"], expected["n"])
+        assert [one.rate, one.low, one.high] == pytest.approx([expected["rate"], *expected["wilson95"]], abs=1e-8)
+        means = [found.mean_paraphrase, found.mean_nonparaphrase, one.margin]
+        assert means == pytest.approx([expected[k] for k in ("mean_B", "mean_C", "mean_diff")], abs=1e-8)
+        checked += 1
+    assert checked == 27
+
+
+def test_published_overlaps(shared: Path) -> None:
+    """Table 6 to the four digits given, after its clean-up and before."""
+    pytest.importorskip("nltk")
+    content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))["table6"]
+    for name in ("freitag", "paws"):
+        triples = load_triples(shared / f"data/kaster2021/triples-{name}.tsv").triples
+        cleaned = [Triple(*map(clean_table6, triple[:3])) for triple in triples]
+        low, high = overlaps(cleaned, lexical_overlap())
+        expected = content[name]
+        key = "computed_cleaned" if name == "freitag" else "computed_all300_cleaned"
+        assert [low.mean(), high.mean(), len(low)] == pytest.approx(expected[key], abs=6e-5)
+        assert [round(low.mean(), 2), round(high.mean(), 2)] == expected["published"][:2]
+        if name == "paws":
+            first = [low[:100].mean(), high[:100].mean(), 100]
+            assert first == pytest.approx(expected["computed_first100_cleaned"], abs=6e-5)
+            # The script's sum starts at 1: it adds 1/300.
+            assert low.mean() + 1 / 300 == pytest.approx(expected["with_off_by_one_init"]["all300_AB"], abs=6e-5)
+        else:
+            raw = [values.mean() for values in overlaps(triples, lexical_overlap())]
+            assert raw == pytest.approx(expected["computed_raw_text"], abs=1e-4)  # NLTK 3.5's Punkt is a download
+
+
+def test_paws_triples_follow_the_rule(shared: Path) -> None:
+    pytest.importorskip("nltk")
+    overlap = lexical_overlap()
+    published = load_triples(shared / "data/kaster2021/triples-paws.tsv").triples
+    low, high = overlaps(published, overlap)
+    assert (low < high).all()
+    assert (np.diff(high - low) <= 1e-12).all()
+    rows = load_pairs(shared / "data/paws/paws-wiki-test.tsv")
+    pairs = list(zip(rows.texts("candidate"), rows.texts("reference"), map(int, rows.numbers("label")), strict=True))
+    built = build_paws(pairs, overlap=overlap)
+    assert len(built) == 300
+    ours_low, ours_high = overlaps(built, overlap)
+    assert (ours_low < ours_high).all()
+    assert (np.diff(ours_high - ours_low) <= 1e-12).all()
+    anchors = {t.anchor for t in built} & {t.anchor for t in published}
+    assert len(anchors) == 265  # theirs went through a Python set, whose order no two runs share
+    least = build_paws(pairs, overlap=overlap, keep=100, by="overlap")
+    assert (np.diff(overlaps(least, overlap)[0]) >= 0).all()
+    every = build_paws(pairs, overlap=overlap, keep=None)
+    used = [text for t in every for text in t[:3]]
+    assert len(used) == len(set(used))
+    assert {t.row for t in built} <= set(range(1, 8001))
+
+
+def test_paws_rule_on_a_handful() -> None:
+    pairs = [
+        ("a b c d", "d c b a", 0),  # C of anchor "a b c d": all words
+        ("a b c d", "a b x y", 0),
+        ("a q r s", "a b c d", 1),  # B: least overlap
+        ("a b c z", "a b c d", 1),
+        ("m n", "m o", 0),
+        ("m n o", "m n", 1),  # overlaps more than its C: no triple
+    ]
+    overlap = lexical_overlap(tokenize="whitespace")
+    assert build_paws(pairs, overlap=overlap) == (Triple("a b c d", "a q r s", "d c b a", 1),)
+    with pytest.raises(InputError, match="no triple can be built"):
+        build_paws(pairs[:2], overlap=overlap)
+
+
+def by_case(texts: Sequence[str]) -> Iterator[Tagged | None]:
+    """Take capitalised words for nouns."""
+    for text in texts:
+        words = text.split()
+        yield Tagged(words, [i for i, word in enumerate(words) if word[0].isupper()]) if words else None
+
+
+def test_nouns_change_places_and_nothing_else() -> None:
+    texts = ["the Dog saw a Cat", "one Dog ran", "", "A B C D", "Cat and Cat"]
+    made = permute_nouns(texts, ["p"] * 5, by_case, seed=42)
+    assert (made.dropped, made.same) == ((2, 3), (5,))
+    assert [t.row for t in made.triples] == [1, 4, 5]
+    assert made.triples[0].nonparaphrase == "the Cat saw a Dog"
+    for triple in made.triples:
+        assert Counter(triple.nonparaphrase.split()) == Counter(triple.anchor.split())
+    rng = random.Random(42)  # noqa: S311
+    expected = []
+    for n in (2, 4, 2):  # one generator for all texts; those that are dropped draw nothing
+        order = list(range(n))
+        while order == list(range(n)):
+            rng.shuffle(order)
+        expected.append(order)
+    assert made.triples[1].nonparaphrase.split() == ["ABCD"[i] for i in expected[1]]
+    assert permute_nouns(texts, ["p"] * 5, by_case, seed=42) == made
+    with pytest.raises(InputError, match="none of 1 texts has two nouns"):
+        permute_nouns(["a"], ["b"], by_case)
+
+
+def moved(before: Sequence[str], after: Sequence[str]) -> list[int]:
+    return [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+
+
+def fits(before: Sequence[str], after: Sequence[str], order: Sequence[int]) -> bool:
+    """Whether nouns at unknown places, put in this order, turn one text into the other; words that stay say nothing."""
+    places, changed = moved(before, after), [j for j, origin in enumerate(order) if j != origin]
+    if len(places) != len(changed):  # equal nouns changed places; this test leaves such texts open
+        repeated = sum(n - 1 for word, n in Counter(before).items() if word.isalpha())
+        return 0 < len(changed) - len(places) <= 2 * repeated
+    at = dict(zip(changed, places, strict=True))
+    return all(after[at[j]] == before[at[order[j]]] for j in changed)
+
+
+def test_the_published_permutations_are_those_of_seed_42(shared: Path) -> None:
+    """Which words NLTK's model took for nouns cannot be seen, but how many fits the generator's next orders can.
+
+    A search over the number of nouns of each text follows one `random.Random(42)` through the first 120 published
+    triples. It stays alive; with another seed, or another rule for putting the words, it dies within 80.
+    """
+    pytest.importorskip("nltk")
+    from bsx.analysis.factors.treebank import treebank_tokens
+
+    triples = load_triples(shared / "data/kaster2021/triples-freitag.tsv").triples
+    assert len(triples) == 1452
+    texts = [(treebank_tokens(t.anchor), t.nonparaphrase.split(" ")) for t in triples]
+    same_words = [sorted(a) == sorted(c) for a, c in texts]
+    assert sum(same_words) == 1450  # Punkt cuts two abbreviations otherwise
+    assert sum(a == c for a, c in texts) == 5
+
+    def survives(seed: int) -> int:
+        rng = random.Random(seed)  # noqa: S311
+        states = {rng.getstate()}
+        for number, (before, after) in enumerate(texts[:120]):
+            following = set()
+            for state in states:
+                least = max(2, len(moved(before, after)))
+                for nouns in range(least, least + 4):
+                    rng.setstate(state)
+                    start = list(range(nouns))
+                    order = list(start)
+                    while order == start:
+                        rng.shuffle(order)
+                    if fits(before, after, order):
+                        following.add(rng.getstate())
+            states = set(sorted(following)[:400])
+            if not states:
+                return number
+        return 120
+
+    assert survives(42) == 120
+    assert survives(43) < 80
+
+
+def test_taggers(tmp_path: Path) -> None:
+    pytest.importorskip("nltk")
+    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger
+
+    rows = [("The", "DET"), ("dog", "NOUN"), ("saw", "VERB"), ("cats", "NOUN"), (".", "PUNCT")]
+    lines = [f"{i}\t{w}\t_\t{tag}\t_\t_\t{0 if i == 3 else 3}\t_\t_\t_" for i, (w, tag) in enumerate(rows, start=1)]
+    file = tmp_path / "p.conllu"
+    file.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    assert list(conllu_tagger(file)(["The dog saw cats."])) == [Tagged(tuple(w for w, _ in rows), [1, 3])]
+    import nltk
+
+    try:
+        nltk.pos_tag(["dog"])
+    except LookupError:
+        with pytest.raises(ModelUnavailableError, match="averaged_perceptron_tagger_eng"):
+            list(nltk_tagger()(["The dog saw cats."]))
+    else:
+        tagged = next(iter(nltk_tagger()(["The dog saw the cat."])))
+        assert tagged is not None
+        assert list(tagged.nouns) == [1, 4]
+
+
+def test_stanza_finds_nouns(shared: Path) -> None:
+    pytest.importorskip("stanza")
+    from bsx.analysis.adversarial.taggers import stanza_tagger
+
+    tagger = stanza_tagger("en", folder=shared / "data/models/stanza_en")
+    first, blank = tagger(["The teacher praised the parents for their patience.", ""])
+    assert first is not None
+    assert blank is None
+    assert [first.words[i] for i in first.nouns] == ["teacher", "parents", "patience"]
+
+
+def write(file: Path, *rows: str) -> Path:
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+def test_loading_triples(tmp_path: Path) -> None:
+    head = "id\tlabel\tsentence1\tsentence2\tm\tnote"
+    rows = ["1\t1\ta\tb\t0.5\tx", "2\t0\tc\td\t0.1\tx", "3\t0\ta\te\t0.7\tx", "4\t1\tc\tf\t\tx"]
+    table = load_triples(write(tmp_path / "t.tsv", head, *rows))
+    assert table.triples == (Triple("a", "b", "e", 1), Triple("c", "f", "d", 2))
+    assert list(table.scores) == ["m"]
+    assert table.scores["m"][0] == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert table.scores["m"][1].tolist() == [0.7, 0.1]
+    assert "not taken for metrics: note" in table.notes[0]
+    with pytest.raises(InputError, match="row 2: the anchor 'c' has 0 paraphrases .* and 1 non-paraphrases"):
+        load_triples(write(tmp_path / "u.tsv", head, *rows[:3]))
+    with pytest.raises(InputError, match="line 2, column 'label' is '2', not 0 or 1"):
+        load_triples(write(tmp_path / "v.tsv", head, "1\t2\ta\tb\t1\tx"))
+    with pytest.raises(InputError, match="line 2, column 'note' is 'x', not a finite number"):
+        load_triples(tmp_path / "t.tsv", ["note"])
+    with pytest.raises(UnknownNameError, match="has no column 'label'"):
+        load_triples(write(tmp_path / "w.tsv", "anchor\tparaphrase", "a\tb"))
+    wide = load_triples(write(tmp_path / "x.tsv", "anchor\tparaphrase\tnonparaphrase", "a\tb\tc"))
+    assert wide.triples == (Triple("a", "b", "c", 1),)
+    with pytest.raises(InputError, match="has one row for two scores"):
+        load_triples(tmp_path / "x.tsv", ["m"])
+
+
+def test_loading_pairs(tmp_path: Path) -> None:
+    file = write(tmp_path / "p.tsv", "id\tquestion1\tquestion2\tis_duplicate\tm", "1\ta\tb\t1\t2", "2\tc\tNS\t0\t")
+    table = load_pairs(file, metrics=["m"])
+    assert table.texts("candidate") == ["a", "c"]
+    assert table.texts("reference") == ["b", "NS"]
+    assert table.numbers("m") == pytest.approx([2, np.nan], nan_ok=True)
+    assert any("1 rows with the placeholder 'NS'" in note for note in table.notes)
+    bare = load_pairs(write(tmp_path / "q.tsv", "L\tm", "1\t2", "0\t3"), label="L", metrics=["m"])
+    assert "candidate" not in bare
+    with pytest.raises(UnknownNameError, match="has no column 'label'"):
+        load_pairs(tmp_path / "q.tsv")

@@ -1,0 +1,218 @@
+"""`bsx compare`: the metric's own corpus score, sacreBLEU's paired tests, simulation under the null."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis.agreement.compare import compare_systems
+from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.stats.systems import bootstrap_systems, randomise_systems
+from bsx.data.corpus import MemoryCorpus
+from bsx.errors import InputError
+from bsx.metrics.paired import paired_scores
+from bsx.metrics.zoo import get_metrics
+
+Run = Callable[..., Any]
+DATA = Path(str(files("bsx.examples") / "en-systems.tsv"))
+SYSTEMS = ("atlas", "brook", "cinder")
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    with DATA.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return {name: [row[name] for row in rows] for name in (*SYSTEMS, "reference")}
+
+
+@pytest.fixture
+def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
+    for name, column in texts.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(column) + "\n", encoding="utf-8")
+    return lambda name: tmp_path / f"{name}.txt"
+
+
+def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
+    done = cli(
+        "compare",
+        *(lines(name) for name in SYSTEMS),
+        "-r",
+        lines("reference"),
+        "--metric",
+        "chrf,ter",
+        "--metric",
+        "bertscore",
+        "--model",
+        "minilm",
+        "--format",
+        "json",
+    )
+    assert (done.status, done.err) == (0, "")
+    result = json.loads(done.out)
+    assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
+    assert [found["metric"] for found in result["metrics"]] == ["chrf", "ter", "bertscore"]
+    for found in result["metrics"]:
+        metric = bsx.get_metric(found["metric"], **({"run": {"model": "minilm"}} if "bert" in found["metric"] else {}))
+        for system in found["systems"]:
+            whole = metric.score(texts[system["system"]], texts["reference"]).system
+            assert system["score"] == pytest.approx(whole, abs=1e-5)
+            assert system["ci"][0] < whole < system["ci"][1]
+        assert [(test["a"], test["b"]) for test in found["tests"]] == [("brook", "atlas"), ("cinder", "atlas")]
+        assert found["tests"][0]["better"] == "brook"
+        assert found["tests"][0]["p"] < 0.025
+    ter = result["metrics"][1]
+    assert not ter["higher_is_better"]
+    assert ter["tests"][0]["difference"] < 0
+
+
+def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
+    shared = ("--metric", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
+    table = cli("compare", *SYSTEMS, "--data", DATA, *shared)
+    files = cli("compare", *(lines(name) for name in SYSTEMS), "-r", lines("reference"), *shared)
+    columns, lined = json.loads(table.out), json.loads(files.out)
+    assert columns.pop("provenance")["signatures"] == lined["provenance"]["signatures"]
+    assert [file["name"] for file in lined.pop("provenance")["files"]] == [f"{n}.txt" for n in (*SYSTEMS, "reference")]
+    assert columns == lined
+    result = json.loads(table.out)
+    assert result["baseline"] is None
+    tests = result["metrics"][0]["tests"]
+    assert [(test["a"], test["b"]) for test in tests] == [("atlas", "brook"), ("atlas", "cinder"), ("brook", "cinder")]
+    assert all(test["p_adjusted"] == test["p_two_sided"] for test in tests)
+    holm = json.loads(cli("compare", *SYSTEMS, "--data", DATA, *shared, "--correction", "holm").out)
+    corrected = [test["p_adjusted"] for test in holm["metrics"][0]["tests"]]
+    raw = [test["p_two_sided"] for test in tests]
+    order = np.argsort(raw)
+    expected = np.maximum.accumulate([min(1, raw[k] * (3 - i)) for i, k in enumerate(order)])
+    assert [corrected[k] for k in order] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: Any) -> None:
+    """sacreBLEU's paired tests with its own generator: scores exactly, p-values as 2,000 draws allow."""
+    sacrebleu = pytest.importorskip("sacrebleu")
+    from sacrebleu.significance import PairedTest
+
+    references = texts["reference"]
+    # Atlas and cinder are close, so that p-values are not all at their smallest.
+    named = [(name, texts[name]) for name in ("atlas", "cinder", "brook")]
+    kinds = {"bootstrap": "bs", "randomise": "ar"}
+    metrics = {"BLEU": sacrebleu.BLEU(references=[references]), "chrF2": sacrebleu.CHRF(references=[references])}
+    signatures, theirs = PairedTest(named, metrics, None, kinds[test], n_samples=2000)()
+    assert len(signatures) == 2
+    corpus = MemoryCorpus(dict(named), references)
+    _, _, ours = paired_scores(get_metrics(["bleu", "chrf"]), corpus)
+    config = CompareSettings(test=test, resamples=2000)
+    for name, paired in zip(("BLEU", "chrF2"), ours, strict=True):
+        found = compare_systems(paired.scores, aggregate=paired.aggregate, settings=config)
+        results = theirs[name]
+        assert [s.score for s in found.systems] == pytest.approx([r.score for r in results])
+        for tested, expected in zip(found.tests, results[1:], strict=True):
+            p = tested.comparison.p_two_sided
+            if test == "bootstrap":  # theirs is one-sided: it centres absolute differences
+                p = min(
+                    tested.comparison.p,
+                    bootstrap_systems(
+                        paired.scores[tested.b], paired.scores[tested.a], aggregate=paired.aggregate, resamples=2000
+                    ).p,
+                )
+            if expected.p_value < 0.1:
+                assert p == pytest.approx(expected.p_value, abs=0.012)
+            assert (p < 0.05) == (expected.p_value < 0.05)
+        if test == "bootstrap":
+            for score, expected in zip(found.systems, results, strict=True):
+                assert (score.high - score.low) / 2 == pytest.approx(expected.ci, rel=0.12)
+
+
+def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> None:
+    rng = np.random.default_rng(1)
+    scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
+    for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
+        found = compare_systems(scores, settings=CompareSettings(test=test, resamples=300, seed=4))  # type: ignore[arg-type]
+        for result in found.tests:
+            assert result.b == "a"
+            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)  # type: ignore[operator]
+            assert result.comparison.p == expected.p
+    assert CompareSettings(test="randomise").draws == 10_000
+    with pytest.raises(InputError, match="only the system a is given"):
+        compare_systems({"a": scores["a"]})
+    with pytest.raises(InputError, match="missing values"):
+        compare_systems({"a": scores["a"], "b": np.full(50, np.nan)})
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_equal_systems_are_rarely_called_different(test: Any) -> None:
+    rng = np.random.default_rng(6)
+    trials = 300
+    alarms = 0
+    for _ in range(trials):
+        scores = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
+        found = compare_systems(
+            scores, settings=CompareSettings(test=test, resamples=200, seed=int(rng.integers(2**31)))
+        )
+        alarms += found.tests[0].better is not None
+    assert 0.02 < alarms / trials < 0.09
+
+
+def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) -> None:
+    references = [[one, other] for one, other in zip(texts["reference"], texts["brook"], strict=True)]
+    corpus = MemoryCorpus({"atlas": texts["atlas"], "cinder": texts["cinder"]}, references)
+    _, totals, (paired,) = paired_scores(get_metrics(["ter"]), corpus)
+    found = compare_systems(paired.scores, aggregate=paired.aggregate, higher_is_better=False)
+    assert [score.score for score in found.systems] == pytest.approx([totals[0].system(0), totals[0].system(1)])
+    winner = min(found.systems, key=lambda score: score.score).system
+    assert found.tests[0].better in (winner, None)
+
+
+def test_forms(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200)
+    text = cli(*start).out.splitlines()
+    assert text[0].split() == ["metric", "system", "score", "95%", "interval", "against", "difference", "p"]
+    assert any(line.startswith("ter (lower is better)") for line in text)
+    assert "200 resamples of 110 segments" in text[-1]
+    table = list(csv.DictReader(io.StringIO(cli(*start, "--format", "csv").out)))
+    assert [(row["metric"], row["a"], row["b"]) for row in table[:2]] == [
+        ("chrf", "brook", "atlas"),
+        ("chrf", "cinder", "atlas"),
+    ]
+    assert float(table[0]["difference"]) == pytest.approx(float(table[0]["score_a"]) - float(table[0]["score_b"]))
+    done = cli(*start, "--format", "latex", "-o", tmp_path / "t.tex")
+    assert (done.status, done.out) == (0, "")
+    latex = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
+    assert latex[2] == r"system & chrf & ter \\"
+    assert any("dagger" in line for line in latex)
+    randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
+    assert randomised["metrics"][0]["tests"][0]["ci"] is None
+    assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["atlas", "--data", DATA, "--metric", "chrf"], "name at least two systems"),
+        (["atlas", "nope", "--data", DATA, "--metric", "chrf"], "has no column 'nope'"),
+        (["atlas", "brook", "--metric", "chrf"], "nothing to score"),
+        (["atlas", "brook", "--data", DATA, "--metric", "crhf"], "unknown metric 'crhf'"),
+        (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--confidence", 2], "confidence: "),
+        (["atlas", "brook", "--data", DATA], "Missing option '--metric'"),
+        (["a.txt", "x/a.txt", "-r", "r.txt", "--metric", "chrf"], "two candidate files are called 'a'"),
+    ],
+)
+def test_mistakes_are_one_line(
+    cli: Run, arguments: list[Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    for name in ("a.txt", "x/a.txt", "r.txt"):
+        (tmp_path / name).write_text("a\nb\n")
+    done = cli("compare", *arguments)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert message in done.err

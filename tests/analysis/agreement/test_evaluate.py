@@ -1,0 +1,733 @@
+"""`bsx meta` and `meta_evaluate`: the modules' numbers in the shape others rely on, and published figures."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.stats.correlation import kendall
+from bsx.analysis.stats.darr import compare_darr, preferences
+from bsx.analysis.stats.grid import grid
+from bsx.analysis.stats.grouped import compare_grouped, grouped
+from bsx.analysis.stats.hybrid import (
+    compare_hybrid_limits,
+    hybrid_correlation,
+    hybrid_correlation_limit,
+    hybrid_systems,
+)
+from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
+from bsx.analysis.stats.selection import expected_model_selection
+from bsx.analysis.stats.significance import paired_bootstrap, perm_both
+from bsx.errors import InputError, UnknownNameError
+from tests.helpers import wmt20
+
+Run = Callable[..., Any]
+NAN = float("nan")
+
+
+def invented(seed: int = 0, systems: int = 5, segments: int = 30) -> dict[str, list[Any]]:
+    """Three metrics of falling quality on systems x segments, in two groups."""
+    rng = np.random.default_rng(seed)
+    n = systems * segments
+    human = rng.normal(size=n)
+    columns: dict[str, list[Any]] = {
+        "system": [f"s{i}" for i in range(systems) for _ in range(segments)],
+        "segment": [f"k{k}" for _ in range(systems) for k in range(segments)],
+        "lp": ["xx-en" if k % 2 else "yy-en" for _ in range(systems) for k in range(segments)],
+        "human": human.tolist(),
+    }
+    for name, noise in (("good", 0.6), ("fair", 1.2), ("poor", 4.0)):
+        columns[name] = (human + noise * rng.normal(size=n)).tolist()
+    return columns
+
+
+def write(path: Path, columns: dict[str, list[Any]]) -> Path:
+    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+NAMES = ["good", "fair", "poor"]
+METRICS = [part for name in NAMES for part in ("--metric", name)]
+
+
+# The shape others rely on, and SciPy's numbers
+
+
+def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
+    columns = invented()
+    file = write(tmp_path / "scores.tsv", columns)
+    done = cli("meta", file, *METRICS, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
+    assert (done.status, done.err.count("\n")) == (0, 1)
+    assert "has a column 'system', but rows are taken as independent" in done.err
+    result = json.loads(done.out)
+    assert [group["group"] for group in result["groups"]] == ["yy-en", "xx-en"]
+    lp, human = np.array(columns["lp"]), np.array(columns["human"])
+    means = {name: [] for name in NAMES}
+    for group in result["groups"]:
+        chosen = lp == group["group"]
+        assert group["n"] == chosen.sum() == 75
+        assert {"metric", "pearson", "spearman", "kendall", "ci"} <= set(group["metrics"][0])
+        for found in group["metrics"]:
+            x, h = np.array(columns[found["metric"]])[chosen], human[chosen]
+            for name, function in (
+                ("pearson", stats.pearsonr),
+                ("spearman", stats.spearmanr),
+                ("kendall", stats.kendalltau),
+            ):
+                assert found[name] == pytest.approx(function(x, h).statistic)
+            interval = stats.pearsonr(x, h).confidence_interval()
+            assert found["ci"] == pytest.approx([interval.low, interval.high])
+            means[found["metric"]].append(found["pearson"])
+        assert {(test["a"], test["b"]) for test in group["tests"]} == {(a, b) for a in NAMES for b in NAMES if a != b}
+        p = {(test["a"], test["b"]): test["p"] for test in group["tests"]}
+        assert p["good", "poor"] < 0.001 < 0.999 < p["poor", "good"]
+        assert p["good", "fair"] + p["fair", "good"] == pytest.approx(1)
+        assert group["clusters"]["winners"] == ["good"]
+        assert group["test"] == "williams"
+    average = {entry["metric"]: entry for entry in result["average"]["metrics"]}
+    for name in NAMES:
+        assert average[name]["pearson"] == pytest.approx(np.mean(means[name]))
+        assert average[name]["ci"][0] < average[name]["pearson"] < average[name]["ci"][1]
+    assert average["good"]["wins"] == 2
+    whole = json.loads(cli("meta", file, *METRICS, "--human", "human", "--format", "json").out)
+    assert [group["group"] for group in whole["groups"]] == ["all"]
+
+
+def test_the_interval_of_an_average_covers() -> None:
+    """Mean of four groups' correlations: 95 % intervals hold the truth in about 95 % of trials."""
+    rng = np.random.default_rng(5)
+    trials, hits, truth = 300, 0, 0.6
+    for _ in range(trials):
+        h = rng.normal(size=200)
+        x = truth * h + np.sqrt(1 - truth**2) * rng.normal(size=200)
+        columns = {"x": x, "h": h, "g": np.repeat(list("abcd"), 50)}
+        average = meta_evaluate(columns, metrics=["x"], human="h", group="g", test="none").average[0]
+        hits += average.low <= truth <= average.high
+    assert 0.91 < hits / trials < 0.99
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall"])
+def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
+    columns = invented(1, 2, 40)
+    x, y, h = (np.array(columns[name]) for name in ("good", "fair", "human"))
+    options: dict[str, Any] = {"resamples": 150, "seed": 3, "statistic": statistic}
+    for test, function in (("bootstrap", paired_bootstrap), ("perm-both", perm_both)):
+        result = meta_evaluate(columns, metrics=["good", "fair"], human="human", test=test, **options)
+        expected = function(x, y, h, **options)  # type: ignore[operator]
+        found = result.groups[0].tests[0].comparison
+        assert (found.p, found.difference) == pytest.approx((expected.p, expected.difference))
+        if test == "bootstrap":
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    agreement = result.groups[0].metrics[0]
+    assert result.headline == statistic
+    assert agreement.value == agreement.figures[statistic]
+    if statistic == "kendall":
+        assert agreement.low == kendall(x, h, interval="bootstrap", resamples=150, seed=3).low
+
+
+@pytest.mark.parametrize("by", ["none", "item", "sys"])
+def test_grouping_resamples_segments(by: Any) -> None:
+    columns = invented(2)
+    where = {"system": "system", "segment": "segment"}
+    result = meta_evaluate(
+        columns, metrics=NAMES, human="human", **where, resamples=2000, **({} if by == "none" else {"grouping": by})
+    )
+    g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]}).columns
+    expected = grouped(g["fair"], g["human"], by=by, resamples=2000)
+    found = result.groups[0].find("fair")
+    assert found is not None
+    assert (found.value, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+    assert result.groups[0].test == "bootstrap"
+    compared = result.groups[0].tests[0].comparison
+    reference = compare_grouped(g["good"], g["fair"], g["human"], by=by, resamples=2000)
+    assert compared.difference == pytest.approx(reference.difference)
+    assert (compared.low, compared.high) == pytest.approx((reference.low, reference.high), abs=0.03)
+
+
+def test_signs_are_kept_unless_asked_otherwise() -> None:
+    columns = invented(3)
+    columns["upside"] = [-value for value in columns["fair"]]
+    signed = meta_evaluate(columns, metrics=["good", "upside"], human="human")
+    assert signed.groups[0].metrics[1].value < -0.3
+    assert signed.groups[0].clusters is not None
+    assert signed.groups[0].clusters.winners == ("good",)
+    turned = meta_evaluate(columns, metrics=["good", "upside"], human="human", absolute=True)
+    lower = meta_evaluate(columns, metrics=["good", "upside"], human="human", lower=["upside"])
+    assert turned.groups == lower.groups
+    assert turned.groups[0].metrics[1].value == pytest.approx(-signed.groups[0].metrics[1].value)
+    assert lower.notes == ("upside: lower is better, so its sign is turned",)
+    means = meta_evaluate(
+        columns, metrics=["upside"], human="human", level="sys", system="system", segment="segment", absolute=True
+    )
+    assert means.groups[0].metrics[0].value >= 0
+
+
+# Levels
+
+
+def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
+    columns = invented(4)
+    file = write(tmp_path / "s.tsv", columns)
+    where = ("--human", "human", "--level", "sys", "--system", "system", "--format", "json")
+    result = json.loads(cli("meta", file, *METRICS, *where, "--segment", "segment").out)["groups"][0]
+    g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]})
+    human = g.columns["human"].mean(axis=1)
+    for found in result["metrics"]:
+        x = g.columns[found["metric"]]
+        assert found["pearson"] == pytest.approx(stats.pearsonr(x.mean(axis=1), human).statistic)
+        pairs = [(i, j) for i in range(5) for j in range(i)]
+        alike = [(x.mean(axis=1)[i] > x.mean(axis=1)[j]) == (human[i] > human[j]) for i, j in pairs]
+        assert found["pairwise_accuracy"] == pytest.approx(np.mean(alike))
+        spa = soft_pairwise_accuracy(x, g.columns["human"])
+        assert (found["spa"], *found["spa_ci"]) == pytest.approx((spa.estimate, spa.low, spa.high))
+    means = {"system": list(g.systems), "human": human.tolist()}
+    means |= {name: g.columns[name].mean(axis=1).tolist() for name in NAMES}
+    lean = json.loads(cli("meta", write(tmp_path / "m.tsv", means), *METRICS, *where).out)["groups"][0]
+    for one, other in zip(result["metrics"], lean["metrics"], strict=True):
+        assert other["spa"] is None
+        for name in ("pearson", "spearman", "kendall", "ci", "pairwise_accuracy"):
+            assert other[name] == pytest.approx(one[name])
+    assert [test["p"] for test in lean["tests"]] == pytest.approx([test["p"] for test in result["tests"]])
+
+
+def test_hybrids() -> None:
+    columns = invented(5)
+    where: dict[str, Any] = {"system": "system", "segment": "segment", "level": "hybrid"}
+    result = meta_evaluate(columns, metrics=NAMES, human="human", hybrids=500, sample=20, **where)
+    g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]}).columns
+    drawn = hybrid_systems(np.stack([g[name] for name in NAMES]), g["human"], 500)
+    for i, found in enumerate(result.groups[0].metrics):
+        limit = hybrid_correlation_limit(g[found.metric], g["human"])
+        assert (found.value, found.low, found.high) == (limit.estimate, limit.low, limit.high)
+        sampled = hybrid_correlation(g[found.metric], g["human"], 500)
+        assert found.figures["pearson"] == pytest.approx(sampled.estimate)
+        chosen = expected_model_selection(drawn.metric[i], drawn.human, 20)
+        assert [found.figures[k] for k in ("hits_at_1", "mrr", "difference")] == pytest.approx(
+            [chosen.hits_at_1, chosen.mrr, chosen.difference]
+        )
+    test = result.groups[0].tests[0]
+    expected = compare_hybrid_limits(g["good"], g["fair"], g["human"])
+    assert test.comparison == expected
+    one, other = (hybrid_correlation_limit(g[name], g["human"]).estimate for name in ("good", "fair"))
+    assert (expected.a, expected.b) == pytest.approx((one, other))
+    same = compare_hybrid_limits(g["good"], g["good"], g["human"])
+    assert (same.difference, same.p_two_sided) == (0, 1)
+    williams = meta_evaluate(columns, metrics=NAMES, human="human", hybrids=500, sample=20, test="williams", **where)
+    assert "Williams" in williams.groups[0].tests[0].comparison.method
+
+
+@pytest.mark.parametrize("ties", ["discordant", "drop", "half"])
+def test_darr_tests_are_the_modules(ties: Any) -> None:
+    columns = invented(6)
+    columns["good"] = [round(value) for value in columns["good"]]
+    result = meta_evaluate(
+        columns,
+        metrics=["good", "fair"],
+        human="human",
+        level="darr",
+        system="system",
+        segment="segment",
+        threshold=0.5,
+        ties=ties,
+        resamples=300,
+    )
+    g = grid(columns["system"], columns["segment"], {name: columns[name] for name in ["good", "fair", "human"]}).columns
+    pairs = preferences(g["human"], threshold=0.5)
+    expected = compare_darr(pairs.scores(g["good"]), pairs.scores(g["fair"]), pairs.segment, ties=ties, resamples=300)
+    assert result.groups[0].tests[0].comparison == expected
+    assert result.groups[0].metrics[0].figures["ties"] > 0
+
+
+# Published figures and those of independent code
+
+
+def test_williams_on_wmt17(cli: Run, shared: Path, tmp_path: Path) -> None:
+    """The table of Kaster et al. beside WMT17's human scores: one call gives all of the reference values."""
+    values = wmt20.reference(shared)
+
+    scored = {
+        (wmt20.letters(r["sentence1"]), wmt20.letters(r["sentence2"])): r
+        for r in reversed(wmt20.rows(shared / "data/kaster2021/wmt-en.tsv"))
+    }
+    names = sorted({name for key in values["williams_wmt17"] for name in key.split("|")[1:]})
+    pairs = {key.partition("|")[0] for key in values["williams_wmt17"]}
+    columns: dict[str, list[Any]] = {name: [] for name in ["lp", "human", *names]}
+    for row in wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv"):
+        if row["lp"] in pairs:
+            found = scored[wmt20.letters(row["candidate"]), wmt20.letters(row["reference"])]
+            columns["lp"].append(row["lp"])
+            columns["human"].append(row["human"])
+            for name in names:
+                columns[name].append(found[name])
+    file = write(tmp_path / "wmt17.tsv", columns)
+    named = [part for name in names for part in ("--metric", name)]
+    done = cli("meta", file, *named, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
+    groups = {group["group"]: group for group in json.loads(done.out)["groups"]}
+    tolerance, relative = (values["_tolerances"][k] for k in ("deterministic_statistics", "p_values_relative"))
+    for key, expected in values["williams_wmt17"].items():
+        pair, a, b = key.split("|")
+        r = {found["metric"]: found["pearson"] for found in groups[pair]["metrics"]}
+        (test,) = (test for test in groups[pair]["tests"] if (test["a"], test["b"]) == (a, b))
+        assert groups[pair]["n"] == expected["n"]
+        assert [r[a], r[b], test["statistic"]] == pytest.approx(
+            [expected["r1"], expected["r2"], expected["t"]], abs=tolerance
+        )
+        assert test["p"] == pytest.approx(expected["p_one_sided_first_better"], rel=relative)
+        assert test["p_two_sided"] == pytest.approx(expected["p_two_sided"], rel=relative)
+
+
+@pytest.mark.parametrize("pair", ["cs-en", "ru-en", "iu-en", "km-en"])
+def test_darr_on_wmt20(cli: Run, shared: Path, pair: str) -> None:
+    values = wmt20.reference(shared)
+    expected = {k.partition("_")[2]: v for k, v in values["wmt20_darr_tau"].items() if k.startswith(f"{pair}_")}
+    assert expected
+    file = shared / f"data/wmt/wmt20-{pair}.scores.tsv"
+    named = [part for name in expected for part in ("--metric", name)]
+    done = cli(
+        "meta",
+        file,
+        *named,
+        "--human",
+        "human_raw",
+        "--level",
+        "darr",
+        "--system",
+        "system",
+        "--segment",
+        "sid",
+        "--threshold",
+        "25",
+        "--nan",
+        "omit",
+        "--format",
+        "json",
+    )
+    assert done.status == 0, done.err
+    group = json.loads(done.out)["groups"][0]
+    for found in group["metrics"]:
+        published = expected[found["metric"]]
+        assert [found[k] for k in ("concordant", "ties", "n")] == [published[k] for k in ("concordant", "ties", "n")]
+        assert found["tau"] == pytest.approx(published["tau"], abs=1e-8)
+        interval = values["wmt20_tau_bootstrap"].get(f"{pair}|{found['metric']}")
+        if interval is not None:
+            assert found["ci"] == pytest.approx(interval["seg95"], abs=values["_tolerances"]["bootstrap_ci_endpoints"])
+    for test in group["tests"]:
+        bootstrap = values["wmt20_tau_bootstrap"].get(f"{pair}|{test['a']}-{test['b']}")
+        if bootstrap is not None:
+            assert test["difference"] == pytest.approx(bootstrap["delta"], abs=1e-8)
+            assert test["p"] == pytest.approx(bootstrap["p_seg"], abs=0.04)  # 1,000 resamples on either side
+
+
+@pytest.mark.parametrize("pair", ["cs-en", "ru-en"])
+def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
+    values = wmt20.reference(shared)
+    expected = values["wmt20_complete_matrix"][pair]["metrics"]
+    g = wmt20.complete(shared, pair)
+    shape = next(iter(g.columns.values())).shape
+    columns: dict[str, Any] = {name: x.ravel() for name, x in g.columns.items()}
+    columns["system"] = np.repeat(g.systems, shape[1])
+    columns["segment"] = np.tile(g.segments, shape[0])
+    where: dict[str, Any] = {"metrics": list(expected), "human": "human_z", "system": "system", "segment": "segment"}
+    systems = meta_evaluate(columns, level="sys", spa="wmt", test="none", **where).groups[0]
+    for found in systems.metrics:
+        known = expected[found.metric]
+        assert found.figures["spa"] == pytest.approx(known["spa_mtme_seed4_k1000_z"], abs=1e-6)
+        assert found.figures["pairwise_accuracy"] == pytest.approx(known["pairwise_acc_sys_z"], abs=1e-6)
+    drawn = meta_evaluate(columns, level="sys", test="none", **where).groups[0]
+    for found in drawn.metrics:
+        assert found.figures["spa"] == pytest.approx(
+            expected[found.metric]["spa_k100000_z"], abs=values["_tolerances"]["spa_other_rng"]
+        )
+    for by in ("none", "item", "sys"):
+        named = {} if by == "none" else {"grouping": by}
+        for found in meta_evaluate(columns, test="none", resamples=50, **named, **where).groups[0].metrics:
+            assert found.value == pytest.approx(expected[found.metric][f"pearson_{by}_z"], abs=1e-6)
+    hybrid = meta_evaluate(columns, level="hybrid", test="none", resamples=50, **where).groups[0]
+    for found in hybrid.metrics:
+        known = values["hybrid_correlation_limit"][f"hybrid_{pair}_{found.metric}"]
+        assert found.value == pytest.approx(known["limit"], abs=1e-6)
+        assert found.figures["pearson"] == pytest.approx(known["limit"], abs=0.035)  # one draw of 10,000
+    pooled: dict[str, Any] = {**where, "metrics": ["chrF", "YiSi-2", "parbleu", "parchrf++"]}
+    tests = meta_evaluate(columns, test="perm-both", **pooled).groups[0].tests
+    for test in tests:
+        known = values["perm_both"].get(f"{pair}|perm|{test.b}|{test.a}")
+        if known is not None:
+            gap = values["_tolerances"]["perm_p"]
+            assert test.comparison.difference == pytest.approx(known["delta"], abs=1e-6)
+            assert test.comparison.p == pytest.approx(known["p"], abs=2 * gap)  # 1,000 permutations on either side
+
+
+def distributed(shared: Path, pair: str) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """WMT17's outputs by system and segment, and the references, as distributed: tokenised, lower-cased, escaped."""
+    outputs: dict[str, dict[str, str]] = {}
+    for row in wmt20.rows(shared / f"data/wmt/newstest2017-{pair}.systems.tsv"):
+        outputs.setdefault(row["system"], {})[row["sid"]] = row["candidate"]
+    references = {row["sid"]: row["reference"] for row in wmt20.rows(shared / f"data/wmt/newstest2017-{pair}.ref.tsv")}
+    return outputs, references
+
+
+SEGMENT_METRICS = {
+    "sentbleu:variant=moses": "moses_sentbleu",
+    "sentbleu": "unesc_bleu_exp",
+    "chrf:beta=1": "unesc_chrF1",
+    "chrf": "unesc_chrF2",
+    "chrf:beta=3": "unesc_chrF3",
+    "chrf:word_order=2": "unesc_chrF2++",
+}
+
+
+def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path: Path) -> None:
+    """Sentence BLEU and chrF on the three pairs whose distributed text is here, unescaped.
+
+    The other four pairs' values rest on tokenised text that is not.
+    """
+    values = wmt20.reference(shared)["wmt17_seg_pearson"]
+    columns: dict[str, list[Any]] = {name: [] for name in ("lp", "candidate", "reference", "human")}
+    texts = {pair: distributed(shared, pair) for pair in ("cs-en", "fi-en", "tr-en")}
+    for row in wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv"):
+        if row["lp"] in texts:
+            outputs, references = texts[row["lp"]]
+            candidate = outputs[row["system"].partition("+")[0]][row["sid"]]
+            cells = (row["lp"], html.unescape(candidate), html.unescape(references[row["sid"]]), row["human"])
+            for name, cell in zip(columns, cells, strict=True):
+                columns[name].append(cell)
+    data = write(tmp_path / "wmt17.tsv", columns)
+    done = cli(
+        "meta",
+        "--score",
+        ",".join(SEGMENT_METRICS),
+        "--data",
+        data,
+        "--human",
+        "human",
+        "--group",
+        "lp",
+        "--format",
+        "json",
+        "--scores-out",
+        tmp_path / "scores.tsv",
+    )
+    assert done.status == 0, done.err
+    for group in json.loads(done.out)["groups"]:
+        assert group["n"] == 560
+        for found in group["metrics"]:
+            known = values[SEGMENT_METRICS[found["metric"]]][group["group"]]
+            assert found["pearson"] == pytest.approx(known, abs=1e-5), found["metric"]
+    named = [part for name in SEGMENT_METRICS for part in ("--metric", name)]
+    again = cli("meta", tmp_path / "scores.tsv", *named, "--human", "human", "--group", "lp", "--format", "json")
+    for one, other in zip(json.loads(done.out)["groups"], json.loads(again.out)["groups"], strict=True):
+        for a, b in zip(one["metrics"], other["metrics"], strict=True):
+            assert a["pearson"] == pytest.approx(b["pearson"], abs=1e-7)
+    assert len(json.loads((tmp_path / "scores.tsv.signatures.json").read_text())["metrics"]) == len(SEGMENT_METRICS)
+
+
+def test_system_level_bleu_on_wmt17(shared: Path) -> None:
+    import bsx
+
+    known = wmt20.reference(shared)["system_level_pearson_sacrebleu"]["WMT17_cs-en"]
+    outputs, references = distributed(shared, "cs-en")
+    texts = [html.unescape(references[sid]) for sid in references]
+    lines = (shared / "data/wmt/dasys-wmt17.txt").read_text(encoding="utf-8").splitlines()[1:]
+    human = {system: float(score) for pair, score, system in (line.split() for line in lines) if pair == "cs-en"}
+    columns: dict[str, list[Any]] = {"system": list(outputs), "human": [human[system] for system in outputs]}
+    specs = {"bleu:tokenize=none": "bleu", "chrf": "chrf2"}
+    for spec in specs:
+        metric = bsx.get_metric(spec)
+        scored = [metric.score([html.unescape(by[sid]) for sid in references], texts) for by in outputs.values()]
+        columns[spec] = [scores.system for scores in scored]
+        if spec == "chrf":
+            columns["mean"] = [scores.mean() for scores in scored]
+    result = meta_evaluate(columns, metrics=[*specs, "mean"], human="human", level="sys", system="system")
+    for found in result.groups[0].metrics:
+        assert found.value == pytest.approx(known[specs.get(found.metric, "chrf2_macro")], abs=1e-5)
+
+
+# Scoring and evaluating on the shipped layout
+
+
+def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
+    rows = {
+        "id": ["a", "b", "c", "d"],
+        "reference": ["the cat is here", "a dog walked", "it rained today", "we left early"],
+        "one": ["the cat is here", "a dog ran", "rain", "we left"],
+        "two": ["a cat", "the dog walked", "it rained today", "they left early today"],
+        "one_grade": [4, 3, 1, 2],
+        "two_grade": [2, 3, 4, 1],
+    }
+    data = write(tmp_path / "d.tsv", rows)
+    wide = ("--data", data, "--candidate", "one", "--candidate", "two")
+    grades = ("--human", "one_grade", "--human", "two_grade")
+    done = cli(
+        "meta",
+        "--score",
+        "chrf,ter",
+        *wide,
+        *grades,
+        "--segment",
+        "id",
+        "--scores-out",
+        tmp_path / "s.tsv",
+        "--format",
+        "json",
+    )
+    assert done.status == 0, done.err
+    assert "ter: lower is better, so its sign is turned" in done.err
+    found = {metric["metric"]: metric for metric in json.loads(done.out)["groups"][0]["metrics"]}
+    with (tmp_path / "s.tsv").open(encoding="utf-8", newline="") as stream:
+        table = list(csv.DictReader(stream, delimiter="\t"))
+    assert list(table[0]) == ["system", "id", "human", "chrf", "ter"]
+    assert [(row["system"], row["id"]) for row in table[:3]] == [("one", "a"), ("two", "a"), ("one", "b")]
+    ter, human = ([float(row[name]) for row in table] for name in ("ter", "human"))
+    assert found["ter"]["pearson"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
+    for arguments, message in (
+        ((*wide, "--human", "one_grade"), "2 --candidate columns need as many --human columns"),
+        ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
+        ((*wide, *grades, "--metric", "one_grade"), "--metric columns go with one --candidate column"),
+        (("--data", data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
+        (("--data", data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
+        ((data, *wide, *grades), "--score needs the texts as --data FILE"),
+    ):
+        bad = cli("meta", "--score", "chrf", *arguments)
+        assert (bad.status, bad.err.count("\n")) == (2, 1)
+        assert message in bad.err
+    beside = cli(
+        "meta",
+        "--score",
+        "chrf",
+        "--data",
+        data,
+        "--candidate",
+        "one",
+        "--metric",
+        "two_grade",
+        "--human",
+        "one_grade",
+        "--format",
+        "json",
+    )
+    assert [m["metric"] for m in json.loads(beside.out)["groups"][0]["metrics"]] == ["chrf", "two_grade"]
+
+
+# Forms
+
+
+@pytest.fixture(scope="module")
+def result() -> MetaResult:
+    columns = invented(7)
+    columns["50%_x"] = columns.pop("fair")
+    return meta_evaluate(columns, metrics=["good", "50%_x", "poor"], human="human", group="lp", correction="holm")
+
+
+def test_text_marks_winners(result: MetaResult) -> None:
+    text = result.to_text()
+    assert text.splitlines()[0].split() == ["yy-en", "xx-en", "average", "wins"]
+    good = next(line for line in text.splitlines() if line.startswith("good"))
+    assert good.count("*") == 2
+    assert "holm correction" in text
+    assert "Williams test" in text
+
+
+def test_latex_is_a_tabular_with_bold_winners(result: MetaResult) -> None:
+    lines = result.to_latex().splitlines()
+    assert r"50\%\_x" in result.to_latex()
+    body = [line for line in lines if line.endswith(r"\\")]
+    assert {line.count("&") for line in body} == {3}
+    value = result.groups[0].metrics[0].value
+    assert rf"\textbf{{{value:.3f}}}".replace("{0.", "{.") in body[1]
+    assert r"\scriptsize" in body[2]
+    assert (lines[1], lines[-1]) == (r"\begin{tabular}{lrrr}", r"\end{tabular}")
+
+
+def test_csv_and_dictionary_hold_the_same(result: MetaResult) -> None:
+    table = list(csv.DictReader(io.StringIO(result.to_csv())))
+    plain = result.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert [row["group"] for row in table] == ["yy-en"] * 3 + ["xx-en"] * 3 + ["average"] * 3
+    for row, found in zip(table, [m for group in plain["groups"] for m in group["metrics"]], strict=False):
+        assert row["metric"] == found["metric"]
+        assert float(row["pearson"]) == found["pearson"]
+        assert [float(row["low"]), float(row["high"])] == found["ci"]
+    better = [test for test in plain["groups"][0]["tests"] if test["p_adjusted"] is not None]
+    assert len(better) == 3
+    assert all(test["p_adjusted"] >= test["p"] for test in better)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_pictures(cli: Run, tmp_path: Path, suffix: str) -> None:
+    columns = invented(8)
+    columns["a $ b"] = columns.pop("poor")
+    file = write(tmp_path / "s.tsv", columns)
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
+    for more in ([], ["--group", "lp"]):
+        pictures = ("--plot", tmp_path / f"r.{suffix}", "--plot-tests", tmp_path / f"p.{suffix}")
+        named = ("--metric", "good", "--metric", "a $ b", "--human", "human", "-o", tmp_path / "t.txt")
+        done = cli("meta", file, *named, *more, *pictures)
+        assert (done.status, done.out) == (0, ""), done.err
+        for name in ("r", "p"):
+            assert (tmp_path / f"{name}.{suffix}").read_bytes().startswith(start)
+    assert "a $ b" in (tmp_path / "t.txt").read_text(encoding="utf-8")
+
+
+def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = invented(9)
+    file = write(tmp_path / "s.tsv", columns)
+    expected = cli("meta", file, *METRICS, "--human", "human").out
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / "s.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    assert cli("meta", tmp_path / "s.jsonl", *METRICS, "--human", "human").out == expected
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns)
+    frame.to_parquet(tmp_path / "s.parquet")
+    assert cli("meta", tmp_path / "s.parquet", *METRICS, "--human", "human").out == expected
+    assert meta_evaluate(frame, metrics=NAMES, human="human").to_text() + "\n" == expected
+
+    class Stdin:
+        buffer = io.BytesIO(file.read_bytes())
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert cli("meta", "-", *METRICS, "--human", "human").out == expected
+
+
+# What cannot be analysed
+
+
+def test_missing_values(cli: Run, tmp_path: Path) -> None:
+    columns = invented(10)
+    full = meta_evaluate(columns, metrics=NAMES, human="human")
+    columns["good"][3], columns["poor"][3], columns["poor"][4] = "", "NaN", "null"
+    columns["none"] = [""] * len(columns["human"])
+    file = write(tmp_path / "s.tsv", columns)
+    done = cli("meta", file, *METRICS, "--human", "human")
+    assert done.status == 2
+    assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; --nan omit" in done.err
+    done = cli("meta", file, *METRICS, "--metric", "none", "--human", "human", "--nan", "omit", "--format", "json")
+    group = json.loads(done.out)["groups"][0]
+    assert (group["n"], group["left_out"]) == (148, 2)
+    assert [found["metric"] for found in group["metrics"]] == NAMES
+    assert "none has no value here" in done.err
+    assert "2 of 150 rows left out for missing values (good 1, poor 2)" in done.err
+    average = json.loads(done.out)["average"]["metrics"]
+    assert average[3] == {
+        "metric": "none",
+        **dict.fromkeys(("pearson", "spearman", "kendall")),
+        "ci": [None, None],
+        "wins": 0,
+    }
+    kept = np.delete(np.arange(150), [3, 4])
+    lean = {name: [values[i] for i in kept] for name, values in invented(10).items()}
+    assert full.groups[0].n == 150
+    again = meta_evaluate(lean, metrics=NAMES, human="human")
+    assert [m["pearson"] for m in group["metrics"]] == pytest.approx([m.value for m in again.groups[0].metrics])
+    text = cli(
+        "meta", file, "--metric", "good", "--metric", "none", "--human", "human", "--group", "lp", "--nan", "omit"
+    )
+    assert "-" in next(line for line in text.out.splitlines() if line.startswith("none")).split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "godo", "--human", "human"], "has no column 'godo'"),
+        (["--metric", "godo", "--human", "human"], "Near: good."),
+        (["--metric", "good", "--human", "lp"], "row 1, column 'lp' is 'yy-en', not a finite number"),
+        (["--metric", "good", "--human", "human", "--group", "group"], "has no column 'group'"),
+        (["--metric", "good", "--human", "human", "--group", "hole"], "row 2, column 'hole' is empty"),
+        (["--metric", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
+        (["--metric", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
+        (["--metric", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
+        (["--metric", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
+        (["--metric", "good", "--human", "human", "--level", "sys"], "level=sys correlates systems: name the column"),
+        (["--metric", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
+        (["--metric", "good", "--human", "human", "--segment", "segment"], "segment without system"),
+        (
+            ["--metric", "good", "--human", "human", "--level", "darr", "--system", "system", "--segment", "lp"],
+            "system 's0' has segment 'yy-en' more than once",
+        ),
+        (
+            ["--metric", "good", "--human", "human", "--level", "darr", "--system", "system", "--segment", "segment"],
+            "no two systems' human scores differ by 25 or more",
+        ),
+        (
+            ["--metric", "good", "--human", "human", "--level", "sys", "--system", "system"],
+            "system 's0' has more than one row: name the column segment too",
+        ),
+        (["--metric", "good", "--human", "human", "--ties", "drop"], "ties goes with level=darr, not with level=seg"),
+        (
+            ["--metric", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
+            "test=williams compares Pearson correlations",
+        ),
+        (["--metric", "good", "--human", "human", "--confidence", "95"], "confidence: Input should be less than 1"),
+        (["--metric", "good", "--metric", "good", "--human", "human"], "the column 'good' is named twice"),
+        (
+            ["--metric", "good", "--human", "human", "--lower", "poor"],
+            "lower names 'poor', which is none of the metrics",
+        ),
+        (["--metric", "good", "--human", "human", "--human", "poor"], "name one column of human scores"),
+        (["--metric", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
+        (["--metric", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
+        (["--metric", "good", "--human", "human", "--lang", "en"], "--lang goes with --score"),
+        (["--metric", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --score"),
+        (["--human", "human"], "give FILE and --metric COL for each metric in it"),
+    ],
+)
+def test_mistakes_are_one_line(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    columns = invented(11)
+    columns["flat"] = [1] * 150
+    columns["few"] = ["a"] * 149 + ["b"]
+    columns["hole"] = ["x", "", *["x"] * 148]
+    done = cli("meta", write(tmp_path / "s.tsv", columns), *arguments)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert message in done.err
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_mistakes_in_python() -> None:
+    columns = invented(12)
+    for arguments, message in (
+        ({"metrics": "good"}, "metrics is a single text"),
+        ({"metrics": []}, "name at least one column"),
+        ({"metrics": ["lp"]}, "column 'lp' does not hold numbers"),
+        ({"metrics": ["good"], "tset": "none"}, "there is no setting 'tset'. Near: test"),
+    ):
+        with pytest.raises(InputError, match=message.replace("(", r"\(")):
+            meta_evaluate(columns, human="human", **arguments)
+    with pytest.raises(UnknownNameError, match="there is no column 'nope'"):
+        meta_evaluate(columns, metrics=["nope"], human="human")
+    columns["good"][1] = float("inf")
+    with pytest.raises(InputError, match="infinite value in row 2"):
+        meta_evaluate(columns, metrics=["good"], human="human")
+    three = {name: values[:3] for name, values in invented(13).items()}
+    with pytest.raises(InputError, match="3 rows or systems are too few for the Williams test"):
+        meta_evaluate(three, metrics=NAMES, human="human")
+    assert meta_evaluate(three, metrics=NAMES, human="human", test="none").groups[0].tests == ()
+
+
+def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: Path) -> None:
+    rows = [f"a b c {i}\ta b {'c' if i % 2 else 'd'} {i}\t{i % 2}" for i in range(12)]
+    (tmp_path / "t.tsv").write_text("candidate\treference\thuman\n" + "\n".join(rows) + "\n")
+    wide = tmp_path / "wide.tsv"
+    assert cli("score", "--metric", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
+    done = cli(
+        "meta", wide, "--metric", "chrf", "--metric", "ter", "--human", "human", "--test", "none", "--format", "json"
+    )
+    assert done.status == 0, done.err
+    assert "lower is better for ter" in done.err
+    found = {entry["metric"]: entry["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
+    assert found["ter"] > 0.9
+    assert found["chrf"] > 0.9
+    assert "Write the option once for each column" in cli("meta", wide, "--metric", "chrf,ter", "--human", "human").err

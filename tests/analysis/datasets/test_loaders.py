@@ -1,0 +1,646 @@
+"""Every loader on tiny files of its layout, whole and broken, and on the real data where they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.analysis.datasets import (
+    COLUMNS,
+    LOADERS,
+    JudgedTable,
+    load_darr,
+    load_dataset,
+    load_flickr8k,
+    load_metric_scores,
+    load_mlqe,
+    load_mt_metrics_eval,
+    load_multi_reference,
+    load_paws,
+    load_qqp,
+    load_stsb,
+    load_system_outputs,
+    load_table,
+    load_wmt_da,
+    load_wmt_da_system,
+)
+from bsx.catalog.dataset_entries import DatasetCatalog, LoaderName, load_dataset_catalog
+from bsx.errors import DataUnavailableError, InputError, RegistryError, UnknownNameError
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Return a function that writes lines to a file below a temporary folder."""
+
+    def put(name: str, *lines: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="")
+        return path
+
+    return put
+
+
+def columns(table: JudgedTable) -> dict[str, Any]:
+    return {name: list(values) for name, values in table.columns.items() if name != "dataset"}
+
+
+DA = "lp\tsystem\tsid\tsource\treference\tcandidate\thuman"
+
+
+def test_a_da_table_comes_out_tidy(write: Write) -> None:
+    path = write("da.tsv", DA, 'cs-en\tA+B\t7\ts\t"r" x\tc\u2028d\t-0.5', "de-en\tA\t8\ts\tr\t\t1e-3")
+    table = load_wmt_da(path)
+    assert columns(table) == {
+        "lp": ["cs-en", "de-en"],
+        "system": ["A+B", "A"],
+        "segment": ["7", "8"],
+        "source": ["s", "s"],
+        "candidate": ["c\u2028d", ""],
+        "reference": ['"r" x', "r"],
+        "human": [-0.5, 0.001],
+    }
+    assert table.name == "da"
+    assert table["dataset"] == ["da", "da"]
+    assert len(table) == 2
+    assert table.references == [['"r" x'], ["r"]]
+    assert list(load_wmt_da(path, lp="de-en")["segment"]) == ["8"]
+    assert table.where(system="A")["human"].tolist() == [0.001]  # type: ignore[union-attr]
+    with pytest.raises(InputError, match=r"da: no row has lp='xx-en'"):
+        table.where(lp="xx-en")
+    with pytest.raises(UnknownNameError, match=r"no column 'humans'; it has dataset, lp, .*Near: human\."):
+        table["humans"]
+    with pytest.raises(InputError, match="'lp' holds texts, not numbers"):
+        table.numbers("lp")
+    with pytest.raises(InputError, match="'human' holds numbers, not texts"):
+        table.texts("human")
+
+
+BROKEN = [
+    ("cs-en\tA\t1\ts\tr\tc", "line 3 has 6 fields, 7 are due"),
+    ("cs-en\tA\t1\ts\tr\tc\tgood", "line 3, column 'human' is 'good', not a finite number"),
+    ("cs-en\tA\t1\ts\tr\tc\tinf", "line 3, column 'human' is 'inf', not a finite number"),
+    ("cs-en\tA\t1\ts\tr\tc\t1_0", "line 3, column 'human' is '1_0', not a finite number"),
+    ("\tA\t1\ts\tr\tc\t1", "line 3, column 'lp' is empty"),
+    ("", "line 3 has 1 fields, 7 are due"),
+]
+
+
+@pytest.mark.parametrize(("row", "message"), BROKEN)
+def test_a_malformed_row_is_named_or_listed(row: str, message: str, write: Write) -> None:
+    path = write("da.tsv", DA, "cs-en\tA\t1\ts\tr\tc\t1", row, "cs-en\tB\t1\ts\tr\tc\t2")
+    with pytest.raises(InputError, match=r"da\.tsv: ") as caught:
+        load_wmt_da(path)
+    assert str(caught.value) == f"{path}: {message}"
+    table = load_wmt_da(path, skip_malformed=True)
+    assert table["human"].tolist() == [1.0, 2.0]  # type: ignore[union-attr]
+    assert table.problems == (f"{path}: {message}",)
+    assert table.notes == ("1 malformed rows were skipped; .problems lists them",)
+
+
+def test_bytes_that_are_not_utf8_are_malformed(tmp_path: Path) -> None:
+    path = tmp_path / "da.tsv"
+    path.write_bytes(b"\xef\xbb\xbf" + DA.encode() + b"\r\ncs-en\tA\t1\ts\tr\tc\xff\t1\r\ncs-en\tA\t2\ts\tr\tc\t1\r\n")
+    with pytest.raises(InputError, match=r"line 2 is not UTF-8 \(byte 0xff at position 16\)"):
+        load_wmt_da(path)
+    table = load_wmt_da(path, skip_malformed=True)
+    assert table["segment"] == ["2"]
+    assert len(table.problems) == 1
+
+
+def test_missing_numbers_are_counted(write: Write) -> None:
+    path = write("da.tsv", DA, "cs-en\tA\t1\ts\tr\tc\t", "cs-en\tA\t2\ts\tr\tc\tNaN", "cs-en\tA\t3\ts\tr\tc\t1")
+    table = load_wmt_da(path)
+    assert np.isnan(table.numbers("human")).tolist() == [True, True, False]
+    assert table.notes == ("2 of 3 rows have no 'human'",)
+
+
+def test_files_that_cannot_be_used(write: Write, tmp_path: Path) -> None:
+    cases: list[tuple[Path, type[Exception], str]] = [
+        (tmp_path / "none.tsv", InputError, "there is no such file"),
+        (write("empty.tsv"), InputError, "is empty"),
+        (write("head.tsv", DA), InputError, "holds no rows that can be used"),
+        (write("a.xlsx", "x"), InputError, "the name must end in .tsv, .csv, .jsonl, .parquet"),
+        (write("twice.tsv", "lp\tlp", "a\tb"), InputError, "'lp' stands twice"),
+        (write("few.tsv", "lp\tcandidate\thuman", "a\tb\t1"), UnknownNameError, "has no column 'reference'; it has lp"),
+        (write("bad.jsonl", "[1]"), InputError, "line 1 is not a JSON object"),
+        (write("bad.parquet", "x"), InputError, "is not a Parquet file"),
+    ]
+    for path, kind, message in cases:
+        with pytest.raises(kind) as caught:
+            load_wmt_da(path)
+        assert message in str(caught.value), path
+    path = write("all.tsv", DA, "x", "y")
+    with pytest.raises(
+        InputError, match=r"holds no rows that can be used; all 2 are malformed, the first: .*line 2 has"
+    ):
+        load_wmt_da(path, skip_malformed=True)
+
+
+def test_the_archive_of_2016(write: Write, tmp_path: Path) -> None:
+    for pair, name in (("cs-en", "DAseg.newstest2016"), ("ru-en", "newstest2015")):
+        for kind, texts in (
+            ("source", ("s1", "s2")),
+            ("reference", ("r1", "NO REFERENCE AVAILABLE")),
+            ("mt-system", ("c1", "c2")),
+            ("human", ("0.5", "-1")),
+        ):
+            write(f"DAseg/inner/{name}.{kind}.{pair}", *texts)
+    table = load_wmt_da(tmp_path / "DAseg", name="wmt")
+    assert columns(table) == {
+        "lp": ["cs-en", "cs-en", "ru-en", "ru-en"],
+        "segment": ["1", "2", "1", "2"],
+        "source": ["s1", "s2"] * 2,
+        "candidate": ["c1", "c2"] * 2,
+        "reference": ["r1", ""] * 2,
+        "human": [0.5, -1.0] * 2,
+    }
+    assert table.notes == ("2 rows have no reference ('NO REFERENCE AVAILABLE' in the file): an empty text",)
+    assert len(load_wmt_da(tmp_path / "DAseg", lp="ru-en")) == 2
+    write("DAseg/inner/newstest2015.human.ru-en", "1", "x")
+    with pytest.raises(InputError, match=r"newstest2015\.human\.ru-en: line 2 is 'x', not a finite number"):
+        load_wmt_da(tmp_path / "DAseg")
+    write("DAseg/inner/newstest2015.human.ru-en", "1")
+    with pytest.raises(InputError, match=r"line counts differ: .*source\.ru-en has 2, .*human\.ru-en has 1"):
+        load_wmt_da(tmp_path / "DAseg")
+    with pytest.raises(InputError, match=r"needs exactly one file DA-seglevel.csv or files newstest"):
+        load_wmt_da(write("nothing/x", "x").parent)
+
+
+def wmt17_archive(write: Write, *judgments: str) -> Path:
+    for system, lines in (("A.1", ("a1", "a2")), ("B+C.2", ("b1", "b2"))):
+        write(f"pack/input/txt/system-outputs/newstest2017/cs-en/newstest2017.{system}.cs-en", *lines)
+    write("pack/input/txt/sources/newstest2017-csen-src.cs", "s1", "s2")
+    write("pack/input/txt/references/newstest2017-csen-ref.en", "r1", "r2")
+    return write("pack/manual-evaluation/DA-seglevel.csv", "LP DATA SYSTEM SID HUMAN", *judgments)
+
+
+def test_the_archive_of_2017(write: Write, tmp_path: Path) -> None:
+    file = wmt17_archive(
+        write,
+        "cs-en newstest2017 A.1 2 0.25",
+        "cs-en newstest2017 Z.9+A.1 1 1",
+        "cs-en newstest2017 B+C.2 1 0",
+        "cs-en newstest2017 old.3 2 -1",
+    )
+    table = load_wmt_da(tmp_path / "pack", renames={"old.3": "A.1"})
+    assert columns(table) == {
+        "lp": ["cs-en"] * 4,
+        "testset": ["newstest2017"] * 4,
+        "system": ["A.1", "Z.9+A.1", "B+C.2", "old.3"],
+        "segment": ["2", "1", "1", "2"],
+        "source": ["s2", "s1", "s1", "s2"],
+        "candidate": ["a2", "a1", "b1", "a2"],
+        "reference": ["r2", "r1", "r1", "r2"],
+        "human": [0.25, 1.0, 0.0, -1.0],
+    }
+    with pytest.raises(
+        InputError, match=r"DA-seglevel\.csv: line 5: there is no output of old\.3 in .*renames can map"
+    ):
+        load_wmt_da(tmp_path / "pack")
+    assert len(load_wmt_da(tmp_path / "pack", skip_malformed=True)) == 3
+    alone = load_wmt_da(file)
+    assert "candidate" not in alone
+    assert "there are no texts" in alone.notes[0]
+    assert len(load_wmt_da(file, texts=tmp_path / "pack", skip_malformed=True).problems) == 1
+    wmt17_archive(write, "cs-en newstest2017 A.1 3 0.25")
+    with pytest.raises(InputError, match="line 2: segment '3' is not one of 1 to 2"):
+        load_wmt_da(tmp_path / "pack")
+
+
+def test_system_level_da(write: Write) -> None:
+    path = write("DA-syslevel.csv", "LP HUMAN SYSTEM", "cs-en 0.5 A", "cs-en x B", "de-en 0.25 A C")
+    table = load_wmt_da_system(path, skip_malformed=True)
+    assert columns(table) == {"lp": ["cs-en"], "system": ["A"], "human": [0.5]}
+    assert [problem.partition("csv: ")[2] for problem in table.problems] == [
+        "line 3, column 'human' is 'x', not a finite number",
+        "line 4 has 4 fields, 3 are due",
+    ]
+    with pytest.raises(UnknownNameError, match="has no column 'system'; it has lp, human"):
+        load_wmt_da_system(write("s.csv", "LP HUMAN", "cs-en 1"))
+    comma = write("t.csv", "lp,system,human", 'cs-en,"A, B",1')
+    assert load_wmt_da_system(comma)["system"] == ["A, B"]
+
+
+def test_darr_in_its_years(write: Write) -> None:
+    expected: Mapping[str, Any] = {
+        "lp": ["kk-en"],
+        "testset": ["newstest2019"],
+        "segment": ["4"],
+        "better": ["A"],
+        "worse": ["B"],
+    }
+    row = "kk-en newstest2019 4 A B"
+    assert columns(load_darr(write("2019.csv", "LP DATA SID BETTER WORSE", row))) == expected
+    assert columns(load_darr(write("2018.csv", "LP SID BETTER WORSE", row))) == expected
+    tabs = write("own.tsv", "lp\tdata\tsid\tbetter\tworse", row.replace(" ", "\t"))
+    assert columns(load_darr(tabs)) == expected
+    newer = load_darr(write("2020.csv", "LP DATA SID BETTER WORSE", row + " 25.5"))
+    assert columns(newer) == {**expected, "difference": [25.5]}
+    with pytest.raises(InputError, match="line 3 has 5 fields, 6 are due"):
+        load_darr(write("2020.csv", "LP DATA SID BETTER WORSE", row + " 25.5", row))
+    with pytest.raises(InputError, match="line 2 prefers A to itself"):
+        load_darr(write("x.csv", "LP DATA SID BETTER WORSE", "kk-en newstest2019 4 A A"))
+    with pytest.raises(InputError, match="holds no rows that can be used"):
+        load_darr(tabs, lp="lt-en")
+
+
+def test_system_outputs_meet_their_judgments(write: Write) -> None:
+    systems = write("n-cs-en.systems.tsv", "system\tsid\tcandidate", "A\t1\ta1", "A\t2\ta2", "B\t1\tb1")
+    references = write("n-cs-en.ref.tsv", "sid\tsource\treference", "1\ts1\tr1", "2\ts2\tr2")
+    human = write("n-cs-en.human.tsv", "system\tsid\traw\tz\tn", "B\t1\t70\t0.5\t3", "A\t2\t60\t-0.5\t1")
+    table = load_system_outputs(systems, references, human)
+    assert table.name == "n-cs-en"
+    assert table["lp"] == ["cs-en"] * 3
+    assert table["candidate"] == ["a1", "a2", "b1"]
+    assert table["source"] == ["s1", "s2", "s1"]
+    np.testing.assert_equal(table["human"], [np.nan, -0.5, 0.5])
+    np.testing.assert_equal(table["judgments"], [np.nan, 1, 3])
+    assert "1 of 3 rows have no 'human'" in table.notes
+    assert "human" not in load_system_outputs(systems, references)
+    for name, line, message in (
+        ("n-cs-en.human.tsv", "C\t1\t70\t0.5\t3", "there is no output of C for segment 1"),
+        ("n-cs-en.human.tsv", "B\t1\t70\t0.5\t3", "a second judgment of B for segment 1"),
+        ("n-cs-en.systems.tsv", "A\t1\tx", "a second output of A for segment 1"),
+        ("n-cs-en.systems.tsv", "A\t9\tx", "segment 9 has no reference in"),
+        ("n-cs-en.ref.tsv", "2\ts\tr", "a second reference for segment 2"),
+    ):
+        file = systems.with_name(name)
+        whole = file.read_text()
+        file.write_text(whole + line + "\n")
+        with pytest.raises(InputError, match=rf"{name}: line \d: {message}"):
+            load_system_outputs(systems, references, human)
+        assert len(load_system_outputs(systems, references, human, skip_malformed=True).problems) == 1
+        file.write_text(whole)
+
+
+def test_metric_scores(write: Write) -> None:
+    path = write(
+        "wmt-km-en.scores.tsv",
+        "system\tsid\thuman_raw\thuman_z\tchrF\tTER",
+        "A\td::1\t50\t0\t\t-1",
+        "A\td::2\t\t1\t2\t",
+    )
+    table = load_metric_scores(path)
+    assert table.metrics == ("chrF", "TER")
+    assert list(table.columns) == ["dataset", "lp", "system", "segment", "human", "human_raw", "chrF", "TER"]
+    np.testing.assert_equal(table["chrF"], [np.nan, 2])
+    assert table.notes == tuple(f"1 of 2 rows have no {name!r}" for name in ("human_raw", "chrF", "TER"))
+    assert load_metric_scores(path, metrics=["TER"]).metrics == ("TER",)
+    with pytest.raises(UnknownNameError, match="has no column 'chrf'"):
+        load_metric_scores(path, metrics=["chrf"])
+
+
+def test_mt_metrics_eval_layout(write: Write, tmp_path: Path) -> None:
+    write("wmt22/sources/en-de.txt", "s1", "s2")
+    for name in ("refA", "refB"):
+        write(f"wmt22/references/en-de.{name}.txt", f"{name} 1", f"{name} 2")
+    for name in ("sys1", "refB"):
+        write(f"wmt22/system-outputs/en-de/{name}.txt", f"{name} 1", f"{name} 2")
+    write("wmt22/documents/en-de.docs", "news d1", "news\td2")
+    mqm = write("wmt22/human-scores/en-de.mqm.v2.seg.score", "sys1\t-1", "sys1\tNone", "refB 0", "refB 0")
+    write("wmt22/human-scores/en-de.mqm.v2.sys.score", "sys1\t-0.5")
+    chrf = write("wmt22/metric-scores/en-de/chrF-refA.seg.score", "sys1\t10", "sys1\t20", "refB\t30", "refB\t40")
+    table = load_mt_metrics_eval(tmp_path / "wmt22", "en-de", metrics="all")
+    assert list(table.columns) == [
+        "dataset",
+        "lp",
+        "system",
+        "segment",
+        "document",
+        "domain",
+        "source",
+        "candidate",
+        "reference",
+        "reference2",
+        "human",
+        "human_system",
+        "chrF-refA",
+    ]
+    assert table["system"] == ["refB", "refB", "sys1", "sys1"]
+    assert table["document"] == ["d1", "d2"] * 2
+    assert table.references[3] == ["refA 2", "refB 2"]
+    np.testing.assert_equal(table["human"], [0, 0, -1, np.nan])
+    np.testing.assert_equal(table["chrF-refA"], [30, 40, 10, 20])
+    np.testing.assert_equal(table["human_system"], [1, 1, 0, 0])
+    assert "refB: system and reference at once" in " ".join(table.notes)
+    assert "reference2" not in load_mt_metrics_eval(tmp_path, "en-de", testset="wmt22", references=["refA"])
+    systems = load_mt_metrics_eval(tmp_path / "wmt22", "en-de", level="sys", human="mqm.v2")
+    np.testing.assert_equal(systems["human"], [np.nan, -0.5])
+    assert "candidate" not in systems
+    with pytest.raises(UnknownNameError, match=r"language pair 'en-fr' is not one of en-de\. Near: en-de\."):
+        load_mt_metrics_eval(tmp_path / "wmt22", "en-fr")
+    with pytest.raises(UnknownNameError, match="human scores 'mqm' is not one of mqm.v2"):
+        load_mt_metrics_eval(tmp_path / "wmt22", "en-de", human="mqm")
+    with pytest.raises(InputError, match="is this the folder of one test set"):
+        load_mt_metrics_eval(tmp_path, "en-de")
+    for file, lines, message in (
+        (mqm, ["sys1 1"], "sys1 has 1 scores, 2 are due"),
+        (mqm, ["sys9 1"], "line 1: there is no output of the system 'sys9'"),
+        (mqm, ["sys1 a b"], "line 1 has 3 fields, 2 are due: SYSTEM SCORE"),
+        (chrf, ["sys1 None"], "line 1: metrics must score every segment"),
+        (tmp_path / "wmt22/documents/en-de.docs", ["news d"], "has 1 lines, the sources have 2"),
+        (tmp_path / "wmt22/system-outputs/en-de/sys1.txt", ["x"], "line counts differ"),
+    ):
+        whole = file.read_text()
+        file.write_text("\n".join(lines) + "\n")
+        with pytest.raises(InputError, match=message):
+            load_mt_metrics_eval(tmp_path / "wmt22", "en-de", metrics="all")
+        file.write_text(whole)
+    write("wmt22/human-scores/en-de.esa.seg.score", "sys1\t-1", "sys1\t1")
+    with pytest.raises(InputError, match=r"say which human scores \(human=\): there are esa, mqm\.v2"):
+        load_mt_metrics_eval(tmp_path / "wmt22", "en-de")
+
+
+def test_sts_benchmark_in_its_layouts(write: Write) -> None:
+    original = write(
+        "sts-dev.csv", 'g\tf\t2012\t1\t5.000\tA "b, c\td', "g\tf\t2012\t2\t0.5\te\tf\tlicence", "g\tf\t2012\t3\t0.5\te"
+    )
+    with pytest.raises(InputError, match=r"sts-dev\.csv: line 3 has 6 fields, at least 7 are due"):
+        load_stsb(original)
+    table = load_stsb(original, skip_malformed=True)
+    assert columns(table) == {
+        "segment": ["1", "2"],
+        "candidate": ['A "b, c', "e"],
+        "reference": ["d", "f"],
+        "human": [5.0, 0.5],
+        "genre": ["g", "g"],
+        "file": ["f", "f"],
+        "year": ["2012", "2012"],
+        "index": ["1", "2"],
+    }
+    assert "1 rows have further fields" in table.notes[0]
+    plain = load_stsb(write("x.tsv", "sentence1\tsentence2\tscore", "a\tb\t2.5"))
+    assert columns(plain) == {"segment": ["1"], "candidate": ["a"], "reference": ["b"], "human": [2.5]}
+    headless = load_stsb(write("de.csv", '"a, b",c,2.5', "d,e,0.0"))
+    assert headless["candidate"] == ["a, b", "d"]
+    assert headless["segment"] == ["1", "2"]
+    with pytest.raises(InputError, match="line 2, column 'score' is '7', not a grade from 0 to 5"):
+        load_stsb(write("y.tsv", "sentence1\tsentence2\tscore", "a\tb\t7"))
+
+
+def test_paraphrase_pairs(write: Write) -> None:
+    path = write("x.tsv", "id\tsentence1\tsentence2\tlabel", "5\ta\tb\t0", "6\tNS\tb\t1", "7\ta\tb\t2")
+    with pytest.raises(InputError, match="line 4, column 'label' is '2', not 0 or 1"):
+        load_paws(path)
+    kept = load_paws(path, skip_malformed=True)
+    assert columns(kept) == {"segment": ["5", "6"], "candidate": ["a", "NS"], "reference": ["b", "b"], "label": [0, 1]}
+    assert "1 rows with the placeholder 'NS' instead of a sentence are kept" in kept.notes[0]
+    dropped = load_paws(path, skip_malformed=True, drop_placeholders=True)
+    assert dropped["segment"] == ["5"]
+    assert "are left out" in dropped.notes[0]
+    noisy = load_paws(write("n.tsv", "sentence1\tsentence2\tnoisy_label", "a\tb\t1"))
+    assert "noisy" in noisy.notes[0]
+
+
+def test_qqp_quoted_and_not(write: Write) -> None:
+    head = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate"
+    plain = write("plain.tsv", head, '1\t2\t3\tIs "x" y?\t"z"\t1')
+    assert load_qqp(plain)["candidate"] == ['Is "x" y?']
+    assert load_qqp(plain)["reference"] == ['"z"']
+    quoted = write(
+        "quoted.tsv", head, '1\t2\t3\t"Is ""x""\ty?', 'really"\tz\t0', '4\t5\t6\t"a"b\tc\t0', "7\t8\t9\td\te\t1"
+    )
+    table = load_qqp(quoted, quoted=True, skip_malformed=True)
+    assert table["candidate"] == ['Is "x"\ty?\nreally', "d"]
+    assert table["segment"] == ["1", "7"]
+    assert "quoted.tsv: line 4:" in table.problems[0]
+
+
+def test_mlqe(write: Write, tmp_path: Path) -> None:
+    head = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores"
+    path = write(
+        "en-de/test20.ende.df.short.tsv",
+        head,
+        '0\ts "\tt\t[90, 80.5]\t85.25\t[0.1, 0.3]\t0.2\t-0.5',
+        "1\ts\tt\t90\t1\t\t1\t1",
+    )
+    with pytest.raises(InputError, match="line 3, column 'scores' is '90', not a list of numbers"):
+        load_mlqe(path)
+    table = load_mlqe(tmp_path, skip_malformed=True)
+    assert table.name == "test20.ende"
+    assert columns(table) == {
+        "lp": ["en-de"],
+        "segment": ["0"],
+        "source": ['s "'],
+        "candidate": ["t"],
+        "human": [0.2],
+        "human_raw": [85.25],
+        "judgments": [2],
+        "model_scores": [-0.5],
+    }
+    with pytest.raises(UnknownNameError, match="has no column 'reference'"):
+        _ = table.references
+    with pytest.raises(InputError, match=r"needs exactly one file \*\.df\.short\.tsv, has 0"):
+        load_mlqe(write("none/x", "y").parent)
+
+
+def test_flickr8k_as_table_and_original(write: Write) -> None:
+    head = "imageid\tcandidate\tref1\tref2\tjudge1\tjudge2\tjudge3"
+    path = write("f.tsv", head, "i.jpg\ta\ta\tb\t1\t2\t4", "i.jpg\tc\ta\tb\t1\t1\t1", "i.jpg\tc\ta\tb\t1\t1\t5")
+    with pytest.raises(InputError, match="line 4, column 'judge3' has the judgment '5', not one of 1 to 4"):
+        load_flickr8k(path)
+    table = load_flickr8k(path, skip_malformed=True)
+    assert table["human"].tolist() == [7 / 3, 1.0]  # type: ignore[union-attr]
+    assert table.references == [["a", "b"]] * 2
+    assert table.notes[0] == "1 candidates equal one of their own references: kept; drop_own=True leaves them out"
+    each = load_flickr8k(path, skip_malformed=True, drop_own=True, per_judge=True)
+    assert len(each) == 3
+    assert each["judge"].tolist() == [1, 2, 3]  # type: ignore[union-attr]
+    write("Flickr8k_text/Flickr8k.token.txt", "i.jpg#0\tcap 0", "i.jpg#1\tcap 1", "k.jpg#0\tother")
+    folder = write("Flickr8k_text/ExpertAnnotations.txt", "i.jpg\tk.jpg#0\t1\t2\t3", "i.jpg\ti.jpg#1\t4\t4\t4").parent
+    original = load_flickr8k(folder)
+    assert original["candidate"] == ["other", "cap 1"]
+    assert original["caption"] == ["k.jpg#0", "i.jpg#1"]
+    assert original.references == [["cap 0", "cap 1"]] * 2
+    write("Flickr8k_text/ExpertAnnotations.txt", "i.jpg\tx.jpg#0\t1\t2\t3")
+    with pytest.raises(InputError, match=r"line 1: there is no caption of x\.jpg#0"):
+        load_flickr8k(folder)
+
+
+def test_several_references(write: Write, tmp_path: Path) -> None:
+    path = write("m.tsv", "source\tref2\tref1\tcandidate\thuman_z", "s\tb\ta\tc\t1", "s\t\ta\tc\t2", "s\t\t\tc\t2")
+    with pytest.raises(InputError, match="line 4 has no reference"):
+        load_multi_reference(path)
+    table = load_multi_reference(path, lp="et-en", skip_malformed=True)
+    assert table.references == [["a", "b"], ["a"]]
+    assert table["lp"] == ["et-en"] * 2
+    assert "1 of 2 rows have fewer than 2 references" in table.notes
+    for name, lines in (("src.et", "s"), ("mt.en", "c"), ("ref-1.en", "a"), ("ref-2.en", "b"), ("DA-z.scores", "0.5")):
+        write(f"folder/{name}", lines)
+    folder = load_multi_reference(tmp_path / "folder")
+    assert folder["lp"] == ["et-en"]
+    assert folder.references == [["a", "b"]]
+    write("folder/DA-z.scores", "0.5", "1")
+    with pytest.raises(InputError, match="line counts differ"):
+        load_multi_reference(tmp_path / "folder")
+    with pytest.raises(UnknownNameError, match="has no column of references"):
+        load_multi_reference(write("n.tsv", "candidate\thuman", "c\t1"))
+
+
+def test_a_plain_table_in_every_format(write: Write, tmp_path: Path) -> None:
+    path = write("p.tsv", "hyp\treference\tref2\tscore\tBLEU\tid", "c\ta\tb\t1\t0.5\t01", "d\ta\t\t\t\t02")
+    table = load_table(path, columns={"candidate": "hyp", "human": "score"}, metrics=["BLEU"])
+    assert table.metrics == ("BLEU",)
+    assert list(table.columns) == ["dataset", "candidate", "reference", "reference2", "human", "id", "BLEU"]
+    assert table["id"] == ["01", "02"]
+    assert table.notes == (
+        "1 of 2 rows have fewer than 2 references",
+        "1 of 2 rows have no 'human'",
+        "1 of 2 rows have no 'BLEU'",
+    )
+    for suffix in (".tsv", ".csv", ".jsonl", ".parquet"):
+        saved = tmp_path / f"p{suffix}"
+        table.save(saved)
+        again = load_table(saved, metrics=["BLEU"])
+        assert again.name == "p"
+        assert again.notes == table.notes
+        for name in table.columns:
+            np.testing.assert_array_equal(again[name], table[name])
+    assert json.loads((tmp_path / "p.jsonl").read_text().splitlines()[1])["human"] is None
+    frame = table.to_pandas()
+    assert frame["reference2"].tolist() == ["b", ""]
+    lists = write(
+        "l.jsonl",
+        '{"candidate": "c", "reference": ["a", "b"], "human": 1, "extra": 5}',
+        '{"candidate": "d", "reference": "a"}',
+    )
+    loaded = load_table(lists)
+    assert loaded.references == [["a", "b"], ["a"]]
+    assert loaded["extra"] == ["5", ""]
+    assert "1 of 2 rows have no 'human'" in loaded.notes
+    for row, message in (
+        ('{"candidate": 3, "reference": "a"}', "column 'candidate' is '3' (int), not a text"),
+        ('{"candidate": "c"}', "column 'reference' is 'None' (NoneType), not a text"),
+        ("{", "line 2 is not JSON"),
+        ('{"candidate": "c", "reference": "a", "human": true}', "column 'human' is 'True', not a finite number"),
+    ):
+        with pytest.raises(InputError) as caught:
+            load_table(write("b.jsonl", '{"candidate": "c", "reference": "a"}', row))
+        assert message in str(caught.value)
+    with pytest.raises(UnknownNameError, match="columns: 'humman' is not one of lp, "):
+        load_table(path, columns={"humman": "score"})
+    with pytest.raises(UnknownNameError, match="has no column 'bleu'"):
+        load_table(path, metrics=["bleu"])
+    with pytest.raises(InputError, match="'hyp' cannot be read as 'candidate': the file has a column of that name too"):
+        load_table(write("both.tsv", "hyp\tcandidate", "a\tb"), columns={"candidate": "hyp"})
+
+
+def test_loaders_are_those_the_registry_may_name() -> None:
+    assert set(LOADERS) == set(LoaderName.__args__)  # type: ignore[attr-defined]
+    assert set(COLUMNS) >= {"dataset", "lp", "system", "segment", "source", "candidate", "reference", "human", "label"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("  licence: x", "[0].licence: Field required"),
+        ("  name: a", "[0].name"),
+        ("+  colour: red", "[0].colour: Extra inputs are not permitted"),
+        ("+  local: {path: ../x.tsv, loader: table}", "must be a relative path that stays inside"),
+        ("+  local: {path: x.tsv, loader: nothing}", "[0].local.loader: Input should be"),
+        ("  files: []", "files and layout go together"),
+    ],
+)
+def test_a_wrong_entry_names_file_and_field(change: str, message: str, tmp_path: Path) -> None:
+    lines = [
+        "- title: t",
+        "  name: a",
+        "  homepage: null",
+        "  files: []",
+        "  licence: x",
+        "  citation: c",
+        "  language_pairs: []",
+    ]
+    if change == "  files: []":
+        lines += ["  layout: {path: x, loader: table}"]
+    elif change.startswith("+"):
+        lines += ["  layout: null", change[1:]]
+    else:
+        lines.remove(change)
+    if "local" not in change:
+        lines += ["  local: {path: x.tsv, loader: table}"]
+    if "  layout" not in "\n".join(lines):
+        lines += ["  layout: null"]
+    (tmp_path / "datasets.yaml").write_text("\n".join(lines) + "\n")
+    with pytest.raises(RegistryError) as caught:
+        DatasetCatalog(tmp_path)
+    assert "datasets.yaml: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_the_registry_of_data_sets() -> None:
+    entries = load_dataset_catalog().entries
+    assert len(entries) > 25
+    assert {"wmt15-da", "wmt16-da", "wmt17-da", "flickr8k", "qqp", "mt-metrics-eval"} <= set(entries)
+    used = {layout.loader for entry in entries.values() for layout in (entry.layout, entry.local) if layout is not None}
+    assert used == set(LOADERS) - {"table"}
+    with pytest.raises(UnknownNameError, match=r"unknown data set 'wmt17da'\. Near: wmt17-da"):
+        load_dataset("wmt17da")
+
+
+ROWS = {
+    "wmt15-da": 2000,
+    "wmt16-da": 3920,
+    "wmt17-da": 5040,
+    "wmt17-da-system": 152,
+    "wmt17-darr-from-en": 43010,
+    "wmt19-darr-kk-lt-gu": 51700,
+    "wmt20-cs-en": 7532,
+    "wmt20-ru-en": 9863,
+    "wmt20-iu-en": 12097,
+    "wmt20-km-en": 6659,
+    "newstest2017-cs-en": 12020,
+    "newstest2019-gu-en": 12192,
+    "stsb-en-train": 5749,
+    "stsb-en-dev": 1500,
+    "stsb-de-dev": 1500,
+    "stsb-zh-dev": 1500,
+    "paws-wiki-test": 8000,
+    "paws-qqp-dev": 677,
+    "pawsx-de-dev": 1932,
+    "pawsx-zh-dev": 1984,
+    "qqp": 3004,
+    "mlqe-et-en": 1000,
+    "flickr8k": 5822,
+}
+
+
+def test_real_data_have_the_rows_their_card_names(shared: Path) -> None:
+    for name, rows in ROWS.items():
+        table = load_dataset(name, data_dir=shared / "data")
+        assert len(table) == rows, name
+        assert not table.problems, name
+
+
+def test_real_data_in_detail(shared: Path) -> None:
+    folder = shared / "data"
+    wmt17 = load_dataset("wmt17-da", data_dir=folder)
+    pairs, counts = np.unique(wmt17.texts("lp"), return_counts=True)
+    assert len(pairs) == 9
+    assert set(counts) == {560}
+    assert not np.isnan(wmt17.numbers("human")).any()
+    outputs = load_dataset("newstest2017-cs-en", data_dir=folder)
+    assert int((~np.isnan(outputs.numbers("human"))).sum()) == 11685
+    assert len(set(outputs.texts("system"))) == 4
+    flickr = load_dataset("flickr8k", data_dir=folder, drop_own=True)
+    assert len(flickr) == 5822 - 158
+    assert {len(references) for references in flickr.references} == {5}
+    km = load_dataset("wmt20-km-en", data_dir=folder)
+    assert km.metrics == ("chrF", "TER", "YiSi-2", "parbleu", "parchrf++", "SWSS+METEOR")
+    kaster = load_table(
+        folder / "kaster2021/wmt-en.tsv",
+        columns={"candidate": "sentence1", "human": "sem"},
+        references=["sentence2"],
+        metrics=["bleu", "bert"],
+    )
+    assert len(kaster) == 8595
+    with pytest.raises(DataUnavailableError, match=r"wmt18-darr is not in .*: bsx data get wmt18-darr fetches it"):
+        load_dataset("wmt18-darr", data_dir=folder)

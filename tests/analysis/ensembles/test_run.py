@@ -1,0 +1,550 @@
+"""Ensembles: rules, weights, folds, gains; every number against loops, SciPy or scikit-learn."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+pytest.importorskip("scipy")
+from scipy import optimize, stats
+
+from bsx.analysis.ensembles.fit import Training, Weights, fit_members, learn, out_of_fold, weighted
+from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.analysis.ensembles.weights import (
+    PENALTIES,
+    furthest_members,
+    greedy_members,
+    mean_correlation,
+    nnls_weights,
+    profile_distances,
+    ridge_penalty,
+    ridge_weights,
+    within_groups,
+)
+from bsx.analysis.stats.folds import Fold, given_folds, group_folds, refuse_leak, unit_folds, units
+from bsx.analysis.stats.significance import williams
+from bsx.catalog.combination import Combination, Member
+from bsx.errors import InputError, UnknownNameError
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def made(n: int = 240, seed: int = 0, segment_size: int = 3) -> dict[str, Any]:
+    """Four metrics of two language pairs; d is upside down, c nearly noise."""
+    rng = np.random.default_rng(seed)
+    human = rng.normal(size=n)
+    segment = [f"s{i // segment_size}" for i in range(n)]
+    return {
+        "a": human + rng.normal(size=n),
+        "b": 20 + 5 * (human + 1.2 * rng.normal(size=n)),
+        "c": 0.2 * human + rng.normal(size=n),
+        "d": -human + 1.5 * rng.normal(size=n),
+        "human": human + np.repeat([0.0, 1.0], n // 2),
+        "lp": ["x"] * (n // 2) + ["y"] * (n // 2),
+        "segment": segment,
+        "reference": [f"the text of {name}" for name in segment],
+    }
+
+
+def training(table: dict[str, Any], names: list[str] = NAMES) -> Training:
+    scores = np.stack([stats.zscore(-table[m] if m == "d" else table[m]) for m in names], axis=1)
+    groups = np.unique(table["lp"], return_inverse=True)[1]
+    return Training(scores, scores, table["human"], groups, units([table["segment"]], len(groups)))
+
+
+# -- rules ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["mean", "z", "rank"])
+def test_rules_without_weights_against_loops(how: str) -> None:
+    table = made()
+    columns = {m: (-table[m] if m == "d" else table[m]) for m in NAMES}
+    if how == "z":
+        columns = {
+            m: [(v - np.mean(x)) / np.sqrt(np.mean((x - np.mean(x)) ** 2)) for v in x] for m, x in columns.items()
+        }
+    if how == "rank":
+        columns = {m: [sum(w < v for w in x) + (1 + sum(w == v for w in x)) / 2 for v in x] for m, x in columns.items()}
+    expected = np.array([sum(columns[m][i] for m in NAMES) / 4 for i in range(240)])
+    result = ensemble(table, NAMES, "human", group="lp", lower=["d"], how=how, resamples=20)
+    gains = []
+    for found, rows in zip(result.groups, (range(120), range(120, 240)), strict=True):
+        rows = list(rows)
+        r = {m: stats.pearsonr((-table[m] if m == "d" else table[m])[rows], table["human"][rows])[0] for m in NAMES}
+        whole = stats.pearsonr(expected[rows], table["human"][rows])[0]
+        assert found.members == pytest.approx(r, abs=1e-12)
+        assert found.ensemble == pytest.approx(whole, abs=1e-12)
+        assert found.best == max(r, key=r.__getitem__)
+        assert found.gain == pytest.approx(whole / max(r.values()) - 1, abs=1e-12)
+        gains.append(found.gain)
+    assert result.average_gain == pytest.approx(sum(gains) / 2, abs=1e-12)
+    assert result.folds == ()
+
+
+def test_z_is_over_all_rows_not_within_groups() -> None:
+    # b's spread is ten times larger in y: z over all rows lets it count more there than z within y would.
+    table = {"a": [1, 2, 3, 5, 1, 4, 2, 3], "b": [1, 3, 2, 4, 10, 20, 30, 50], "h": [1, 2, 3, 4, 1, 2, 3, 4]}
+    table = {name: np.array(column, dtype=float) for name, column in table.items()}
+    table["lp"] = np.array(list("xxxxyyyy"))
+    found = ensemble(table, ["a", "b"], "h", group="lp", resamples=2).groups[1]
+    z = stats.zscore(table["a"]) + stats.zscore(table["b"])
+    within = stats.zscore(table["a"][4:]) + stats.zscore(table["b"][4:])
+    assert found.ensemble == pytest.approx(stats.pearsonr(z[4:], table["h"][4:])[0], abs=1e-12)
+    assert found.ensemble != pytest.approx(stats.pearsonr(within, table["h"][4:])[0], abs=1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.01, 100), st.floats(-100, 100))
+def test_scales_change_nothing_for_z_and_orders_nothing_for_ranks(scale: float, shift: float) -> None:
+    table = made(60)
+    moved = {**table, "b": table["b"] * scale + shift}
+    plain, other = (ensemble(t, NAMES[:3], "human", resamples=2).average_gain for t in (table, moved))
+    assert other == pytest.approx(plain, abs=1e-8)  # rounding of large shifts
+    bent = {**table, "a": np.exp(table["a"])}
+    apply = [
+        weighted("rank", "rank", fit_members({"a": t["a"]}, [], "rank"), np.ones(1)).apply(t) for t in (table, bent)
+    ]
+    np.testing.assert_array_equal(*apply)
+
+
+def test_turning_a_metric_is_the_same_as_naming_it_lower() -> None:
+    table = made()
+    turned = {**table, "d": -table["d"]}
+    for how in ("mean", "z", "rank", "weights", "ridge", "greedy"):
+        one = ensemble(table, NAMES, "human", group="lp", segment="segment", lower=["d"], how=how, resamples=20)
+        other = ensemble(turned, NAMES, "human", group="lp", segment="segment", how=how, resamples=20)
+        assert one.average_gain == pytest.approx(other.average_gain, abs=1e-9)
+        assert one.low == pytest.approx(other.low, abs=1e-9)
+    assert "lower is better for d: its sign is turned" in one.notes
+
+
+def test_a_combination_scores_rows_as_the_table_was() -> None:
+    table = made()
+    for how in ("mean", "z", "rank", "ridge"):
+        result = ensemble(table, NAMES, "human", segment="segment", lower=["d"], how=how, resamples=2)
+        whole = result.combination.apply(table)
+        half = result.combination.apply({name: table[name][:10] for name in NAMES})
+        np.testing.assert_allclose(half, whole[:10], atol=1e-12)
+        again = Combination.model_validate(result.combination.model_dump())
+        np.testing.assert_array_equal(again.apply(table), whole)
+
+
+def test_positions_of_new_scores_among_many_known_ones() -> None:
+    known = np.random.default_rng(0).normal(size=20_000)
+    [member] = fit_members({"a": known}, [], "rank")
+    assert member.ranks is not None
+    assert len(member.ranks) <= 1001
+    new = np.linspace(-2, 2, 50)
+    expected = np.array([stats.percentileofscore(known, value, kind="mean") / 100 for value in new])
+    np.testing.assert_allclose(member.normalised(new, "rank"), expected, atol=2e-3)  # 1,001 points of 20,000
+    ends = member.normalised(np.array([-99.0, 99.0, np.nan]), "rank")
+    assert 0 < ends[0] < 0.001 < 0.999 < ends[1] < 1
+    assert np.isnan(ends[2])
+    [few] = fit_members({"a": np.array([1.0, 1.0, 2.0, 4.0])}, [], "rank")
+    assert few.ranks == [[1.0, 0.25], [2.0, 0.625], [4.0, 0.875]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"members": []}, "at least one"),
+        ({"members": [Member(metric="a", weight=0.0)]}, "every weight is 0"),
+        ({"members": [Member(metric="a", weight=1.0)] * 2}, "'a' is there twice"),
+        ({"normalise": "z"}, "normalise=z needs centre"),
+        ({"normalise": "rank"}, "normalise=rank needs ranks"),
+    ],
+)
+def test_combinations_that_say_too_little(change: dict[str, Any], message: str) -> None:
+    right = {"how": "mean", "normalise": "none", "members": [Member(metric="a", weight=1.0)]}
+    with pytest.raises(ValidationError, match=message):
+        Combination(**{**right, **change})
+    with pytest.raises(ValidationError, match="must rise"):
+        Member(metric="a", weight=1.0, ranks=[[1.0, 0.5], [1.0, 0.6]])
+    with pytest.raises(InputError, match="no scores"):
+        Combination(**right).apply({"b": [1.0]})  # type: ignore[arg-type]
+
+
+# -- weights -------------------------------------------------------------------------------------------------------
+
+
+def test_non_negative_weights_against_another_solver() -> None:
+    data = training(made(seed=3))
+    scores = np.column_stack([data.scores, -data.scores[:, 0] + data.scores[:, 2]])  # one that deserves nothing
+    got = nnls_weights(scores, data.human, data.groups)
+    x, y = within_groups(scores, data.groups), within_groups(data.human, data.groups)
+    expected = optimize.lsq_linear(x, y, bounds=(0, np.inf), tol=1e-14).x
+    np.testing.assert_allclose(got, expected / expected.sum(), atol=1e-6)  # two iterative solvers
+    assert got.min() >= 0
+    assert got.sum() == pytest.approx(1)
+    gradient = x.T @ (x @ optimize.nnls(x, y)[0] - y)
+    assert (gradient >= -1e-8).all()  # no weight can rise and help: the solution of Karush, Kuhn and Tucker
+    assert not nnls_weights(-data.scores[:, :2], data.human, data.groups).any()
+
+
+def test_ridge_against_scikit_learn() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    data = training(made(seed=4))
+    x, y = within_groups(data.scores, data.groups), within_groups(data.human, data.groups)
+    for penalty in (1e-4, 0.3, 10.0):
+        expected = linear.Ridge(alpha=penalty * len(y), fit_intercept=False, tol=1e-12).fit(x, y).coef_
+        got = ridge_weights(data.scores, data.human, data.groups, penalty)
+        np.testing.assert_allclose(got, expected / np.abs(expected).sum(), atol=1e-9)
+    ordinary = np.linalg.lstsq(x, y, rcond=None)[0]
+    got = ridge_weights(data.scores, data.human, data.groups, 0.0)
+    np.testing.assert_allclose(got, ordinary / np.abs(ordinary).sum(), atol=1e-9)
+
+
+def test_the_penalty_against_a_literal_inner_cross_validation() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(5)
+    n = 90
+    human = rng.normal(size=n)
+    scores = 0.15 * human[:, None] + rng.normal(size=(n, 20))
+    groups, of = np.arange(n) % 3, np.arange(n) // 2
+    errors = dict.fromkeys(PENALTIES, 0.0)
+    for fold in unit_folds(of, 5, 7):
+        parts = {}
+        for name, rows in (("train", fold.train), ("test", fold.test)):
+            x, y = scores[rows].copy(), human[rows].copy()
+            for g in range(3):
+                x[groups[rows] == g] -= x[groups[rows] == g].mean(axis=0)
+                y[groups[rows] == g] -= y[groups[rows] == g].mean()
+            parts[name] = x, y
+        for penalty in PENALTIES:
+            model = linear.Ridge(alpha=penalty * len(fold.train), fit_intercept=False).fit(*parts["train"])
+            errors[penalty] += float(np.sum((parts["test"][1] - model.predict(parts["test"][0])) ** 2))
+    expected = min(errors, key=errors.__getitem__)
+    assert ridge_penalty(scores, human, groups, of, seed=7) == expected
+    assert PENALTIES[0] > expected > PENALTIES[-1]
+
+
+def test_forward_selection_against_loops() -> None:
+    data = training(made(seed=1))
+    scores = np.column_stack([data.scores, data.scores @ [0.5, 0.5, 0, 0] + data.scores[:, 2]])
+
+    def quality(members: list[int]) -> float:
+        total = sum(scores[:, j] for j in members)
+        return float(
+            np.mean([stats.pearsonr(total[data.groups == g], data.human[data.groups == g])[0] for g in (0, 1)])
+        )
+
+    taken: list[int] = []
+    best = -1.0
+    while len(taken) < scores.shape[1]:
+        reached = {j: quality([*taken, j]) for j in range(scores.shape[1]) if j not in taken}
+        j = max(reached, key=reached.__getitem__)
+        if reached[j] <= best:
+            break
+        best = reached[j]
+        taken.append(j)
+    assert greedy_members(scores, data.human, data.groups) == taken
+    assert 1 < len(taken) < 5
+    np.testing.assert_allclose(mean_correlation(scores, data.human, data.groups)[2], quality([2]), atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_factor_rule_against_loops(size: int) -> None:
+    profiles = np.random.default_rng(2).normal(size=(6, 4))
+    distance = profile_distances(profiles)
+    assert distance[1, 4] == pytest.approx(np.sqrt(sum((profiles[1, f] - profiles[4, f]) ** 2 for f in range(4))))
+    mean = {
+        subset: np.mean([distance[i, j] for i, j in itertools.combinations(subset, 2)])
+        for subset in itertools.combinations(range(6), size)
+    }
+    assert tuple(furthest_members(profiles, size)) == max(mean, key=mean.__getitem__)
+
+
+def test_the_factor_rule_takes_what_differs() -> None:
+    table = made()
+    shapes = {"a": {"sem": 0.9, "lex": 0.1}, "b": {"sem": 0.8, "lex": 0.2}, "c": {"lex": 0.9, "sem": 0.0}}
+    result = ensemble(table, ["a", "b", "c"], "human", how="factors", profiles=shapes, resamples=2)
+    assert result.combination.weights == {"a": 0.5, "b": 0.0, "c": 0.5}
+    assert set(result.groups[0].members) == {"a", "b", "c"}  # the best of all named is the one to beat
+    upside_down = {**shapes, "d": {"sem": -0.85, "lex": -0.15}}  # as a regression on the raw column gives it
+    four = ensemble(table, NAMES, "human", how="factors", profiles=upside_down, lower=["d"], resamples=2)
+    assert [name for name, w in four.combination.weights.items() if w] == ["a", "c"]
+    three = ensemble(table, ["a", "b", "c"], "human", how="factors", size=3, profiles=shapes, resamples=2)
+    assert three.groups[0].ensemble == ensemble(table, ["a", "b", "c"], "human", resamples=2).groups[0].ensemble
+    for wrong, message in (
+        ({}, "no factor profile of 'a'"),
+        (None, "needs the metrics' factor profiles"),
+        ({**shapes, "b": {"sem": 1.0}}, "different factors"),
+        ({**shapes, "b": {"sem": 1.0, "lex": np.nan}}, "profile of b: 1 missing"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ensemble(table, ["a", "b", "c"], "human", how="factors", profiles=wrong)
+    with pytest.raises(InputError, match="at most all 3 metrics"):
+        ensemble(table, ["a", "b", "c"], "human", how="factors", size=4, profiles=shapes)
+    with pytest.raises(InputError, match="ways to choose 15 of 30"):
+        furthest_members(np.eye(30), 15)
+
+
+# -- folds and leaks -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=4, max_size=40), st.integers(0, 5))
+def test_what_belongs_together_stays_together(rows: list[tuple[int, int]], seed: int) -> None:
+    columns = [[f"s{a}" for a, _ in rows], ["" if b == 0 else f"Text  {b}" for _, b in rows]]
+    of = units(columns, len(rows))
+    parent = list(range(len(rows)))
+    for i, j in itertools.combinations(range(len(rows)), 2):
+        if rows[i][0] == rows[j][0] or rows[i][1] == rows[j][1] != 0:
+            old, new = parent[i], parent[j]
+            parent = [new if p == old else p for p in parent]
+    assert [[of[i] == of[j] for j in range(len(rows))] for i in range(len(rows))] == [
+        [parent[i] == parent[j] for j in range(len(rows))] for i in range(len(rows))
+    ]
+    folds = min(3, len(set(parent)))
+    if folds < 2:
+        with pytest.raises(InputError, match="folds need as many segments"):
+            unit_folds(of, 2, seed)
+        return
+    made = unit_folds(of, folds, seed)
+    assert sorted(np.concatenate([fold.test for fold in made]).tolist()) == list(range(len(rows)))
+    for fold in made:
+        assert set(fold.train) | set(fold.test) == set(range(len(rows)))
+    refuse_leak(made, {"segment": columns[0], "text": columns[1]})
+
+
+def test_equal_texts_of_different_segments_stay_together() -> None:
+    assert units([["1", "2", "3"], ["A  cat.", "a cat. ", "a dog."]], 3).tolist() == [0, 0, 1]
+    table = made()
+    table["candidate"] = [f"text {i}" for i in range(240)]
+    table["candidate"][0] = table["candidate"][200] = "The same."
+    result = ensemble(table, NAMES, "human", segment="segment", how="weights", lower=["d"], resamples=2)
+    assert result.kept_together == ("segment", "reference", "candidate")
+    assert result.units == 79
+    apart = ensemble(table, NAMES, "human", segment="segment", texts=(), how="weights", lower=["d"], resamples=2)
+    assert (apart.kept_together, apart.units) == (("segment",), 80)
+
+
+def test_a_leak_is_refused_and_named() -> None:
+    table = made()
+    leaky = {**table, "fold": [str(i % 5) for i in range(240)]}  # copies of a segment in different folds
+    with pytest.raises(
+        InputError, match=r"leak: 0 tests row 1 and is trained on row 2, which has the same segment, 's0'"
+    ):
+        ensemble(leaky, NAMES, "human", segment="segment", fold="fold", how="ridge", lower=["d"])
+    with pytest.raises(InputError, match="which has the same reference, 'the text of s0'"):
+        ensemble(leaky, NAMES, "human", fold="fold", how="ridge", lower=["d"])
+    right = {**table, "fold": [str((i // 3) % 5) for i in range(240)]}
+    result = ensemble(right, NAMES, "human", segment="segment", fold="fold", how="ridge", lower=["d"], resamples=2)
+    assert [fold.fold for fold in result.folds] == list("01234")
+    with pytest.raises(InputError, match="row 2, which it is trained on too"):
+        refuse_leak([Fold("f", np.array([0, 1]), np.array([1, 2]))], {})
+    with pytest.raises(InputError, match="all rows are in one fold"):
+        given_folds(["1", "1"])
+
+
+def test_a_planted_leak_shows_a_gain_where_there_is_none() -> None:
+    # Labels know nothing of 25 random metrics, but every row has four copies. Folds of rows let weights see the copies
+    # of what they are tested on; folds of segments do not.
+    rng = np.random.default_rng(11)
+    segments, copies, k = 70, 5, 25
+    scores = np.repeat(stats.zscore(rng.normal(size=(segments, k))), copies, axis=0)
+    human = np.repeat(rng.normal(size=segments), copies)
+    groups, of = np.zeros(len(human), dtype=np.int64), np.repeat(np.arange(segments), copies)
+    names = [f"m{j}" for j in range(k)]
+    data = Training(scores, scores, human, groups, of)
+    ridge = EnsembleSettings(how="ridge", penalty=0.001)
+    rows = np.arange(len(human))
+    leaky, honest = unit_folds(rows, 10, 1), unit_folds(of, 10, 1)
+    found = {}
+    for name, folds in (("leaky", leaky), ("honest", honest)):
+        together, _, _ = out_of_fold(data, folds, names, lambda part: learn(part, ridge))
+        found[name] = stats.pearsonr(together, human)[0]
+    best = max(stats.pearsonr(scores[:, j], human)[0] for j in range(k))
+    assert found["leaky"] / best - 1 > 0.5
+    assert found["honest"] < 0.1 < best
+    labels = {"segment": [str(unit) for unit in of]}
+    refuse_leak(honest, labels)
+    with pytest.raises(InputError, match="leak: fold 01 tests row"):
+        refuse_leak(leaky, labels)
+    # The public function finds the copies by their texts, and sees no gain either.
+    table = {**{name: scores[:, j] for j, name in enumerate(names)}, "human": human, "candidate": labels["segment"]}
+    for how in ("weights", "ridge", "greedy"):
+        assert ensemble(table, names, "human", how=how, resamples=2).average_gain < 0
+
+
+def test_each_rows_weights_come_from_other_segments() -> None:
+    table = made()
+    data = training(table)
+    seen: list[set[str]] = []
+
+    def spy(part: Training) -> Weights:
+        rows = [i for i in range(240) if (part.human == table["human"][i]).any()]
+        seen.append({table["segment"][i] for i in rows})
+        return learn(part, EnsembleSettings(how="weights"))
+
+    folds = unit_folds(data.of, 4, 1)
+    together, baseline, taught = out_of_fold(data, folds, NAMES, spy)
+    for fold, trained, weights in zip(folds, seen, taught, strict=True):
+        assert not trained & {table["segment"][i] for i in fold.test}
+        expected = data.scores[fold.test] @ np.array(list(weights.weights.values()))
+        np.testing.assert_allclose(together[fold.test], expected, atol=1e-12)
+        np.testing.assert_array_equal(baseline[fold.test], data.scores[fold.test, NAMES.index(weights.best)])
+
+
+def test_holding_out_groups_purges_what_they_share() -> None:
+    table = made()
+    table["reference"][5] = table["reference"][130]  # one text in both pairs
+    common: dict[str, Any] = {"segment": "segment", "how": "weights", "by": "group", "lower": ["d"], "resamples": 2}
+    result = ensemble(table, NAMES, "human", group="lp", **common)
+    assert [(fold.fold, fold.train, fold.test, fold.purged) for fold in result.folds] == [
+        ("x", 117, 120, 3),
+        ("y", 117, 120, 3),
+    ]
+    assert any("6 times a row was left out of training" in note for note in result.notes)
+    data = training(table)
+    with pytest.raises(InputError, match="nothing is left to train on"):
+        group_folds(table["lp"], np.zeros(240, dtype=np.int64))
+    with pytest.raises(InputError, match="all rows are in one fold"):
+        ensemble(table, NAMES, "human", how="weights", by="group", lower=["d"])
+    assert data.of.max() == 79
+
+
+# -- gains and tests -----------------------------------------------------------------------------------------------
+
+
+def test_intervals_against_a_literal_bootstrap() -> None:
+    table = made(60, seed=2)
+    result = ensemble(table, NAMES[:2], "human", group="lp", segment="segment", resamples=40, seed=5)
+    rng = np.random.default_rng(5)
+    both = stats.zscore(table["a"]) + stats.zscore(table["b"])
+    columns = {"a": table["a"], "b": table["b"], "both": both}
+    averages = []
+    for group, rows in zip(result.groups, (np.arange(30), np.arange(30, 60)), strict=True):
+        gains, differences = [], []
+        for drawn in rng.integers(10, size=(40, 10)):
+            chosen = np.concatenate([rows[3 * s : 3 * s + 3] for s in drawn])
+            r = {name: stats.pearsonr(column[chosen], table["human"][chosen])[0] for name, column in columns.items()}
+            gains.append(r["both"] / max(r["a"], r["b"]) - 1)
+            differences.append(r["both"] - max(r["a"], r["b"]))
+        assert (group.low, group.high) == pytest.approx(tuple(np.percentile(gains, [2.5, 97.5])), abs=1e-9)
+        assert group.bootstrap_p == pytest.approx((sum(d <= 0 for d in differences) + 1) / 41)
+        averages.append(gains)
+    average = np.mean(averages, axis=0)
+    assert (result.low, result.high) == pytest.approx(tuple(np.percentile(average, [2.5, 97.5])), abs=1e-9)
+
+
+def test_williams_is_that_of_the_best_member() -> None:
+    table = made(seed=6)
+    for found, rows in zip(
+        ensemble(table, NAMES, "human", group="lp", lower=["d"], resamples=2).groups,
+        (slice(120), slice(120, None)),
+        strict=True,
+    ):
+        whole = sum(stats.zscore(-table[m] if m == "d" else table[m]) for m in NAMES)
+        best = -table["d"] if found.best == "d" else table[found.best]
+        expected = williams(whole[rows], best[rows], table["human"][rows])
+        assert found.williams.statistic == pytest.approx(expected.statistic, abs=1e-9)
+        assert found.williams.p == pytest.approx(expected.p, abs=1e-12)
+        assert (found.williams.low, found.williams.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_the_member_to_beat_may_be_chosen_on_training_rows() -> None:
+    table = made(seed=8)
+    # In the second pair another metric is best, so that the choice over both differs from the choice in each.
+    table["c"][120:] = table["human"][120:] * 3 + np.random.default_rng(0).normal(size=120)
+    sample = ensemble(table, NAMES[:3], "human", group="lp", segment="segment", resamples=50)
+    chosen = ensemble(table, NAMES[:3], "human", group="lp", segment="segment", best="training", resamples=50)
+    assert [group.best for group in sample.groups][1] == "c"
+    assert len({group.best for group in chosen.groups}) == 1
+    assert all(a.best_r >= b.best_r - 1e-12 for a, b in zip(sample.groups, chosen.groups, strict=True))
+    assert all(a.ensemble == b.ensemble for a, b in zip(sample.groups, chosen.groups, strict=True))
+    assert chosen.average_gain > sample.average_gain
+    assert not any("best of the rows" in note for note in chosen.notes)
+    for how in ("mean", "rank"):  # what members are worth does not depend on how they are combined
+        other = ensemble(
+            table, NAMES[:3], "human", group="lp", segment="segment", best="training", how=how, resamples=2
+        )
+        assert [g.best_r for g in other.groups] == pytest.approx([g.best_r for g in chosen.groups], abs=1e-12)
+
+
+def test_a_table_to_fit_on() -> None:
+    first, second = made(seed=1), made(seed=2)
+    second["segment"] = [f"t{name}" for name in second["segment"]]
+    second["reference"] = [f"new {text}" for text in second["reference"]]
+    result = ensemble(second, NAMES, "human", group="lp", segment="segment", fit=first, how="weights", lower=["d"])
+    alone = ensemble(first, NAMES, "human", group="lp", segment="segment", how="weights", lower=["d"], resamples=2)
+    assert result.combination == alone.combination
+    assert result.folds == ()
+    together = alone.combination.apply(second)
+    assert result.groups[0].ensemble == pytest.approx(stats.pearsonr(together[:120], second["human"][:120])[0])
+    best = ensemble(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"], best="training")
+    assert best.groups[0].best == best.groups[1].best == "a"
+    assert best.groups[0].best_r == best.groups[0].members["a"]
+    second["reference"][7] = first["reference"][0]
+    with pytest.raises(InputError, match=r"leak: the table tests row 248 and is trained on row 1.*the same reference"):
+        ensemble(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"])
+    ensemble(second, NAMES, "human", group="lp", fit=first, how="z", lower=["d"], resamples=2)  # learns nothing
+    with pytest.raises(InputError, match="there are none"):
+        ensemble(second, NAMES, "human", fit=first, fold="lp", how="weights")
+
+
+def test_metrics_that_deserve_no_weight() -> None:
+    table = made()
+    result = ensemble(table, ["d", "c"], "human", how="weights", resamples=2, segment="segment")
+    assert result.combination.weights["d"] == 0
+    opposite = ensemble({**table, "c": table["d"] ** 3}, ["d", "c"], "human", how="weights", resamples=20)
+    assert opposite.combination.weights == {"d": 0.5, "c": 0.5}
+    assert any("in 10 of 10 folds no metric was worth a weight" in note for note in opposite.notes)
+    assert np.isnan(opposite.average_gain)  # below 0 there is no gain to speak of
+    assert opposite.to_dict()["groups"][0]["gain"] is None
+    assert "none" in opposite.to_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"metrics": ["a"]}, "at least two metrics"),
+        ({}, {"metrics": "ab"}, "give a list"),
+        ({}, {"metrics": ["a", "human"]}, "'human' is named twice"),
+        ({}, {"metrics": ["a", "nosuch"]}, "no column 'nosuch'"),
+        ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
+        ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
+        ({}, {"group": "nosuch"}, "no column 'nosuch'"),
+        ({}, {"how": "best"}, "how: Input should be"),
+        ({}, {"penalty": 1.0}, "penalty goes with how=ridge"),
+        ({}, {"size": 3}, "size goes with how=factors"),
+        ({}, {"how": "weights", "folds": 200, "segment": "segment"}, "have 80: ask for fewer folds"),
+        ({"a": [1.0] * 240}, {}, "column 'a': all 240 items have the value 1"),
+        ({"a": [*[1.0] * 120, *range(120)]}, {"group": "lp"}, "group 'x': a: all 120 items"),
+        ({"lp": ["x"] * 237 + ["y"] * 3}, {"group": "lp"}, "group 'y': a: 3 items are too few"),
+        ({"b": [float("nan"), *range(239)]}, {}, "column 'b': 1 missing values, the first in row 1"),
+        ({"b": ["bad", *range(239)]}, {}, "column 'b', row 1 is 'bad'"),
+    ],
+)
+def test_bad_input(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    metrics = options.pop("metrics", ["a", "b"])
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        ensemble({**made(), **change}, metrics, "human", **options)
+
+
+def test_rows_that_miss_a_number_can_be_left_out() -> None:
+    table = made()
+    holes = {**table, "b": table["b"].copy()}
+    holes["b"][[3, 100]] = np.nan
+    rows = [i for i in range(240) if i not in (3, 100)]
+    less = {name: [column[i] for i in rows] for name, column in table.items()}
+    one = ensemble(holes, NAMES, "human", group="lp", segment="segment", nan="omit", how="weights", resamples=5)
+    other = ensemble(less, NAMES, "human", group="lp", segment="segment", how="weights", resamples=5)
+    assert one.average_gain == other.average_gain
+    assert one.omitted == 2
+    assert any("2 rows miss a number" in note for note in one.notes)
+
+
+def test_seeds_repeat_and_matter() -> None:
+    table = made()
+    common: dict[str, Any] = {"group": "lp", "segment": "segment", "how": "weights", "lower": ["d"], "resamples": 50}
+    one, again, other = (ensemble(table, NAMES, "human", seed=seed, **common).to_dict() for seed in (1, 1, 2))
+    assert one == again
+    assert one["average_ci"] != other["average_ci"]

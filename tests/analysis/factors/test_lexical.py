@@ -1,0 +1,103 @@
+"""LEX against published scores, NLTK and sacreBLEU; sentence splitting; dictionaries."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from bsx.analysis.factors.lexical import bleu1, jaccard, read_dictionary, translate_words, unigram_precision
+from bsx.analysis.factors.treebank import split_sentences, treebank_tokens
+from bsx.analysis.factors.zoo import compute_factors
+from bsx.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis"),
+    [("a b c d", "a b"), ("a a b", "a a a"), ("a b", "c d"), ("a b c", "c b a"), ("the cat sat", "the the the the")],
+)
+def test_bleu1_is_nltks(reference: str, hypothesis: str) -> None:
+    from nltk.translate.bleu_score import sentence_bleu
+
+    one, two = reference.split(), hypothesis.split()
+    expected = sentence_bleu([one], two, weights=(1,)) if set(one) & set(two) else 0.0
+    assert bleu1(one, two) == pytest.approx(expected, abs=1e-12)
+
+
+def test_edges() -> None:
+    assert bleu1([], []) == bleu1(["a"], []) == bleu1([], ["a"]) == 0
+    assert unigram_precision(["a"], []) == jaccard([], []) == 0
+    assert unigram_precision(["a", "b", "c", "d"], ["a", "b"]) == 1 > bleu1(["a", "b", "c", "d"], ["a", "b"])
+
+
+@pytest.mark.parametrize(("name", "count"), [("wmt", 1500), ("sts", 1500)])
+def test_the_published_column_comes_out_again(shared: Path, name: str, count: int) -> None:
+    with (shared / f"data/kaster2021/{name}-en.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))[-count:]
+    found = [bleu1(treebank_tokens(row["sentence1"]), treebank_tokens(row["sentence2"])) for row in rows]
+    equal = sum(abs(ours - float(row["bleu"])) < 1e-9 for ours, row in zip(found, rows, strict=True))
+    assert equal / count > 0.99
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Really? Yes! No.", ["Really?", "Yes!", "No."]),
+        ('He said "Go." She went.', ['He said "Go."', "She went."]),
+        ("It was 30. in August. I saw J. Smith.", ["It was 30. in August.", "I saw J. Smith."]),
+        ("Wait... what? Wait... What?", ["Wait... what?", "Wait...", "What?"]),
+        ("Dr. No lives in the U.S. today", ["Dr. No lives in the U.S. today"]),
+        ("", []),
+    ],
+)
+def test_sentences(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text) == sentences
+
+
+def test_variants_agree_with_sacrebleu() -> None:
+    from sacrebleu.metrics import BLEU, CHRF
+
+    first, second = ["The cat sat on the mat."], ["A cat is on the mat."]
+    specs = ["lex:variant=bleu,tokenize=13a", "lex:preset=chrf", "lex:preset=jaccard", "lex:preset=precision"]
+    bleu, chrf, overlap, precision = (s.values[0] for s in compute_factors(specs, first, second).values())
+    assert bleu == pytest.approx(BLEU(effective_order=True).sentence_score(second[0], first).score / 100)
+    assert chrf == pytest.approx(CHRF().sentence_score(second[0], first).score / 100)
+    assert overlap == pytest.approx(5 / 8)  # cat, on, the, mat, . of these, sat, a and is
+    assert precision == pytest.approx(5 / 7)
+
+
+def test_roles_and_case() -> None:
+    first, second = ["a b c d"], ["A b"]
+    plain, swapped, lower = (
+        compute_factors(f"lex:tokenize=whitespace{more}", first, second)[f"lex:tokenize=whitespace{more}"].values[0]
+        for more in ("", ",reference=sentence2", ",lowercase=true")
+    )
+    assert plain == bleu1(first[0].split(), second[0].split())
+    assert swapped == bleu1(second[0].split(), first[0].split())
+    assert lower > plain
+
+
+def test_across_languages_by_translation_or_dictionary(tmp_path: Path) -> None:
+    first, second = ["der Hund schläft", "die Katze"], ["the dog sleeps", "the cat"]
+    with pytest.raises(InputError, match="--translation COL.*--dictionary FILE"):
+        compute_factors("lex", first, second, lang="de-en")
+    columns = {"google": ["the dog is asleep", "the cat"]}
+    found = compute_factors("lex", first, second, lang="de-en", columns=columns, translation="google")["lex"]
+    assert found.values[1] == 1 > found.values[0] > 0
+    words = tmp_path / "words.tsv"
+    words.write_text("der\tthe\ndie\tthe\nHund\tdog\tignored\nschläft\tis asleep\nKatze\tcat\n", encoding="utf-8")
+    found = compute_factors("lex", first, second, lang="de-en", dictionary=words)["lex"]
+    assert found.values.tolist() == [bleu1(["the", "dog", "is", "asleep"], second[0].split()), 1.0]
+    assert translate_words(["Die", "neue"], read_dictionary(words)) == ["the", "neue"]
+    words.write_text("der the\n")
+    with pytest.raises(InputError, match="line 1 is not 'word TAB translation'"):
+        read_dictionary(words)
+
+
+def test_unknown_tokenizer_and_blank_sides() -> None:
+    with pytest.raises(InputError, match=r"no tokenizer 'mose'.*treebank, whitespace"):
+        compute_factors("lex:tokenize=mose", ["a"], ["a"])
+    found = compute_factors("lex", ["a", ""], ["a", "b"])["lex"]
+    assert found.values.tolist() == [1.0, 0.0]
+    assert "1 of 2 pairs" in found.notes[0]

@@ -1,0 +1,337 @@
+"""CoNLL-U, parse caches, parsers and `bsx factors` on tiny files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bsx.analysis.factors.base import SentencePairs
+from bsx.analysis.factors.crosslingual import cross_lingual_bias
+from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parses import Parse, ParseCache, match_parses, read_conllu
+from bsx.analysis.factors.syntax import syn
+from bsx.analysis.factors.zoo import compute_factors, get_factor, get_factors
+from bsx.catalog.catalog import load_registry
+from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
+from tests.conftest import Outcome
+
+
+def conllu(*sentences: Sequence[tuple[str, int, str, str]]) -> str:
+    """CoNLL-U text from (form, head, part of speech, features)."""
+    blocks = []
+    for words in sentences:
+        rows = [
+            f"{number}\t{form}\t_\t{tag}\t_\t{feats or '_'}\t{head}\tdep\t_\t_"
+            for number, (form, head, tag, feats) in enumerate(words, start=1)
+        ]
+        blocks.append("\n".join(["# a comment", *rows]) + "\n")
+    return "\n".join(blocks) + "\n"
+
+
+BIRDS = [("Birds", 2, "NOUN", "Number=Plur"), ("sing", 0, "VERB", ""), (".", 2, "PUNCT", "")]
+DOGS = [("Big", 2, "ADJ", ""), ("dogs", 3, "NOUN", "Number=Plur"), ("bark", 0, "VERB", ""), (".", 3, "PUNCT", "")]
+STOP = [("Stop", 0, "VERB", ""), ("!", 1, "PUNCT", "")]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str], Path]:
+    def made(name: str, text: str) -> Path:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return made
+
+
+def test_reading_with_ranges_and_empty_nodes(write: Callable[[str, str], Path]) -> None:
+    rows = ["1-2\tzum\t_\t_\t_\t_\t_\t_\t_\t_", "1\tzu\t_\tADP\t_\t_\t3\t_\t_\t_", "2\tdem\t_\tDET\t_\t_\t3\t_\t_\t_"]
+    rows += ["2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_", "3\tZug\t_\tNOUN\t_\tCase=Dat\t0\t_\t_\t_"]
+    (sentence,) = read_conllu(write("a.conllu", "\n".join(rows)))
+    assert sentence.surface == "zumZug"
+    feats, relations = ("", "", "Case=Dat"), ("", "", "")
+    assert sentence.parse == Parse(("zu", "dem", "Zug"), (3, 3, 0), ("ADP", "DET", "NOUN"), feats, relations)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\tone\t2\n", "line 1 has 3 tab-separated fields"),
+        ("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "line 1: the head of word 1 is '_'"),
+        ("1\ta\t_\t_\t_\t_\t4\t_\t_\t_\n", "line 1: word 1 has head 4, the sentence 1 words"),
+        ("2\ta\t_\t_\t_\t_\t0\t_\t_\t_\n", "line 1: word '2' stands where word 1 should"),
+        ("# nothing\n\n", "holds no sentences"),
+    ],
+)
+def test_malformed_files(write: Callable[[str, str], Path], text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_conllu(write("bad.conllu", text))
+
+
+def test_parses_are_matched_with_texts(write: Callable[[str, str], Path]) -> None:
+    file = write("p.conllu", conllu(BIRDS, STOP, DOGS))
+    parses = match_parses(file, ["Birds  sing. Stop!", "", "Big dogs bark."], "sentence1")
+    assert parses[0].heads == (2, 0, 2, 0, 4)
+    assert parses[1].words == ()
+    assert parses[2].without(lambda word, tag: tag == "PUNCT").heads == (2, 3, 0)
+    for texts, message in [
+        (
+            ["Birds sing.", "Stop now!", "Big dogs bark."],
+            r"sentence 2 \(line 7\) does not match row 2 of sentence1: .*'Stop !'",
+        ),
+        (["Birds sing.", "Stop!"], r"has 3 sentences, sentence1 needs only 2: sentence 3 \(line 11\)"),
+        (
+            ["Birds sing.", "Stop!", "Big dogs bark.", "More."],
+            "ends after 3 sentences; row 4 of sentence1 has no parse",
+        ),
+    ]:
+        with pytest.raises(InputError, match=message):
+            match_parses(file, texts, "sentence1")
+
+
+def test_words_taken_out_hand_their_dependents_up() -> None:
+    parse = Parse(("a", ",", "b", "c"), (2, 3, 0, 2), ("X", "PUNCT", "X", "X"), ("",) * 4)
+    assert parse.without(lambda word, tag: tag == "PUNCT").heads == (2, 0, 2)
+    rootless = Parse((".", "b", "c"), (0, 1, 1), ("PUNCT", "X", "X"), ("",) * 3)
+    assert rootless.without(lambda word, tag: tag == "PUNCT").heads == (0, 0)
+
+
+def test_the_cache_resumes_and_keeps_parsers_apart(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def parser(texts: Sequence[str]) -> Iterator[list[Parse | None]]:
+        for text in texts:
+            if text == "break":
+                raise KeyboardInterrupt
+            asked.append(text)
+            yield [Parse((text,), (0,), ("X",), ("",)) if text else None]
+
+    told: list[tuple[int, int]] = []
+    report: Callable[[int, int], None] = lambda done, total: told.append((done, total))  # noqa: E731
+    with pytest.raises(KeyboardInterrupt):
+        ParseCache(tmp_path, {"p": 1}).parse(["a", "b", "break", "c"], parser, report)
+    (file,) = tmp_path.glob("parses-*.jsonl")
+    with file.open("a") as stream:
+        stream.write('{"text": "half a li')
+    found = ParseCache(tmp_path, {"p": 1}).parse(["c", "a", "", "a"], parser, report)
+    assert [parse.words if parse else None for parse in found] == [("c",), ("a",), None, ("a",)]
+    assert asked == ["a", "b", "c", ""]
+    assert told[-1] == (3, 3)
+    ParseCache(tmp_path, {"p": 2}).parse(["a"], parser, report)
+    assert asked[-1] == "a"
+    file.write_text("{}\n[]\n")
+    with pytest.raises(InputError, match="line 2 is not a cached parse"):
+        ParseCache(tmp_path, {"p": 1})
+
+
+def test_parsers_say_how_to_get_a_model(tmp_path: Path) -> None:
+    pytest.importorskip("stanza")
+    with pytest.raises(ModelUnavailableError, match=r"no stanza model for fi in .*stanza\.download\(\"fi\"\)"):
+        compute_factors("syn", ["a"], ["b"], lang="fi", parser_dir=tmp_path)
+    with pytest.raises(InputError, match="stanza has no parser for am: .*CoNLL-U"):
+        compute_factors("syn", ["a"], ["b"], lang="am", parser_dir=tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        compute_factors("syn", ["a"], ["b"], parser_dir=tmp_path / "none")
+    with pytest.raises(InputError, match="no parser 'corenlp'; use one of stanza, spacy"):
+        make_parser("corenlp", "en", "parse", pretokenized=True)
+
+
+def test_spacy_is_asked_for_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError, match="pip install spacy"):
+        make_parser("spacy", "en", "parse", pretokenized=False).identity  # noqa: B018
+    two: list[Any] = [SimpleNamespace(i=i, text=t, pos_="X", morph="", dep_="x") for i, t in enumerate(("big", "dogs"))]
+    two[0].head = two[1].head = two[1]
+
+    def load(name: str) -> Any:
+        if name != "en_core_web_sm":
+            raise OSError
+        return SimpleNamespace(meta={"name": name, "version": "1"}, pipe=lambda texts: [two for _ in texts])
+
+    fake = ModuleType("spacy")
+    fake.load = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", fake)
+    parser = make_parser("spacy", "en", "parse", pretokenized=False)
+    assert parser.identity["model"] == "en_core_web_sm 1"
+    assert list(parser(["big dogs", " "])) == [[Parse(("big", "dogs"), (2, 0), ("X", "X"), ("", ""), ("x", "x")), None]]
+    with pytest.raises(ModelUnavailableError, match="python -m spacy download de_core_news_sm"):
+        make_parser("spacy", "de", "parse", pretokenized=False).identity  # noqa: B018
+
+
+def test_stanza_parses_and_its_cache_needs_no_pipeline(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("stanza")
+    folder = shared / "data/models/stanza_en"
+    if not folder.is_dir():
+        pytest.skip("the small stanza pipeline is not here")
+    first, second = ["A man is playing a flute.", "!"], ["A man, playing a large flute.", "Dogs bark."]
+    told: list[str] = []
+    settings: dict[str, Any] = {
+        "parser_dir": folder,
+        "cache": tmp_path,
+        "progress": lambda *state: told.append(state[0]),
+    }
+    specs = ["syn", "syn:preset=kaster2021", "syn:preset=all-tokens", "syn:preset=words"]
+    found = compute_factors(specs, first, second, **settings)
+    assert 0.5 < found["syn"].values[0] < 1
+    assert [str(s.values[1]) for s in found.values()][:3] == ["nan", "0.0", found[specs[2]].values[1].astype(str)]
+    assert found["syn"].details["words"] == [6, 8]  # "!" has no word
+    assert found[specs[2]].details["words"] == [8, 11]
+    assert found[specs[3]].details["words"][0] == 6
+    assert "parsing sentence1" in told
+    assert "1 of 2 pairs" in found["syn"].notes[0]
+    monkeypatch.setattr("bsx.analysis.factors.parsers.StanzaParser._parse", None)
+    again = compute_factors("syn", first, second, **settings)
+    assert again["syn"].values[0] == found["syn"].values[0]
+
+
+@pytest.fixture
+def tiny(write: Callable[[str, str], Path]) -> dict[str, Path]:
+    return {
+        "data": write("pairs.tsv", "sentence1\tsentence2\tgrade\nBirds sing.\tBig dogs bark.\t2.5\nStop!\tStop!\t\n"),
+        "parses1": write("1.conllu", conllu(BIRDS, STOP)),
+        "parses2": write("2.conllu", conllu(DOGS, STOP)),
+        "vectors": write("v.vec", "birds 1 0\ndogs 0 1\nstop 1 1\n"),
+    }
+
+
+def test_bsx_factors(cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out.tsv"
+    named = (
+        "--parses1",
+        tiny["parses1"],
+        "--parses2",
+        tiny["parses2"],
+        "--vectors",
+        tiny["vectors"],
+        "--human",
+        "grade",
+    )
+    done = cli(
+        "factors", tiny["data"], "--factors", "sem,syn,lex,mor:min_overlap=0", *named, "-o", out, "--format", "json"
+    )
+    assert done.status == 0, done.err
+    assert "1 of 2 cells of column 'grade' are empty" in done.err
+    with out.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert list(rows[0]) == ["sentence1", "sentence2", "grade", "sem", "syn", "lex", "mor:min_overlap=0"]
+    assert float(rows[0]["syn"]) == pytest.approx(syn((2, 0), (2, 3, 0)))
+    assert [row["sem"] for row in rows] == ["2.5", "nan"]
+    assert float(rows[1]["lex"]) == float(rows[1]["syn"]) == 1
+    summary = json.loads(done.out)
+    assert summary == json.loads((tmp_path / "out.tsv.signatures.json").read_text())
+    assert summary["factors"][1]["settings"]["parses1"]["file"] == "1.conllu"
+    assert summary["factors"][3]["n"] == 2
+    text = cli("factors", tiny["data"], "--factors", "sem,lex", *named, "-o", tmp_path / "o.jsonl", "--nan", "omit")
+    assert text.status == 0
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 1
+
+
+def test_bsx_factors_leaves_out_a_factor_without_features(
+    cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path
+) -> None:
+    named = ("--parses1", tiny["parses1"], "--parses2", tiny["parses2"], "--vectors", tiny["vectors"])
+    done = cli("factors", tiny["data"], "--factors", "mor:min_overlap=0.9,lex", *named, "-o", tmp_path / "o.parquet")
+    assert done.status == 0, done.err
+    assert "the factor is left out" in done.err
+    assert "excluded" in done.out
+    import pyarrow.parquet as parquet
+
+    assert parquet.read_table(tmp_path / "o.parquet").column_names == ["sentence1", "sentence2", "grade", "lex"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--factors", "sem"], "name the column of human judgements (--human COL); the columns are 'grade'"),
+        (["--factors", "sem", "--human", "mark"], "there is no column 'mark'; the columns are 'grade'"),
+        (["--factors", "sem", "--human", "grade", "--nan", "error"], "sem: row 2 has no value"),
+        (["--factors", "clb"], "--parallel COL"),
+        (["--factors", "dep"], "unknown factor 'dep'; there are clb, lex, mor, sem, syn"),
+        (["--factors", "lex,lex"], "named twice"),
+        (["--factors", "lex:preset=bleu9"], "there is no preset 'bleu9'; it has default, kaster2021"),
+        (["--factors", "lex:case=no"], "factor lex: there is no setting 'case'"),
+        (["--factors", "lex", "--sentence1", "first"], "has no column 'first'"),
+        (["--factors", "lex", "--lang", "de-en"], "--translation COL"),
+        (["--factors", "mor"], "--train-vectors"),
+    ],
+)
+def test_bsx_factors_complains_in_one_line(
+    cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = cli("factors", tiny["data"], *arguments, "-o", tmp_path / "o.tsv")
+    assert done.status == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "o.tsv").exists()
+
+
+def test_a_column_that_is_there_already(cli: Callable[..., Outcome], write: Callable[[str, str], Path]) -> None:
+    data = write("p.tsv", "sentence1\tsentence2\tlex\na\ta\t1\n")
+    out = data.with_name("o.tsv")
+    assert "choose another name with --prefix" in cli("factors", data, "--factors", "lex", "-o", out).err
+    assert cli("factors", data, "--factors", "lex", "--prefix", "our_", "-o", out).status == 0
+    assert out.read_text().splitlines()[0] == "sentence1\tsentence2\tlex\tour_lex"
+
+
+def test_a_factor_is_one_file_and_one_entry(write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import numpy as np\n"
+        "from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores\n"
+        "class Length(Factor):\n"
+        "    Config = FactorConfig\n"
+        "    def compute(self, pairs, resources):\n"
+        "        sizes = zip(pairs.sentence1, pairs.sentence2)\n"
+        "        return FactorScores(np.array([float(len(a) == len(b)) for a, b in sizes]), {})\n"
+    )
+    home = write("lengthfactor.py", code).parent
+    monkeypatch.syspath_prepend(str(home))
+    (home / "factors").mkdir()
+    entry = home / "factors" / "length.yaml"
+    good = (
+        "name: length\ntitle: Length\nimplementation: lengthfactor:Length\npresets: {default: {}}\ndefault: default\n"
+    )
+    entry.write_text(good + "citation: none\n")
+    (made,) = get_factors("length", registry=home)
+    assert made.compute(SentencePairs(["a"], ["b"]), None).values.tolist() == [1.0]  # type: ignore[arg-type]
+    for text, message in [
+        (good, "citation: Field required"),
+        (good + "citation: none\nspeed: 3\n", "speed: Extra inputs"),
+        (good.replace("default: default", "default: best") + "citation: x\n", "default names no preset: 'best'"),
+        (good.replace("name: length", "name: width") + "citation: x\n", "but the file is called 'length'"),
+        (good.replace(":Length", ":Width") + "citation: x\n", "lengthfactor:Width cannot be imported"),
+    ]:
+        entry.write_text(text)
+        with pytest.raises(RegistryError, match=message):
+            get_factor("length", registry=home)
+
+
+def test_every_entry_can_be_made_with_every_preset() -> None:
+    for name, entry in load_registry().factors.items():
+        for preset in entry.presets:
+            assert get_factor(name, preset=preset).entry is entry
+    with pytest.raises(UnknownNameError):
+        get_factor("lex", preset="none")
+
+
+def test_cross_lingual_bias_scores_each_pair_once() -> None:
+    calls: list[int] = []
+
+    def score(sources: Sequence[str], targets: Sequence[str]) -> list[float]:
+        calls.append(len(sources))
+        return [float(len(a) - len(b)) for a, b in zip(sources, targets, strict=True)]
+
+    assert cross_lingual_bias(score, ["ab", "a", "ab"], ["b", "b", "b"]).tolist() == [1, 0, 1]
+    assert calls == [2]
+    with pytest.raises(InputError, match="2 sources, 1 translations"):
+        cross_lingual_bias(score, ["a", "b"], ["c"])
+    found = compute_factors("clb", ["a"], ["b"], columns={"self": ["0.5"]}, parallel="self")
+    assert found["clb"].values.tolist() == [0.5]
+    with pytest.raises(InputError, match="column 'self', row 1: 'high' is not a number"):
+        compute_factors("clb", ["a"], ["b"], columns={"self": ["high"]}, parallel="self")

@@ -1,0 +1,386 @@
+"""What a report says, against the documents it is made of; what it refuses; Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bsx.analysis.report import Report, build_report, parse_document, read_document
+from bsx.analysis.report.blocks import Chart, Example, Section, Segments, Table
+from bsx.analysis.report.cells import number, p_value
+from bsx.analysis.report.markdown import escape
+from bsx.analysis.report.words import differing
+from bsx.errors import InputError
+from tests.helpers import report_samples as samples
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return samples.write(tmp_path_factory.mktemp("documents"))
+
+
+@pytest.fixture(scope="module")
+def report(files: list[Path]) -> Report:
+    return build_report([read_document(file) for file in files])
+
+
+def section(report: Report, name: str) -> Section:
+    return next(section for section in report.sections if section.id == name)
+
+
+def table(report: Report, place: str, caption: str) -> Table:
+    return next(b for b in section(report, place).blocks if isinstance(b, Table) and b.caption == caption)
+
+
+def values(found: Table) -> list[list[object]]:
+    return [[cell.value for cell in row] for row in found.rows]
+
+
+def test_sections_come_in_the_order_of_an_argument(report: Report) -> None:
+    order = ["scored", "agreement", "systems", "factors", "robustness", "ensembles", "segments", "repeat"]
+    assert [section.id for section in report.sections] == order
+
+
+def test_a_report_has_only_what_it_was_given() -> None:
+    only = build_report([read_only("ensemble")])
+    assert [section.id for section in only.sections] == ["scored", "ensembles", "repeat"]
+    with pytest.raises(InputError, match="at least one"):
+        build_report([])
+
+
+def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: None) -> Any:
+    from bsx.analysis.report import Document
+
+    content = samples.MAKERS[kind]()
+    change(content)
+    return Document(f"{kind}.json", None, parse_document(content, f"{kind}.json"))
+
+
+def test_agreement_is_what_the_document_says(report: Report) -> None:
+    content = samples.meta()
+    assert section(report, "agreement").lead == (
+        "bertscore agrees best with human: pearson 0.600 [0.500, 0.700] on average over 3 groups."
+    )
+    shown = values(table(report, "agreement", "pearson with human by group"))
+    for row, average in zip(shown, content["average"]["metrics"], strict=True):
+        figures = [
+            next(m["pearson"] for m in group["metrics"] if m["metric"] == average["metric"])
+            for group in content["groups"]
+        ]
+        assert row == [average["metric"], *figures, average["pearson"], average["ci"][0], average["wins"]]
+    matrix = table(report, "agreement", "Row better than column: in how many of 3 groups p < 0.05")
+    assert values(matrix)[0][1:] == [None, 0, 3]  # counted by hand: one difference of three is above 0.1 everywhere
+
+
+def test_factor_profiles_are_what_the_document_says(report: Report) -> None:
+    content = samples.disentangle()
+    shown = values(table(report, "factors", "Coefficients"))
+    expected = [
+        [fit["metric"], factor, fit["coef"][factor], fit["ci"][factor][0], fit["p"][factor]]
+        for fit in content["results"]
+        for factor in content["factors"]
+    ]
+    assert shown == expected
+    fit, shares = content["results"][1], values(table(report, "factors", "Shares of R²"))[1]
+    assert shares == ["chrf", *fit["r2_share"].values(), fit["r2"], fit["adj_r2"]]
+
+
+def test_robustness_is_what_the_documents_say(report: Report) -> None:
+    assert [row[1:5] for row in values(table(report, "robustness", "Preference"))] == [
+        [60, 24, 0, 0.4],
+        [60, 3, 0, 0.05],
+        [60, 0, 0, 0.0],
+    ]
+    drops = table(report, "robustness", "All drops")
+    assert len(drops.rows) == len(samples.perturb()["results"])
+    changed = table(report, "robustness", "Relative drop where the perturbation changes the meaning: should be large")
+    assert [row[0].text for row in changed.rows][:4] == ["typos 0.1", "typos 0.3", "typos 0.5", "negation"]
+    # Darker means a larger drop.
+    shades = [[cell.heat for cell in row[1:]] for row in changed.rows[:3]]
+    assert all(a <= b for row, below in pairwise(shades) for a, b in zip(row, below, strict=True))
+
+
+def test_metrics_fooled_by_the_same_triple_share_an_example(report: Report) -> None:
+    examples = [b for b in section(report, "robustness").blocks if isinstance(b, Example)]
+    titles = [example.title for example in examples]
+    assert titles[:2] == [
+        "Row 1: bertscore, chrf and sentbleu prefer the non-paraphrase",
+        "Row 2: bertscore and chrf prefer the non-paraphrase",
+    ]
+    marked = ["".join(run.text for run in runs if run.differs) for _, runs in examples[1].texts]
+    assert marked == ["", "Departureofourcoachis7am.", "eleven"]
+
+
+def test_alignments_have_an_end(files: list[Path]) -> None:
+    calls = []
+
+    def align(candidate: str, reference: str) -> dict[str, Any]:
+        calls.append((candidate, reference))
+        raise InputError("the candidate has no content to align")
+
+    made = build_report([read_document(file) for file in files], align=align, examples=1)
+    # One triple, its paraphrase and its non-paraphrase each against the anchor, and one perturbed text.
+    assert len(calls) == 3
+    assert calls[0] == (samples.TRIPLES[0][1], samples.TRIPLES[0][0])
+    text = made.to_markdown()
+    assert "No alignment of paraphrase: the candidate has no content to align" in text
+
+
+def test_alignments_by_the_embedded_model(minilm: Any, files: list[Path]) -> None:
+    triples = next(file for file in files if file.stem == "triples")
+
+    def align(candidate: str, reference: str) -> dict[str, Any]:
+        found: dict[str, Any] = minilm.align(candidate, reference).to_dict()
+        return found
+
+    made = build_report([read_document(triples)], align=align, examples=1)
+    grid = next(b for b in section(made, "robustness").blocks if isinstance(b, Example)).alignments[1]
+    assert grid.rows[:4] == ("the", "parents", "praised", "the")
+    assert grid.columns[grid.row_match[1]] == "parents"
+    assert grid.row_match[1] == grid.columns.index("parents")
+    assert f"metric:{'bertscore'}" in made.to_markdown().replace("\\", "")
+
+
+def test_ensembles_are_what_the_document_says(report: Report) -> None:
+    shown = values(table(report, "ensembles", "Agreement of members and ensemble"))
+    first = samples.ensemble()["groups"][0]
+    assert shown[0] == ["cs-en", 560, *first["members"].values(), 0.63, 0.05, 0.01]
+    assert "agree 5.0 % more with people than the best of them alone" in section(report, "ensembles").lead
+
+
+def test_the_segments_are_all_there_with_their_own_systems_text(report: Report) -> None:
+    found = next(b for b in section(report, "segments").blocks if isinstance(b, Segments))
+    rows, _ = samples.scores()
+    assert found.columns[:4] == ("id", "system", "candidate", "reference")
+    assert [row[2] for row in found.rows] == [row[row["system"]] for row in rows]
+    assert found.category == 1
+    assert [found.columns[place] for place in found.hidden] == ["domain"]
+
+
+def test_how_to_repeat_it(report: Report, files: list[Path]) -> None:
+    import hashlib
+
+    blocks = section(report, "repeat").blocks
+    inputs = next(b for b in blocks if isinstance(b, Table) and b.caption == "Inputs of this report")
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    assert [row[3].text for row in inputs.rows] == digests
+    assert [row[2].text for row in inputs.rows] == ["–", "1", "1", "1", "1", "–", "1", "1"]
+    text = report.to_markdown()
+    assert "bsx adversarial triples table.tsv --format json" in text
+    assert "1b" * 32 in text
+
+
+def test_every_chart_has_words_and_a_table_after_it(report: Report) -> None:
+    for part in report.sections:
+        for place, block in enumerate(part.blocks):
+            if isinstance(block, Chart):
+                assert len(block.alt) > 40
+                assert any(isinstance(later, Table) for later in part.blocks[place:])
+
+
+# What bsx cannot use, and how it says so.
+WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
+    ("meta", lambda d: d.pop("headline"), "meta.json: headline: is missing"),
+    ("meta", lambda d: d["groups"][1]["metrics"][0].pop("ci"), "meta.json: groups.1.metrics.0.ci: is missing"),
+    ("triples", lambda d: d["results"][0].update(rate="high"), "triples.json: results.0.rate: .*not 'high'"),
+    ("triples", lambda d: d["worst"][0].pop("anchor"), "triples.json: worst.0.anchor: is missing"),
+    ("perturb", lambda d: d["results"][3].pop("preserves"), "perturb.json: results.3.preserves: is missing"),
+    ("ensemble", lambda d: d.update(groups={}), "ensemble.json: groups: .*list"),
+    ("pairs", lambda d: d["provenance"].update(kind="poetry"), "provenance.kind is 'poetry'; a report knows meta,"),
+    ("pairs", lambda d: d["provenance"].update(kind="score"), "give the table itself"),
+    ("compare", lambda d: d["provenance"].pop("command"), "compare.json: provenance.command: is missing"),
+    ("disentangle", lambda d: d.pop("provenance"), "disentangle.json: has no key 'provenance'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "message"), WRONG, ids=[message for _, _, message in WRONG])
+def test_a_broken_document_is_named_with_its_key(
+    kind: str, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_only(kind, change)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", "{", "a.json: is not JSON"),
+        ("a.json", "[1]", "a.json: has no key 'provenance'"),
+        ("a.json", "", "a.json: is empty"),
+        ("a.txt", "x", "a.txt: is neither a table of scores"),
+        ("a.tsv", "id\tf1\n1\n", "a.tsv: line 2 has 1 fields, 2 are due"),
+        ("a.tsv", "id\tf1\n", "a.tsv: has no rows"),
+    ],
+)
+def test_a_broken_file_ends_with_one_line_and_nothing_written(
+    cli: Run, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    out = cli("report", tmp_path / name, "-o", tmp_path / "out.html")
+    assert (out.status, out.out) == (2, "")
+    assert message in out.err
+    assert len(out.err.splitlines()) == 1
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_a_broken_sidecar_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("id\tf1\n1\t0.5\n")
+    (tmp_path / "a.tsv.signatures.json").write_text('{"metrics": [{"metric": "f1"}]}')
+    with pytest.raises(InputError, match=r"a.tsv.signatures.json: metrics.0.higher_is_better: is missing"):
+        read_document(tmp_path / "a.tsv")
+
+
+def test_unclear_or_unwritable_outputs_are_errors(cli: Run, files: list[Path], tmp_path: Path) -> None:
+    assert "must end in .html or .md" in cli("report", files[1], "-o", tmp_path / "out.pdf").err
+    assert "does not exist" in cli("report", files[1], "-o", tmp_path / "no" / "out.md").err
+    assert cli("report", files[1], "-o", tmp_path / "out.txt", "--format", "markdown").status == 0
+    assert (tmp_path / "out.txt").read_text().startswith("# Evaluation report")
+
+
+def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> None:
+    from importlib.resources import files
+
+    data = str(files("bsx.examples") / "en-systems.tsv")
+    systems = ("--candidate", "atlas", "--candidate", "brook")
+    texts = ("--data", data, *systems)
+    assert cli("score", "--metric", "chrf,sentbleu", *texts, "--id", "id", "-o", tmp_path / "scores.tsv").status == 0
+    human = ("--human", "atlas_grade", "--human", "brook_grade")
+    kept = ("--segment", "id", "--scores-out", tmp_path / "long.tsv")
+    found = cli("meta", "--score", "chrf,sentbleu", *texts, *human, *kept, "--format", "json", "--resamples", 20)
+    (tmp_path / "meta.json").write_text(found.out)
+    found = cli("compare", "atlas", "brook", "--data", data, "--metric", "chrf", "--format", "json", "--resamples", 20)
+    (tmp_path / "compare.json").write_text(found.out)
+    found = cli(
+        "disentangle", tmp_path / "long.tsv", "--metrics", "chrf", "--factors", "sentbleu,human", "--format", "json"
+    )
+    (tmp_path / "disentangle.json").write_text(found.out)
+    names = ("scores.tsv", "meta.json", "compare.json", "disentangle.json")
+    out = cli("report", *(tmp_path / name for name in names), "-o", tmp_path / "out.md", "--title", "Demo")
+    assert out.status == 0, out.err
+    text = (tmp_path / "out.md").read_text()
+    assert text.startswith("# Demo\n")
+    plain = text.replace("\\", "")
+    assert "metric:chrf|char_order:6" in plain
+    assert "220 scored rows under chrf and sentbleu" in plain
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert number(meta["average"]["metrics"][0]["pearson"]).text in plain
+    assert meta["provenance"]["command"] in text
+
+
+def test_a_table_without_sidecar_is_shown_and_its_origin_not_claimed(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,f1,note\n007,0.5,x\n008,,y\n")
+    made = build_report([read_document(tmp_path / "a.csv")])
+    assert [part.id for part in made.sections] == ["segments", "repeat"]
+    found = next(b for b in section(made, "segments").blocks if isinstance(b, Segments))
+    assert found.rows == (("007", 0.5, "x"), ("008", None, "y"))
+    assert "How a.csv came about is not known" in section(made, "repeat").lead
+
+
+@settings(deadline=None)
+@given(st.text(), st.text())
+def test_marking_words_keeps_the_text(text: str, base: str) -> None:
+    runs = differing(text, base)
+    assert "".join(run.text for run in runs) == text
+    assert all(run.text for run in runs)
+    assert not any(run.differs for run in differing(text, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "marked"),
+    [
+        ("The parents praised the teacher.", "The teacher praised the parents.", ["parents", "teacher"]),
+        ("他从不打电话", "他经常打电话", ["从不"]),
+        ("He doesn't ring.", "He does not ring.", ["doesn't"]),
+        ("", "It rained.", []),
+        ("Pаris", "Paris", ["Pаris"]),  # the a is Cyrillic
+    ],
+)
+def test_the_words_that_differ(text: str, base: str, marked: list[str]) -> None:
+    assert [run.text for run in differing(text, base) if run.differs] == marked
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.sampled_from("<>&\"'`*_[]()#|\\!~$^{}=-+: ax1\n\u2028./"), max_size=40))
+def test_escaped_markdown_shows_the_text_itself(text: str) -> None:
+    """Rendered by an independent implementation, nothing but the text is left."""
+    import markdown
+
+    rendered = _Tags()
+    rendered.feed(markdown.markdown(f"x{escape(text)}x", extensions=["tables"]))
+    rendered.close()
+    assert rendered.tags <= {"p"}
+    expected = " ".join(re.sub(r"[\x00-\x1f\u2028]+", " ", f"x{text}x").split())
+    assert " ".join(rendered.text.replace("\x02", "").split()) == expected
+
+
+def test_hostile_text_in_markdown_makes_no_markup(tmp_path: Path) -> None:
+    import markdown
+
+    payload = "<script>x</script>](javascript:x) ``` | **b** \u2028# h"
+    found = [read_document(f) for f in samples.write(tmp_path, rows=3, spoil=samples.spoiler(payload))]
+    text = build_report(found, title=payload).to_markdown()
+    rendered = _Tags()
+    rendered.feed(markdown.markdown(text, extensions=["tables", "fenced_code"]))
+    assert not rendered.tags & {"script", "a", "img", "iframe"}
+
+
+def test_numbers_are_short_and_whole_inside() -> None:
+    cell = number(0.123456789)
+    assert (cell.text, cell.value, cell.full) == ("0.123", 0.123456789, "0.123456789")
+    assert (number(-0.0001).text, number(12345).text, number(None).text, number(float("nan")).text) == (
+        "0.000",
+        "12,345",
+        "–",
+        "–",
+    )
+    assert [p_value(p).text for p in (0.0001, 0.0456, 1.0)] == ["< .001", ".046", "1.000"]
+
+
+def test_the_page_says_what_may_run_and_whose_it_is(files: list[Path]) -> None:
+    import base64
+    import hashlib
+
+    html = build_report([read_document(file) for file in files[:2]]).to_html()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    scripts = re.findall(r"<script>(.*?)</script>", html, flags=re.DOTALL)
+    assert len(scripts) == 2
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"sha256-{digest}" in policy[1].replace("&#39;", "'")
+    assert "default-src &#39;none&#39;" in policy[1]
+    assert "University of Washington Interactive Data Lab" in html
+    assert "unsafe" not in policy[1]
+
+
+def test_reports_need_no_model_and_no_drawing_until_written() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, bsx.analysis.report; print({'torch', 'jinja2', 'pandas', 'vl_convert'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,273 @@
+"""ROC AUC, DeLong, precision and recall, thresholds and preference tests against literal code and other packages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("scipy")
+from bsx.analysis.stats.classification import compare_auc, compare_auc_between, precision_recall, roc_auc
+from bsx.analysis.stats.preference import mcnemar, preference, wilson_interval
+from bsx.analysis.stats.threshold import best_threshold
+from bsx.errors import InputError
+
+Array = np.ndarray
+
+
+def make(n: int = 120, seed: int = 1, *, ties: bool = True) -> tuple[Array, Array, Array]:
+    """Labels and two correlated scores, rounded so that many are equal."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n) < 0.35).astype(int)
+    labels[:2] = [0, 1]
+    base = labels * 0.8 + rng.normal(size=n)
+    a, b = base + 0.5 * rng.normal(size=n), base + rng.normal(size=n)
+    return labels, *((np.round(z, 1) if ties else z) for z in (a, b))
+
+
+def kernel(x: float, y: float) -> float:
+    return 1.0 if x > y else 0.5 if x == y else 0.0
+
+
+def literal_delong(labels: Array, columns: list[Array]) -> tuple[list[float], Array]:
+    """DeLong et al. 1988, equations by placement values: every positive against every negative."""
+    areas, v10, v01 = [], [], []
+    for scores in columns:
+        x, y = scores[labels == 1], scores[labels == 0]
+        table = np.array([[kernel(p, q) for q in y] for p in x])
+        areas.append(float(table.mean()))
+        v10.append(table.mean(axis=1))
+        v01.append(table.mean(axis=0))
+    m, n = int((labels == 1).sum()), int((labels == 0).sum())
+    return areas, np.cov(v10, ddof=1) / m + np.cov(v01, ddof=1) / n
+
+
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_delong_is_the_literal_computation(ties: bool, seed: int) -> None:
+    from scipy.stats import norm
+
+    labels, a, b = make(seed=seed, ties=ties)
+    areas, covariance = literal_delong(labels, [a, b])
+    found = roc_auc(labels, a)
+    half = norm.ppf(0.975) * math.sqrt(covariance[0, 0])
+    # Both are the same sums in another order: equal up to rounding.
+    assert found.estimate == pytest.approx(areas[0], abs=1e-12)
+    assert (found.low, found.high) == pytest.approx((areas[0] - half, min(1, areas[0] + half)), abs=1e-10)
+    test = compare_auc(a, b, labels)
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    z = (areas[0] - areas[1]) / math.sqrt(variance)
+    assert test.statistic == pytest.approx(z, rel=1e-9)
+    assert test.p == pytest.approx(norm.sf(z), rel=1e-8)
+    assert test.p_two_sided == pytest.approx(2 * norm.sf(abs(z)), rel=1e-8)
+    assert compare_auc(b, a, labels).p == pytest.approx(1 - test.p)
+
+
+def test_auc_and_average_precision_are_those_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    for seed in range(5):
+        labels, a, _ = make(seed=seed)
+        assert roc_auc(labels, a).estimate == pytest.approx(metrics.roc_auc_score(labels, a), abs=1e-12)
+        found = precision_recall(labels, a, resamples=1)
+        assert found.average_precision.estimate == pytest.approx(metrics.average_precision_score(labels, a), abs=1e-12)
+        precision, recall, thresholds = metrics.precision_recall_curve(labels, a)
+        # scikit-learn goes from the lowest threshold up and ends with precision 1 at recall 0.
+        assert found.precision == pytest.approx(precision[:-1][::-1])
+        assert found.recall == pytest.approx(recall[:-1][::-1])
+        assert found.thresholds == pytest.approx(thresholds[::-1])
+
+
+def test_the_bootstrap_is_that_of_resampled_lists() -> None:
+    labels, a, _ = make(80)
+    rng = np.random.default_rng(1)
+    pos, neg = a[np.argsort(-a, kind="stable")], a
+    order = np.argsort(-a, kind="stable")
+    pos, neg = a[order][labels[order] == 1], a[order][labels[order] == 0]
+    first = rng.integers(len(pos), size=(200, len(pos)))
+    second = rng.integers(len(neg), size=(200, len(neg)))
+    draws = [np.mean([[kernel(x, y) for y in neg[j]] for x in pos[i]]) for i, j in zip(first, second, strict=True)]
+    found = roc_auc(labels, a, interval="bootstrap", resamples=200)
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert roc_auc(labels, a, interval="bootstrap", resamples=200) == found
+
+
+def test_average_precisions_bootstrap_holds_the_estimate() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    labels, a, _ = make(80)
+    found = precision_recall(labels, a, resamples=300).average_precision
+    rng = np.random.default_rng(1)
+    order = np.argsort(-a, kind="stable")
+    y, s = labels[order], a[order]
+    pos, neg = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    first, second = (rng.integers(len(p), size=(300, len(p))) for p in (pos, neg))
+    draws = []
+    for i, j in zip(first, second, strict=True):
+        drawn = np.concatenate([pos[i], neg[j]])
+        draws.append(metrics.average_precision_score(y[drawn], s[drawn]))
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert math.isnan(found.p)
+
+
+def test_the_paired_test_keeps_its_level() -> None:
+    """Two equally good metrics: of 400 samples about 5 % are significant; the limits are 3.5 standard errors away."""
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(400):
+        labels = (np.arange(160) < 60).astype(int)
+        base = labels + rng.normal(size=160)
+        a, b = (base + 0.7 * rng.normal(size=160) for _ in range(2))
+        hits += compare_auc(a, b, labels).p_two_sided < 0.05
+    assert 0.012 < hits / 400 < 0.088
+
+
+def test_delongs_interval_covers() -> None:
+    """The true area of two normals one standard deviation apart is Phi(1/sqrt 2); 95 % +- 3.5 standard errors."""
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(8)
+    truth = norm.cdf(1 / math.sqrt(2))
+    labels = (np.arange(150) < 60).astype(int)
+    inside = 0
+    for _ in range(400):
+        found = roc_auc(labels, labels + rng.normal(size=150))
+        inside += found.low <= truth <= found.high
+    assert 0.912 < inside / 400 < 0.988
+
+
+def test_two_sets_add_their_variances() -> None:
+    easy, hard = make(seed=1), make(seed=2)
+    areas, variance = [], 0.0
+    for labels, a, _ in (easy, hard):
+        area, covariance = literal_delong(labels, [a, a])
+        areas.append(area[0])
+        variance += covariance[0, 0]
+    found = compare_auc_between(*easy[:2], *hard[:2])
+    assert found.difference == pytest.approx(areas[0] - areas[1])
+    assert found.statistic == pytest.approx(found.difference / math.sqrt(variance))
+    assert found.n == 240
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(-4, 4)), min_size=4, max_size=40))
+def test_properties_of_the_area(items: list[tuple[int, int]]) -> None:
+    labels, scores = (np.array(column) for column in zip(*items, strict=True))
+    if labels.min() == labels.max():
+        with pytest.raises(InputError, match="both 0 and 1 are needed"):
+            roc_auc(labels, scores)
+        return
+    area = roc_auc(labels, scores).estimate
+    assert roc_auc(labels, -scores).estimate == pytest.approx(1 - area)
+    assert roc_auc(1 - labels, scores).estimate == pytest.approx(1 - area)
+    assert roc_auc(labels, np.exp(scores / 3)).estimate == pytest.approx(area)
+    same = compare_auc(scores, 2 * scores + 1, labels)
+    assert (same.difference, same.p, same.p_two_sided) == pytest.approx((0, 0.5, 1))
+    recall = precision_recall(labels, scores, resamples=1).recall
+    assert (np.diff(recall) >= 0).all()
+    assert recall[-1] == 1
+
+
+def test_a_perfect_detector_and_one_item_of_a_class() -> None:
+    found = roc_auc([0, 0, 1, 1], [1, 2, 3, 4])
+    assert (found.estimate, found.low, found.high, found.p) == (1, 1, 1, 0)
+    assert roc_auc([0, 0, 1], [1, 3, 2]).estimate == 0.5
+    assert compare_auc([1, 2, 3, 4], [4, 3, 2, 1], [0, 0, 1, 1]).p == 0
+
+
+def accuracy_at(labels: Array, scores: Array, threshold: float) -> float:
+    return float(((scores >= threshold) == (labels == 1)).mean())
+
+
+def test_the_best_threshold_is_the_best_of_all() -> None:
+    for seed in range(6):
+        labels, a, _ = make(60, seed)
+        found = best_threshold(labels, a, folds=5)
+        every = [accuracy_at(labels, a, t) for t in (*np.unique(a), np.inf)]
+        assert found.accuracy == pytest.approx(max(every))
+        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.accuracy)
+        assert found.low <= found.cross_validated <= found.high
+        assert found.majority == pytest.approx(max(labels.mean(), 1 - labels.mean()))
+
+
+def test_cross_validation_does_not_flatter_noise() -> None:
+    """Scores that say nothing: the best threshold looks better than a coin on its own items, not on others."""
+    rng = np.random.default_rng(3)
+    both = []
+    for _ in range(60):
+        labels = np.arange(40) % 2
+        found = best_threshold(labels, rng.normal(size=40), folds=10, seed=rng)
+        both.append((found.accuracy, found.cross_validated))
+    fitted, honest = np.mean(both, axis=0)
+    assert fitted > 0.58
+    assert honest < 0.53
+
+
+def test_wilson_is_its_formula() -> None:
+    from scipy.stats import norm
+
+    z = norm.ppf(0.975)
+    for k, n in ((0, 7), (3, 7), (7, 7), (47, 1452)):
+        p = k / n
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        assert wilson_interval(k, n) == pytest.approx((middle - half, middle + half), abs=1e-12)
+    with pytest.raises(InputError, match="8 of 7 items is no share"):
+        wilson_interval(8, 7)
+
+
+def binomial_tail(k: int, n: int) -> float:
+    return sum(math.comb(n, i) for i in range(k, n + 1)) / 2**n
+
+
+def test_preference_counts_ties_and_leaves_them_out_of_the_test() -> None:
+    found = preference([3, 3, 3, 2, 1, 5], [1, 3, 2, 1, 2, 1], resamples=200)
+    assert (found.n, found.first, found.ties) == (6, 4, 1)
+    assert found.rate == pytest.approx(4 / 6)
+    assert found.margin == pytest.approx(np.mean([2, 0, 1, 1, -1, 4]))
+    assert found.p == pytest.approx(binomial_tail(4, 5))
+    assert found.p_two_sided == pytest.approx(2 * binomial_tail(4, 5))
+    rng = np.random.default_rng(1)
+    margins = np.array([2.0, 0, 1, 1, -1, 4])
+    draws = margins[rng.integers(6, size=(200, 6))].mean(axis=1)
+    assert (found.margin_low, found.margin_high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])))
+    even = preference([1, 1], [1, 1])
+    assert (even.ties, even.rate, even.p, even.p_two_sided) == (2, 0, 1, 1)
+
+
+def test_mcnemar_is_that_of_statsmodels() -> None:
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    rng = np.random.default_rng(4)
+    for n in (5, 30, 200):
+        a, b = rng.random(n) < 0.6, rng.random(n) < 0.5
+        found = mcnemar(a, b)
+        counts = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
+        assert found.p == pytest.approx(tables.mcnemar(counts, exact=True).pvalue)
+        assert (found.only_a, found.only_b, found.both) == (counts[0][1], counts[1][0], counts[0][0])
+        assert found.p_better == pytest.approx(binomial_tail(found.only_a, found.only_a + found.only_b))
+    assert mcnemar([1, 0], [1, 0]).p == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "message"),
+    [
+        ([1, 1, 1], [1, 2, 3], "all 3 items have the label 1; both 0 and 1 are needed"),
+        ([0, 2, 1], [1, 2, 3], "labels: item 1 is 2, a label must be 0 or 1"),
+        ([0, 1], [1, 2, 3], "columns differ in size"),
+        ([0, 1, 1], [1, math.nan, 3], "scores: 1 missing values"),
+        ([0, 1, 1], [1, math.inf, 3], "infinite"),
+    ],
+)
+def test_bad_input_is_named(labels: list[float], scores: list[float], message: str) -> None:
+    for function in (roc_auc, precision_recall, best_threshold):
+        with pytest.raises(InputError, match=message):
+            function(labels, scores)  # type: ignore[operator]
+
+
+def test_too_few_for_folds_and_other_settings() -> None:
+    with pytest.raises(InputError, match="folds=10 with 1 items of the rarer label"):
+        best_threshold([0, 0, 1], [1, 2, 3])
+    with pytest.raises(InputError, match="interval='no'"):
+        roc_auc([0, 1], [1, 2], interval="no")  # type: ignore[arg-type]
+    assert roc_auc([0, 1, 1], [1, math.nan, 3], nan="omit").n == 2

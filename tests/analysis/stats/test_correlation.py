@@ -1,0 +1,284 @@
+"""Correlations against SciPy, loops written out, and WMT20's figures; intervals by simulation."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
+from bsx.analysis.stats.grouped import compare_grouped, grouped, system_means
+from bsx.analysis.stats.resample import bootstrap_indices
+from bsx.analysis.stats.rowwise import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
+from tests.helpers import wmt20
+
+NAN = float("nan")
+grades = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=4, max_size=12)
+
+
+def kendall_by_hand(x: list[float], y: list[float], variant: str) -> float:
+    """Tau from the definition, pair after pair."""
+    score = tied_x = tied_y = pairs = 0
+    for i, j in combinations(range(len(x)), 2):
+        dx, dy = np.sign(x[i] - x[j]), np.sign(y[i] - y[j])
+        score, tied_x, tied_y, pairs = score + dx * dy, tied_x + (dx == 0), tied_y + (dy == 0), pairs + 1
+    if variant == "b":
+        return float(score / math.sqrt((pairs - tied_x) * (pairs - tied_y)))
+    smaller = min(len(set(x)), len(set(y)))
+    return float(2 * score / (len(x) ** 2 * (smaller - 1) / smaller))
+
+
+@given(grades)
+def test_tau_is_its_definition(data: list[tuple[int, int]]) -> None:
+    x, y = ([float(v) for v in column] for column in zip(*data, strict=True))
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        return
+    assert kendall(x, y, interval="none").estimate == pytest.approx(kendall_by_hand(x, y, "b"))
+    assert kendall(x, y, variant="c", interval="none").estimate == pytest.approx(kendall_by_hand(x, y, "c"))
+    assert float(kendall_rows(np.array(x), np.array(y))) == pytest.approx(kendall_by_hand(x, y, "b"))
+
+
+def test_values_and_intervals_are_scipys() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40)
+    test = stats.pearsonr(x, y)
+    ours = pearson(x, y, confidence=0.9)
+    interval = test.confidence_interval(0.9)
+    assert (ours.estimate, ours.p, ours.n) == (pytest.approx(test.statistic), pytest.approx(test.pvalue), 40)
+    assert (ours.low, ours.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert "Fisher" in ours.method
+    assert spearman(x, y).estimate == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert spearman(x, y).p == pytest.approx(stats.spearmanr(x, y).pvalue)
+    assert kendall(x, y).p == pytest.approx(stats.kendalltau(x, y).pvalue)
+
+
+def test_signs_stay_unless_asked() -> None:
+    x, y = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [6.0, 4.0, 5.0, 2.0, 3.0, 1.0]
+    for statistic in (pearson, spearman, kendall):
+        signed, unsigned = statistic(x, y), statistic(x, y, absolute=True)
+        assert signed.estimate < 0
+        assert unsigned.estimate == -signed.estimate
+        assert (unsigned.low, unsigned.high) == pytest.approx((max(0, -signed.high), -signed.low))
+        assert unsigned.method.startswith("|")
+    vague = pearson([1, 2, 3, 4, 5], [2, 1, 3, 1, 2.1], absolute=True)
+    assert vague.low == 0
+
+
+def test_small_and_perfect_samples() -> None:
+    assert (pearson([1, 2, 3], [1, 3, 2]).low, pearson([1, 2, 3], [1, 3, 2]).high) == (-1, 1)
+    perfect = pearson([1, 2, 3, 4], [2, 4, 6, 8])
+    assert (perfect.estimate, perfect.low, perfect.high) == pytest.approx((1, 1, 1))
+    assert pearson([1, 2, NAN, 4], [2, 3, 4, 9], nan="omit").n == 3
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall-b", "kendall-c"])
+def test_bootstrap_is_the_statistic_of_each_resample(statistic: str) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(5, size=(2, 30)).astype(float), rng.integers(4, size=30).astype(float)
+    ours = bootstrap_correlations(x, y, statistic, resamples=25, seed=5)
+    for row, chosen in zip(ours, next(bootstrap_indices(25, 30, 5)), strict=True):
+        for value, scores in zip(row, x, strict=True):
+            expected = {
+                "pearson": lambda a, b: stats.pearsonr(a, b).statistic,
+                "spearman": lambda a, b: stats.spearmanr(a, b).statistic,
+                "kendall-b": lambda a, b: stats.kendalltau(a, b).statistic,
+                "kendall-c": lambda a, b: stats.kendalltau(a, b, variant="c").statistic,
+            }[statistic](scores[chosen], y[chosen])
+            assert value == pytest.approx(expected)
+
+
+def test_a_resample_without_variation_has_no_correlation() -> None:
+    draws = bootstrap_correlations(np.array([[0.1, 0.2, 0.3]]), np.array([5.1, 7.3, 6.7]), "pearson", seed=1)
+    same = [len(set(chosen)) == 1 for chosen in next(bootstrap_indices(1000, 3, 1)).tolist()]
+    assert np.isnan(draws[:, 0]).tolist() == same
+    assert any(same)
+
+
+def test_intervals_cover() -> None:
+    rng = np.random.default_rng(2)
+    rho, n, trials = 0.5, 60, 200
+    hits = dict.fromkeys(("pearson", "spearman", "kendall", "bootstrap"), 0)
+    truth = {"spearman": 6 / math.pi * math.asin(rho / 2), "kendall": 2 / math.pi * math.asin(rho)}
+    for _ in range(trials):
+        x = rng.normal(size=n)
+        y = rho * x + math.sqrt(1 - rho**2) * rng.normal(size=n)
+        results = {
+            "pearson": pearson(x, y),
+            "spearman": spearman(x, y),
+            "kendall": kendall(x, y),
+            "bootstrap": pearson(x, y, interval="bootstrap", resamples=300, seed=rng),
+        }
+        for name, result in results.items():
+            hits[name] += result.low <= truth.get(name, rho) <= result.high
+    for name, count in hits.items():
+        assert 0.89 <= count / trials <= 0.99, name
+
+
+def test_false_alarms_of_correlations_are_as_rare_as_promised() -> None:
+    rng = np.random.default_rng(3)
+    trials = 400
+    alarms = np.zeros(4)
+    for _ in range(trials):
+        x, y = rng.normal(size=(2, 30))
+        a, b = rng.normal(size=(2, 4, 25))
+        alarms += [
+            *(statistic(x, y).p < 0.05 for statistic in (pearson, spearman, kendall)),
+            grouped(a, b, resamples=200, seed=rng).p < 0.05,
+        ]
+    assert (alarms / trials < 0.09).all(), alarms
+    assert (alarms / trials > 0.02).all(), alarms
+
+
+def test_rows_are_scipys_with_missing_items() -> None:
+    rng = np.random.default_rng(4)
+    for n in (9, 70):  # Kendall by pairs and by sorting
+        x, y = rng.integers(6, size=(2, 5, n)).astype(float)
+        x[0, 2], y[0, 4], x[1, :], y[2, 2:] = NAN, NAN, 3.0, NAN
+        y[2, :2] = [1, 2]
+        x[2, :2] = [5, 1]
+        for ours, scipys in (
+            (pearson_rows, stats.pearsonr),
+            (spearman_rows, stats.spearmanr),
+            (kendall_rows, stats.kendalltau),
+        ):
+            values = ours(x, y)
+            assert np.isnan(values[1])
+            assert values[2] == pytest.approx(-1)
+            for i in (0, 3, 4):
+                present = ~np.isnan(x[i]) & ~np.isnan(y[i])
+                assert values[i] == pytest.approx(scipys(x[i, present], y[i, present]).statistic)
+        assert pairwise_accuracy_rows(x, y)[2] == 0
+
+
+def test_pairwise_accuracy_counts_pairs() -> None:
+    metric, human = [1.0, 2.0, 2.0, 5.0, 4.0], [1.0, 3.0, 3.0, 4.0, 4.0]
+    right = [np.sign(metric[i] - metric[j]) == np.sign(human[i] - human[j]) for i, j in combinations(range(5), 2)]
+    result = pairwise_accuracy(metric, human)
+    assert result.estimate == pytest.approx(np.mean(right))
+    assert result.low <= result.estimate <= result.high
+    # One draw by hand: pairs between different systems only.
+    chosen = next(bootstrap_indices(1, 5, 7))[0]
+    kept = [
+        np.sign(metric[i] - metric[j]) == np.sign(human[i] - human[j]) for i, j in combinations(chosen, 2) if i != j
+    ]
+    assert pairwise_accuracy(metric, human, resamples=1, seed=7).low == pytest.approx(np.mean(kept))
+
+
+def by_hand(x: np.ndarray, y: np.ndarray, by: str, statistic: str, constant: str) -> float:
+    """Group, correlate with SciPy, average: with loops."""
+    correlate = {
+        "pearson": lambda a, b: stats.pearsonr(a, b).statistic,
+        "spearman": lambda a, b: stats.spearmanr(a, b).statistic,
+        "kendall": lambda a, b: stats.kendalltau(a, b).statistic,
+    }[statistic]
+    groups = {
+        "none": [(x.ravel(), y.ravel())],
+        "item": list(zip(x.T, y.T, strict=True)),
+        "sys": list(zip(x, y, strict=True)),
+        "means": [(np.nanmean(x, axis=1), np.nanmean(y, axis=1))],
+    }[by]
+    values = []
+    for a, b in groups:
+        a, b = a[~np.isnan(a)], b[~np.isnan(a)]
+        if len(a) > 1 and len(set(a)) > 1 and len(set(b)) > 1:
+            values.append(correlate(a, b))
+        elif constant == "zero":
+            values.append(0.0)
+    return float(np.mean(values))
+
+
+@pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall"])
+def test_grouped_is_loops(by: str, statistic: str) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(5, size=(2, 6, 20)).astype(float)
+    x[:, 3] = 2.0  # a segment the metric cannot tell apart
+    x[2, 5] = x[1:, 8] = NAN
+    y_seen = np.where(np.isnan(x), NAN, y)
+    for constant in ("skip", "zero"):
+        result = grouped(x, y, by=by, statistic=statistic, constant=constant, nan="omit", resamples=30)  # type: ignore[arg-type]
+        assert result.estimate == pytest.approx(by_hand(x, y_seen, by, statistic, constant))
+        assert result.groups + (result.undefined if constant == "skip" else 0) == len(result.by_group)
+        # The bootstrap resamples columns of both matrices.
+        one = grouped(x, y, by=by, statistic=statistic, constant=constant, nan="omit", resamples=1, seed=8)  # type: ignore[arg-type]
+        chosen = next(bootstrap_indices(1, 20, 8))[0]
+        assert one.low == pytest.approx(by_hand(x[:, chosen], y_seen[:, chosen], by, statistic, constant))
+    if by == "item":
+        assert np.isnan(result.by_group[[3, 8]]).all()
+        assert result.undefined == 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.floats(0.1, 10), st.floats(-5, 5), st.sampled_from(["none", "item", "sys", "means"])
+)
+def test_grouped_ignores_scale_and_order(seed: int, scale: float, shift: float, by: str) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, 4, 8))
+    first = grouped(x, y, by=by, resamples=20).estimate  # type: ignore[arg-type]
+    rows, columns = rng.permutation(4), rng.permutation(8)
+    again = grouped((x * scale + shift)[rows][:, columns], y[rows][:, columns], by=by, resamples=20)  # type: ignore[arg-type]
+    assert again.estimate == pytest.approx(first)
+    swapped = grouped(y, x, by=by, resamples=20).estimate  # type: ignore[arg-type]
+    assert swapped == pytest.approx(first)
+    assert grouped(-x, y, by=by, resamples=20).estimate == pytest.approx(-first)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
+def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
+    rng = np.random.default_rng(6)
+    h = rng.normal(size=(5, 12))
+    a, b = h + 0.5 * rng.normal(size=(5, 12)), h + 3 * rng.normal(size=(5, 12))
+    a[1, 2] = NAN
+    b_seen, h_seen = (np.where(np.isnan(a), NAN, z) for z in (b, h))
+    for statistic in ("pearson", "kendall"):
+        result = compare_grouped(a, b, h, by=by, statistic=statistic, nan="omit", resamples=1, seed=9)  # type: ignore[arg-type]
+        assert result.a == pytest.approx(by_hand(a, h_seen, by, statistic, "skip"))
+        assert result.b == pytest.approx(by_hand(b_seen, h_seen, by, statistic, "skip"))
+        same = int(np.random.default_rng(9).integers(2**63))
+        chosen = next(bootstrap_indices(1, 12, same))[0]
+        one, two = (by_hand(z[:, chosen], h_seen[:, chosen], by, statistic, "skip") for z in (a, b_seen))
+        assert result.low == pytest.approx(one - two)
+    other = compare_grouped(b, a, h, by=by, nan="omit")  # type: ignore[arg-type]
+    assert compare_grouped(a, b, h, by=by, nan="omit").p < 0.05 < 0.9 < other.p  # type: ignore[arg-type]
+
+
+def test_false_alarms_of_comparing_groupings_are_rare() -> None:
+    rng = np.random.default_rng(7)
+    trials = 300
+    alarms = np.zeros(3)
+    for _ in range(trials):
+        h, common, a, b = rng.normal(size=(4, 4, 40))
+        x, y = h + common + a, h + common + b
+        alarms += [compare_grouped(x, y, h, by=by, resamples=199, seed=rng).p < 0.05 for by in ("none", "item", "sys")]  # type: ignore[arg-type]
+    assert (alarms / trials >= 0.02).all(), alarms
+    assert (alarms / trials <= 0.1).all(), alarms
+
+
+def test_wmt20_groupings(shared: Path) -> None:
+    tolerance = wmt20.reference(shared)["_tolerances"]["deterministic_statistics"]
+    wanted = [
+        ("pearson_none_z", "none", "pearson", "human_z"),
+        ("pearson_item_z", "item", "pearson", "human_z"),
+        ("pearson_sys_z", "sys", "pearson", "human_z"),
+        ("kendall_b_item_raw", "item", "kendall", "human_raw"),
+        ("pairwise_acc_sys_z", "means", "pairwise_accuracy", "human_z"),
+    ]
+    compared = 0
+    for pair, expected in wmt20.reference(shared)["wmt20_complete_matrix"].items():
+        scores = wmt20.complete(shared, pair).columns
+        for metric, values in expected["metrics"].items():
+            for key, by, statistic, human in wanted:
+                result = grouped(scores[metric], scores[human], by=by, statistic=statistic, resamples=50)  # type: ignore[arg-type]
+                assert result.estimate == pytest.approx(values[key], abs=tolerance), (pair, metric, key)
+                compared += 1
+            means = (system_means(scores[metric]), system_means(scores["human_z"]))
+            assert pairwise_accuracy(*means, resamples=10).estimate == pytest.approx(values["pairwise_acc_sys_z"])
+    assert compared == 50

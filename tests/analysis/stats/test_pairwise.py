@@ -1,0 +1,211 @@
+"""Pairwise accuracy with ties, its calibration and soft accuracy: loops, full enumeration, WMT20's figures."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bsx.analysis.stats.pairwise import (
+    calibrate_ties,
+    compare_ties,
+    pairwise_accuracy_with_ties,
+    soft_pairwise_accuracy,
+)
+from bsx.analysis.stats.resample import bootstrap_indices
+from tests.helpers import wmt20
+
+NAN = float("nan")
+seeds = st.integers(0, 2**32 - 1)
+
+
+def by_hand(metric: np.ndarray, human: np.ndarray, epsilon: float) -> tuple[float, float, list[int]]:
+    """acc_eq, tau_eq and the five counts, segment after segment and pair after pair."""
+    acc, tau, total = [], [], np.zeros(5, dtype=int)
+    for k in range(metric.shape[1]):
+        counts = np.zeros(5, dtype=int)  # C, D, T_h, T_m, T_hm
+        for i, j in combinations(range(len(metric)), 2):
+            dm, dh = metric[i, k] - metric[j, k], human[i, k] - human[j, k]
+            if np.isnan([dm, dh]).any():
+                continue
+            tied = abs(dm) <= epsilon
+            kind = (4 if tied else 2) if dh == 0 else 3 if tied else 0 if dm * dh > 0 else 1
+            counts[kind] += 1
+        if counts.sum():
+            c, d, h, m, both = counts
+            acc.append((c + both) / counts.sum())
+            tau.append((c + both - d - h - m) / counts.sum())
+            total += counts
+    return float(np.mean(acc)), float(np.mean(tau)), total.tolist()
+
+
+def small(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    metric, human = rng.integers(6, size=(5, 7)) / 2, rng.integers(4, size=(5, 7)).astype(float)
+    metric[rng.random((5, 7)) < 0.15] = NAN
+    metric[:2, 0] = 1.0  # one pair at least
+    return metric, human
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.sampled_from([0.0, 0.5, 0.75, 2.0, 9.0]))
+def test_counts_and_averages_are_loops(seed: int, epsilon: float) -> None:
+    metric, human = small(seed)
+    acc, tau, counts = by_hand(metric, human, epsilon)
+    result = pairwise_accuracy_with_ties(metric, human, epsilon=epsilon, nan="omit", resamples=20)
+    assert (result.acc_eq, result.tau_eq) == (pytest.approx(acc), pytest.approx(tau))
+    kinds = [result.concordant, result.discordant, result.tied_human, result.tied_metric, result.tied_both]
+    assert kinds == counts
+    assert result.n == sum(counts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_calibration_tries_every_candidate(seed: int) -> None:
+    metric, human = small(seed)
+    seen = np.where(np.isnan(metric), NAN, metric)
+    differences = np.abs(seen[:, None] - seen[None]).ravel()
+    candidates = sorted({0.0, *differences[~np.isnan(differences)]})
+    values = [by_hand(metric, human, candidate)[0] for candidate in candidates]
+    best = next(c for c, value in zip(candidates, values, strict=True) if value > max(values) - 1e-12)
+    result = calibrate_ties(metric, human, nan="omit", resamples=20)
+    assert result.acc_eq == pytest.approx(max(values))
+    assert result.epsilon == best
+    assert result.low <= result.acc_eq <= result.high
+
+
+def test_ties_interval_resamples_segments() -> None:
+    rng = np.random.default_rng(1)
+    metric, human = rng.integers(4, size=(2, 4, 9)).astype(float)
+    chosen = next(bootstrap_indices(1, 9, 6))[0]
+    one = pairwise_accuracy_with_ties(metric, human, resamples=1, seed=6)
+    assert one.low == pytest.approx(by_hand(metric[:, chosen], human[:, chosen], 0)[0])
+
+
+def enumerated(scores: np.ndarray) -> np.ndarray:
+    """One-sided p of each pair of systems over all sign vectors."""
+    signs = np.array(list(product([-1, 1], repeat=scores.shape[1])))
+    p = []
+    for i, j in combinations(range(len(scores)), 2):
+        d = scores[i] - scores[j]
+        d = np.where(np.isnan(d), 0, d)
+        p.append(np.mean(signs @ d >= d.sum() - 1e-9))
+    return np.array(p)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_soft_accuracy_tends_to_the_full_enumeration(holes: bool) -> None:
+    rng = np.random.default_rng(2)
+    metric, human = rng.integers(5, size=(2, 4, 10)).astype(float)
+    if holes:
+        metric[0, 3] = metric[2, 5] = human[0, 3] = human[2, 5] = NAN
+    exact = 1 - np.abs(enumerated(metric) - enumerated(human)).mean()
+    result = soft_pairwise_accuracy(metric, human, permutations=40_000, nan="omit")
+    assert result.estimate == pytest.approx(exact, abs=0.01)
+    assert soft_pairwise_accuracy(metric, metric + 3, nan="omit").estimate == 1
+
+
+def test_soft_accuracy_of_identical_systems_and_of_opposites() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(3, 200)) + np.array([[0.0], [1.0], [2.0]])
+    for method in ("permutation", "wmt", "normal"):
+        assert soft_pairwise_accuracy(scores, -scores, method=method).estimate < 0.01  # type: ignore[arg-type]
+        same = soft_pairwise_accuracy(scores[[0, 0]], scores[[1, 1]], method=method)  # type: ignore[arg-type]
+        assert same.estimate == 1
+    assert soft_pairwise_accuracy(scores, scores).high == 1
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds)
+def test_soft_accuracy_needs_no_common_scale(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    metric, human = rng.normal(size=(2, 4, 30))
+    first, again, other = (
+        soft_pairwise_accuracy(x, y, permutations=50, resamples=20).estimate
+        for x, y in ((metric, human), (8 * metric, human), (human, metric))
+    )
+    assert first == again == other
+
+
+def test_wmt20_soft_accuracy(shared: Path) -> None:
+    values = wmt20.reference(shared)
+    tolerance, loose = values["_tolerances"]["deterministic_statistics"], values["_tolerances"]["spa_other_rng"]
+    for pair, part in values["wmt20_complete_matrix"].items():
+        scores = wmt20.complete(shared, pair).columns
+        for metric, expected in part["metrics"].items():
+            both = (scores[metric], scores["human_z"])
+            wmt = soft_pairwise_accuracy(*both, method="wmt", resamples=20)
+            assert wmt.estimate == pytest.approx(expected["spa_mtme_seed4_k1000_z"], abs=tolerance)
+            normal = soft_pairwise_accuracy(*both, method="normal", resamples=200)
+            assert normal.estimate == pytest.approx(expected["spa_normal_approx"], abs=tolerance)
+            assert normal.low < normal.estimate < normal.high
+            ours = soft_pairwise_accuracy(*both, resamples=20)
+            assert ours.estimate == pytest.approx(expected["spa_k100000_z"], abs=loose)
+            assert normal.estimate == pytest.approx(expected["spa_k100000_z"], abs=0.001)
+
+
+def test_wmt20_ties(shared: Path) -> None:
+    values = wmt20.reference(shared)
+    tolerance = values["_tolerances"]["deterministic_statistics"]
+    for pair, part in values["wmt20_complete_matrix"].items():
+        scores = wmt20.complete(shared, pair).columns
+        for metric, expected in part["metrics"].items():
+            result = calibrate_ties(scores[metric], scores["human_raw"], resamples=20)
+            assert result.acc_eq == pytest.approx(expected["acc_eq_raw_mtme"], abs=tolerance)
+            assert result.epsilon == expected["eps_mtme"] == 0
+    bins = {
+        "min(4,floor(raw/20))": lambda raw: np.minimum(4, raw // 20),
+        "round(raw/50)": lambda raw: np.round(raw / 50),
+    }
+    scores = wmt20.complete(shared, "cs-en").columns
+    for name, expected in values["acc_eq_binned"].items():
+        _, binned, metric = name.split("|")
+        human = bins[binned](scores["human_raw"])
+        result = calibrate_ties(scores[metric], human, resamples=20)
+        assert result.acc_eq == pytest.approx(expected["acc_eq"], abs=tolerance)
+        assert result.tau_eq == pytest.approx(expected["tau23"], abs=tolerance)
+        assert result.epsilon == pytest.approx(expected["own_eps"])
+        zero = pairwise_accuracy_with_ties(scores[metric], human, resamples=20)
+        assert zero.acc_eq == pytest.approx(expected["acc_eq_eps0"], abs=tolerance)
+
+
+def test_comparing_ties_tends_to_the_full_enumeration() -> None:
+    rng = np.random.default_rng(5)
+    human, a, b = rng.integers(3, size=(3, 3, 4)).astype(float)
+    a[0, 1] = NAN
+    result = compare_ties(a, b, human, epsilon_a=0.0, epsilon_b=1.0, resamples=20_000, nan="omit")
+    b_seen, seen = np.where(np.isnan(a), NAN, b), np.where(np.isnan(a), NAN, human)
+    assert result.a == pytest.approx(by_hand(a, seen, 0.0)[0])
+    assert result.b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
+    difference = []
+    for k in range(4):
+        verdicts = []
+        for i, j in combinations(range(3), 2):
+            cells = [[i], [j]]
+            if not np.isnan(a[cells, k]).any():
+                one, two = (by_hand(z[[i, j]][:, [k]], human[[i, j]][:, [k]], e)[0] for z, e in ((a, 0.0), (b, 1.0)))
+                verdicts.append(one - two)
+        difference += [d / len(verdicts) / 4 for d in verdicts]
+    draws = np.array(list(product([-1, 1], repeat=len(difference)))) @ difference
+    assert result.p == pytest.approx(np.mean(draws >= result.difference - 1e-9), abs=0.015)
+    assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(result.difference) - 1e-9), abs=0.015)
+    calibrated = compare_ties(a, b, human, nan="omit")
+    assert calibrated.a == pytest.approx(calibrate_ties(a, seen, nan="omit").acc_eq)
+    same = compare_ties(b, b, human)
+    assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
+
+
+def test_false_alarms_of_comparing_ties_are_rare() -> None:
+    rng = np.random.default_rng(6)
+    trials = 300
+    alarms = 0
+    for _ in range(trials):
+        human, a, b = rng.normal(size=(3, 2, 60))  # one pair a segment: pairs are independent
+        alarms += compare_ties(human + a, human + b, human, epsilon_a=0, epsilon_b=0, resamples=199, seed=rng).p < 0.05
+    assert 0.015 <= alarms / trials <= 0.09
+    human = rng.normal(size=(4, 60))
+    assert compare_ties(human + 0.1 * rng.normal(size=(4, 60)), rng.normal(size=(4, 60)), human).p < 0.01

@@ -1,0 +1,346 @@
+"""Tests of significance: published figures, full enumeration, false alarms and power by simulation, clusters."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
+from bsx.analysis.stats.grouped import grouped
+from bsx.analysis.stats.resample import bootstrap_indices
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
+from bsx.analysis.stats.systems import bootstrap_systems, randomise_systems
+from tests.helpers import wmt20
+
+# Williams
+
+
+def williams_by_hand(x: np.ndarray, y: np.ndarray, h: np.ndarray) -> tuple[float, float]:
+    """t and one-sided p, with the determinant of the correlation matrix."""
+    matrix, n = np.corrcoef([x, y, h]), len(h)
+    r12, r13, r23 = matrix[0, 2], matrix[1, 2], matrix[0, 1]
+    spread = 2 * np.linalg.det(matrix) * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / spread)
+    return t, float(1 - stats.t.cdf(t, n - 3))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(5, 60))
+def test_williams_is_its_formula_and_symmetric(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    h = rng.normal(size=n)
+    x, y = h + rng.normal(size=n), h + 2 * rng.normal(size=n)
+    t, p = williams_by_hand(x, y, h)
+    result, other = williams(x, y, h), williams(y, x, h)
+    assert (result.statistic, result.p) == (pytest.approx(t), pytest.approx(p, abs=1e-12))
+    assert (other.statistic, other.p) == (pytest.approx(-t), pytest.approx(1 - p))
+    assert result.p_two_sided == pytest.approx(2 * min(p, 1 - p)) == pytest.approx(other.p_two_sided)
+    assert (other.low, other.high) == pytest.approx((-result.high, -result.low))
+    assert result.low <= result.difference <= result.high
+    again = williams(3 * x + 1, y / 7, h)
+    assert again.statistic == pytest.approx(t)
+
+
+def test_williams_without_noise() -> None:
+    x = np.array([1.0, 2.0, 4.0, 3.0, 5.0])
+    same = williams(x, 2 * x + 1, [1, 3, 2, 5, 4])
+    assert (same.statistic, same.p, same.p_two_sided) == (0, 0.5, 1)
+    assert williams_from_correlations(0.6, 0.6, 0.2, 30).p == 0.5
+    assert williams_from_correlations(0.6, -0.6, 0.28, 30).p < 1e-6  # people = a sum of a and b
+
+
+def test_williams_on_absolute_values_turns_metrics_round() -> None:
+    rng = np.random.default_rng(0)
+    h = rng.normal(size=50)
+    x, y = h + rng.normal(size=50), h + 2 * rng.normal(size=50)
+    straight = williams(x, y, h)
+    for flipped in (williams(-x, y, h, absolute=True), williams(-x, -y, h, absolute=True)):
+        assert (flipped.statistic, flipped.a) == (pytest.approx(straight.statistic), pytest.approx(straight.a))
+    assert williams(-x, y, h).difference < 0
+
+
+def test_the_interval_of_the_difference_covers() -> None:
+    rng = np.random.default_rng(1)
+    hits, trials = 0, 400
+    for _ in range(trials):
+        h, common = rng.normal(size=(2, 80))
+        x, y = h + common, h + common + rng.normal(size=80)
+        result = williams(x, y, h)
+        hits += result.low <= 1 / math.sqrt(2) - 1 / math.sqrt(3) <= result.high
+    assert 0.92 <= hits / trials <= 0.98
+
+
+def test_the_worked_example(shared: Path) -> None:
+    """Its p-value takes n - 2 degrees of freedom for the same t; the test has n - 3, as WMT's published matrices do."""
+    folder = shared / "data/williams"
+    human = {r["SYSTEM"]: float(r["SCORE"]) for r in wmt20.rows(folder / "example-data/mt-systems-scored-by-humans")}
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in wmt20.rows(folder / "example-data/mt-systems-scored-by-metrics"):
+        if row["LP"] == "es-en":
+            scores[row["METRIC"]][row["SYSTEM"]] = float(row["SCORE"])
+    a, b = ([scores[name][system] for system in human] for name in ("AMBER", "BLEU_4_closest_cased"))
+    result = williams(a, b, list(human.values()))
+    published = {}
+    for line in (folder / "example-output/orig.pearson-corr.es-en").read_text().splitlines():
+        if not line.startswith("#"):
+            name, value = line.split()
+            published[name] = float(value)
+    assert [result.a, result.b] == pytest.approx([published["AMBER"], published["BLEU_4_closest_cased"]], abs=1e-12)
+    table = (folder / "example-output/orig.williams-results.es-en").read_text().splitlines()
+    p = float(next(line for line in table if line.startswith("AMBER")).split()[2])
+    assert stats.t.sf(result.statistic, result.n - 2) == pytest.approx(p, rel=1e-9)
+    assert result.p == pytest.approx(stats.t.sf(result.statistic, result.n - 3))
+
+
+def test_williams_on_wmt17(shared: Path) -> None:
+    values = wmt20.reference(shared)
+    tolerance, relative = (values["_tolerances"][k] for k in ("deterministic_statistics", "p_values_relative"))
+    scored = {
+        (wmt20.letters(r["sentence1"]), wmt20.letters(r["sentence2"])): r
+        for r in reversed(wmt20.rows(shared / "data/kaster2021/wmt-en.tsv"))
+    }
+    judged = wmt20.rows(shared / "data/wmt/daseg-wmt17.tsv")
+    for name, expected in values["williams_wmt17"].items():
+        pair, a, b = name.split("|")
+        rows = [r for r in judged if r["lp"] == pair]
+        metrics = [scored[wmt20.letters(r["candidate"]), wmt20.letters(r["reference"])] for r in rows]
+        columns = ([float(m[metric]) for m in metrics] for metric in (a, b))
+        result = williams(*columns, [float(r["human"]) for r in rows])
+        assert result.n == expected["n"]
+        assert [result.a, result.b, result.statistic] == pytest.approx(
+            [expected["r1"], expected["r2"], expected["t"]], abs=tolerance
+        )
+        assert result.p == pytest.approx(expected["p_one_sided_first_better"], rel=relative)
+        assert result.p_two_sided == pytest.approx(expected["p_two_sided"], rel=relative)
+
+
+# Paired bootstrap, PERM-BOTH
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall"])
+def test_paired_bootstrap_is_the_difference_in_each_resample(statistic: str) -> None:
+    rng = np.random.default_rng(2)
+    h = rng.normal(size=40)
+    x, y = h + rng.normal(size=40), -h + rng.normal(size=40)
+    correlate = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[statistic]
+    draws = [
+        correlate(x[i], h[i]).statistic + correlate(y[i], h[i]).statistic
+        for block in bootstrap_indices(99, 40, 3)
+        for i in block
+    ]
+    result = paired_bootstrap(x, y, h, statistic=statistic, absolute=True, resamples=99, seed=3)  # type: ignore[arg-type]
+    assert [result.low, result.high] == pytest.approx(np.percentile(draws, [2.5, 97.5]))
+    assert result.p == pytest.approx((1 + sum(d <= 0 for d in draws)) / 100)
+    assert paired_bootstrap(x, y, h, statistic=statistic, resamples=50).p < 0.05  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("by", "statistic"),
+    [("none", "pearson"), ("none", "spearman"), ("item", "pearson"), ("sys", "kendall"), ("means", "pearson")],
+)
+def test_perm_both_tends_to_the_full_enumeration(by: str, statistic: str) -> None:
+    rng = np.random.default_rng(4)
+    h = rng.normal(size=(3, 4))
+    x, y = h + rng.normal(size=(3, 4)), h + rng.normal(size=(3, 4))
+
+    def difference(a: np.ndarray, b: np.ndarray) -> float:
+        one, two = (grouped(z, h, by=by, statistic=statistic, resamples=1).estimate for z in (a, b))  # type: ignore[arg-type]
+        return one - two
+
+    zx, zy = ((z - z.mean()) / z.std() for z in (x, y))
+    observed = difference(zx, zy)
+    draws = []
+    for tosses in product([False, True], repeat=11):  # the mirrored half has the opposite differences
+        mask = np.array([False, *tosses]).reshape(3, 4)
+        value = difference(np.where(mask, zy, zx), np.where(mask, zx, zy))
+        draws += [value, -value]
+    result = perm_both(x * 5 + 2, y / 3, h, by=by, statistic=statistic, resamples=20_000)  # type: ignore[arg-type]
+    assert result.difference == pytest.approx(observed)
+    assert result.p == pytest.approx(np.mean(np.array(draws) >= observed - 1e-9), abs=0.015)
+    assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(observed) - 1e-9), abs=0.015)
+    assert math.isnan(result.low)
+
+
+def test_perm_both_with_missing_cells_and_vectors() -> None:
+    rng = np.random.default_rng(5)
+    h = rng.normal(size=(4, 25))
+    x, y = h + rng.normal(size=(4, 25)), h + 3 * rng.normal(size=(4, 25))
+    x[0, :3], y[1, 4] = np.nan, np.nan
+    kept = ~np.isnan(x) & ~np.isnan(y)
+    flat = perm_both(x[kept], y[kept], h[kept], plus_one=True)
+    grid = perm_both(x, y, h, nan="omit", plus_one=True)
+    assert [flat.difference, flat.p, flat.n] == pytest.approx([grid.difference, grid.p, 96])
+    assert grid.p < 0.01
+    for by in ("item", "sys"):
+        assert perm_both(x, y, h, by=by, nan="omit", resamples=200).p < 0.05  # type: ignore[arg-type]
+
+
+def test_perm_both_on_wmt20(shared: Path) -> None:
+    values = wmt20.reference(shared)
+    for name, expected in values["perm_both"].items():
+        pair, _, first, second = name.split("|")
+        scores = wmt20.complete(shared, pair).columns
+        result = perm_both(scores[second], scores[first], scores["human_z"], resamples=5000)
+        assert result.difference == pytest.approx(expected["delta"], abs=1e-5)
+        assert result.p == pytest.approx(expected["p"], abs=values["_tolerances"]["perm_p"])
+
+
+# Systems
+
+
+def test_randomisation_tends_to_the_full_enumeration() -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.integers(6, size=(2, 11)).astype(float)
+    d = x - y
+    draws = np.array([np.dot(signs, d) for signs in product([-1, 1], repeat=11)]) / 11
+    result = randomise_systems(x, y, resamples=20_000)
+    assert result.difference == pytest.approx(d.mean())
+    assert result.p == pytest.approx(np.mean(draws >= d.mean() - 1e-9), abs=0.015)
+    assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(d.mean()) - 1e-9), abs=0.015)
+    lower = randomise_systems(x, y, higher_is_better=False, resamples=20_000)
+    assert lower.p == pytest.approx(np.mean(draws <= d.mean() + 1e-9), abs=0.015)
+
+
+def ratio(means: np.ndarray) -> np.ndarray:
+    value: np.ndarray = means[..., 0] / means[..., 1]
+    return value
+
+
+@pytest.mark.parametrize("test", [bootstrap_systems, randomise_systems])
+def test_systems_under_a_corpus_metric(test: object) -> None:
+    """An error rate: errors and words of each segment, summed before they are divided."""
+    assert callable(test)
+    rng = np.random.default_rng(7)
+    words = rng.integers(5, 40, size=300)
+    a = np.stack([rng.binomial(words, 0.2), words], axis=1)
+    b = np.stack([rng.binomial(words, 0.3), words], axis=1)
+    result = test(a, b, aggregate=ratio, higher_is_better=False, resamples=500)
+    assert (result.a, result.b) == (a[:, 0].sum() / words.sum(), b[:, 0].sum() / words.sum())
+    assert result.p == pytest.approx(1 / 501)
+    assert test(b, a, aggregate=ratio, higher_is_better=False, resamples=500).p == pytest.approx(1)
+    same = test(a, a, aggregate=ratio, resamples=50)
+    assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
+
+
+def test_bootstrap_of_systems_by_hand() -> None:
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(2, 30)) + np.array([[0.3], [0.0]])
+    draws = np.array([(x - y)[i].mean() for block in bootstrap_indices(200, 30, 4) for i in block])
+    result = bootstrap_systems(x, y, resamples=200, seed=4)
+    assert [result.low, result.high] == pytest.approx(np.percentile(draws, [2.5, 97.5]))
+    assert result.p == pytest.approx((1 + np.sum(draws - draws.mean() >= result.difference)) / 201)
+
+
+# False alarms
+
+
+def test_false_alarms_are_as_rare_as_promised() -> None:
+    """Two metrics (systems) that differ by chance only: each one-sided test at 5 % rejects about 5 % of the time."""
+    rng = np.random.default_rng(9)
+    trials, n = 500, 60
+    alarms: dict[str, int] = defaultdict(int)
+    for _ in range(trials):
+        h, common, noise_a, noise_b = rng.normal(size=(4, n))
+        a, b = h + common + noise_a, h + common + noise_b
+        x, y, z = (v.reshape(6, 10) for v in (a, b, h))
+        results = {
+            "williams": williams(a, b, h),
+            "bootstrap": paired_bootstrap(a, b, h, resamples=199, seed=rng),
+            "perm-both": perm_both(a, b, h, resamples=199, seed=rng, plus_one=True),
+            "perm-both item": perm_both(x, y, z, by="item", resamples=99, seed=rng, plus_one=True),
+            "perm-both means": perm_both(x, y, z, by="means", resamples=99, seed=rng, plus_one=True),
+            "systems bootstrap": bootstrap_systems(a, b, resamples=199, seed=rng),
+            "systems randomisation": randomise_systems(a, b, resamples=199, seed=rng),
+        }
+        for name, result in results.items():
+            alarms[name] += result.p < 0.0501
+            alarms[f"{name}, two-sided"] += result.p_two_sided < 0.0501
+    for name, count in alarms.items():
+        assert 0.02 <= count / trials <= 0.085, (name, count / trials)
+
+
+def test_real_differences_are_found() -> None:
+    rng = np.random.default_rng(10)
+    h = rng.normal(size=200)
+    a, b = h + rng.normal(size=200), h + 3 * rng.normal(size=200)
+    for test in (williams, paired_bootstrap, perm_both):
+        assert test(a, b, h).p < 0.01  # type: ignore[operator]
+        assert test(b, a, h).p > 0.99  # type: ignore[operator]
+
+
+# Many metrics
+
+
+def test_corrections_are_those_of_statsmodels() -> None:
+    p = np.array([0.001, 0.2, 0.03, 0.04, 0.5])
+    assert adjust(p, "holm") == pytest.approx(multipletests(p, method="holm")[1])
+    assert adjust(p, "bh") == pytest.approx(multipletests(p, method="fdr_bh")[1])
+    assert adjust(p, "none").tolist() == p.tolist()
+    ranked = np.sort(p)
+    by_hand = np.minimum(1, np.maximum.accumulate([(5 - i) * ranked[i] for i in range(5)]))
+    assert np.sort(adjust(p, "holm")) == pytest.approx(by_hand)
+    square = adjust([[np.nan, 0.01], [0.02, np.nan]], "holm")
+    assert square == pytest.approx(np.array([[np.nan, 0.02], [0.02, np.nan]]), nan_ok=True)
+
+
+def test_corrections_hold_their_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gc.collect", lambda: 0)  # statsmodels collects garbage in each call, which takes the time
+    rng = np.random.default_rng(11)
+    plain = holm = 0
+    trials = 1000
+    for _ in range(trials):
+        p = rng.random(10)
+        plain += (p < 0.05).any()
+        holm += (adjust(p, "holm") < 0.05).any()
+    assert plain / trials > 0.3
+    assert 0.03 <= holm / trials <= 0.08
+
+
+def test_clusters_follow_their_definition() -> None:
+    values = {"c": 0.5, "a": 0.8, "b": 0.7, "d": 0.4}
+    p = np.full((4, 4), 0.9)  # rows and columns c, a, b, d
+    p[1, 0] = 0.01  # a beats c
+    p[2, 3] = 0.01  # b beats d
+    p[0, 1] = 0.001  # cannot be: c is lower; must not count against a
+    result = significance_clusters(values, p)
+    assert result.names == ("a", "b", "c", "d")
+    assert result.winners == ("a", "b")
+    assert result.ranks == (1, 1, 2, 2)  # d is beaten by b, who is no longer in the current cluster
+    assert significance_clusters(values, np.ones((4, 4))).ranks == (1, 1, 1, 1)
+    tied = significance_clusters({"x": 0.5, "y": 0.5}, [[0.9, 0.01], [0.01, 0.9]])
+    assert tied.winners == ("x", "y")
+
+
+def test_all_comparisons() -> None:
+    rng = np.random.default_rng(12)
+    h = rng.normal(size=150)
+    metrics = {"weak": h + 4 * rng.normal(size=150), "strong": h + 0.5 * rng.normal(size=150)}
+    metrics["strong too"] = metrics["strong"] + 0.05 * rng.normal(size=150)
+    result = compare_all(metrics, h, williams, correction="holm")
+    assert result.names == ("weak", "strong", "strong too")
+    assert set(result.clusters.winners) == {"strong", "strong too"}
+    assert result.clusters.ranks == (1, 1, 2)
+    single = result.tests["strong", "weak"]
+    assert isinstance(single, Comparison)
+    order = [result.names.index(name) for name in result.clusters.names]
+    uncorrected = [result.tests[result.names[i], result.names[j]].p for i, j in zip(*upper(order), strict=True)]
+    assert [result.p[i, j] for i, j in zip(*upper(order), strict=True)] == pytest.approx(adjust(uncorrected, "holm"))
+    assert np.isnan(np.diag(result.p)).all()
+    by_permutation = compare_all(metrics, h, partial(perm_both, resamples=200))
+    assert by_permutation.clusters.winners == result.clusters.winners
+
+
+def upper(order: list[int]) -> tuple[list[int], list[int]]:
+    pairs = [(i, j) for k, i in enumerate(order) for j in order[k + 1 :]]
+    return [i for i, _ in pairs], [j for _, j in pairs]

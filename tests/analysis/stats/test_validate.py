@@ -1,0 +1,200 @@
+"""What is refused in front of every statistic, and in which words; matrices from tables; resampling in blocks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bsx.analysis.stats import resample
+from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
+from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from bsx.analysis.stats.darr import compare_darr, darr, darr_from_pairs, preferences
+from bsx.analysis.stats.grid import grid
+from bsx.analysis.stats.grouped import compare_grouped, grouped
+from bsx.analysis.stats.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
+from bsx.analysis.stats.pairwise import (
+    calibrate_ties,
+    compare_ties,
+    pairwise_accuracy_with_ties,
+    soft_pairwise_accuracy,
+)
+from bsx.analysis.stats.selection import expected_model_selection, sample_model_selection
+from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
+from bsx.analysis.stats.systems import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.validate import grids, vectors
+from bsx.errors import InputError
+
+NAN, INF = float("nan"), float("inf")
+GRID = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: vectors({"a": [1, 2, 3], "b": [1, 2]}), "columns differ in size: a 3, b 2"),
+        (
+            lambda: vectors({"a": [1, NAN, NAN], "b": [1, 2, 3]}),
+            r"a: 2 missing values \(NaN\), the first at item 1; nan='omit'",
+        ),
+        (lambda: vectors({"a": [1, 2, 3], "b": [1, 2, INF]}), "b: infinite value at item 2"),
+        (lambda: vectors({"a": [1, 2]}), "a: 2 items are too few, at least 3 are needed"),
+        (lambda: vectors({"a": [1, NAN, 3, 4], "b": [NAN, 1, 1, 1]}, nan="omit"), "a: 2 items are too few"),
+        (
+            lambda: vectors({"a": [1, 2, 3], "b": [5, 5, 5]}, varied=True),
+            "b: all 3 items have the value 5, nothing can be ranked",
+        ),
+        (lambda: vectors({"a": ["x", "y", "z"]}), "a: not an array of numbers"),
+        (lambda: vectors({"a": [[1.0]]}), r"a: has shape \(1, 1\), expected one number per item"),
+        (lambda: vectors({"a": [1, NAN, 2]}, nan="drop"), "nan='drop': use one of error, omit"),  # type: ignore[arg-type]
+        (lambda: grids({"a": [1.0, 2.0]}), r"a: has shape \(2,\), expected a matrix \(systems, segments\)"),
+        (lambda: grids({"a": GRID, "b": GRID.T}), "columns differ in size: a 3 x 4, b 4 x 3"),
+        (lambda: grids({"a": [[1.0, 2.0]]}), "a: 1 systems x 2 segments are too few, at least 2 x 1 are needed"),
+        (lambda: grids({"a": [[1, 2], [3, NAN]]}), "a: 1 missing values .*the first at system 1, segment 1"),
+        (lambda: grids({"a": [[1, 2], [3, -INF]]}), "a: infinite value at system 1, segment 1"),
+        (lambda: grids({"a": [[1, NAN]] * 2, "b": [[NAN, 1]] * 2}, nan="omit"), "a and b: no system x segment has all"),
+    ],
+)
+def test_the_validator_says_what_is_wrong(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        call()
+
+
+def test_omitting_is_by_item_across_columns() -> None:
+    a, b = vectors({"a": [1, NAN, 3, 4, 5], "b": [1, 2, 3, NAN, 5]}, nan="omit")
+    assert a.tolist() == b.tolist() == [1, 3, 5]
+    x, y = grids({"x": [[1, NAN], [3, 4]], "y": [[1, 2], [NAN, 4]]}, nan="omit")
+    assert np.isnan(x).tolist() == np.isnan(y).tolist() == [[False, True], [True, False]]
+
+
+ONE, TWO, HUMAN = [1.0, 2.0, NAN, 4.0, 3.0], [2.0, 1.0, 3.0, 5.0, 4.0], [1.0, 2.0, 3.0, 5.0, 4.0]
+HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pearson(ONE, HUMAN),
+        lambda: spearman(ONE, HUMAN),
+        lambda: kendall(ONE, HUMAN),
+        lambda: pairwise_accuracy(ONE, HUMAN),
+        lambda: grouped(HOLED, GRID),
+        lambda: compare_grouped(HOLED, GRID, GRID),
+        lambda: compare_ties(GRID, HOLED, GRID),
+        lambda: preferences(HOLED),
+        lambda: darr(HOLED, GRID, threshold=1),
+        lambda: darr_from_pairs(ONE, HUMAN, [1, 2, 3, 4, 5]),
+        lambda: compare_darr((ONE, HUMAN), (TWO, HUMAN), [1, 2, 3, 4, 5]),
+        lambda: pairwise_accuracy_with_ties(HOLED, GRID),
+        lambda: calibrate_ties(HOLED, GRID),
+        lambda: soft_pairwise_accuracy(HOLED, GRID),
+        lambda: williams(ONE, TWO, HUMAN),
+        lambda: paired_bootstrap(ONE, TWO, HUMAN),
+        lambda: perm_both(ONE, TWO, HUMAN),
+        lambda: perm_both(HOLED, GRID, GRID, by="means"),
+        lambda: bootstrap_systems(ONE, TWO),
+        lambda: randomise_systems(ONE, TWO),
+        lambda: hybrid_systems(HOLED, GRID),
+        lambda: hybrid_correlation(HOLED, GRID),
+        lambda: hybrid_correlation_limit(HOLED, GRID),
+        lambda: expected_model_selection(ONE, HUMAN, 2),
+        lambda: sample_model_selection(ONE, HUMAN, 2),
+    ],
+)
+def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -> None:
+    with pytest.raises(InputError, match=r"missing values \(NaN\), the first at"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: kendall(TWO, HUMAN, variant="c"), "tau-c has no analytic interval"),
+        (lambda: pearson(TWO, HUMAN, interval="exact"), "interval='exact': use one of analytic, bootstrap, none"),
+        (lambda: pearson(TWO, HUMAN, confidence=95), "confidence=95: it must lie between 0 and 1"),
+        (lambda: pearson(TWO, HUMAN, resamples=0), "resamples=0: at least 1"),
+        (lambda: pearson(TWO, [1, 1, 1, 1, 1]), "human: all 5 items have the value 1"),
+        (lambda: grouped(GRID, GRID, by="segment"), "by='segment': use one of none, item, sys, means"),
+        (lambda: grouped(GRID, np.ones((3, 4))), "no pearson is defined: every group is constant"),
+        (lambda: preferences(GRID, threshold=0), "threshold=0: it must be above 0"),
+        (lambda: darr(GRID, GRID, threshold=99), "no two systems' human scores differ by 99 or more"),
+        (lambda: darr_from_pairs(TWO, HUMAN), "segment is missing"),
+        (lambda: darr_from_pairs(TWO, HUMAN, ties="x", unit="judgment"), "ties='x': use one of discordant, drop, half"),
+        (lambda: pairwise_accuracy_with_ties(GRID, GRID, epsilon=-1), "epsilon=-1: it must be 0 or more"),
+        (lambda: calibrate_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "no segment has scores of two"),
+        (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method='wmt' needs every system's"),
+        (lambda: soft_pairwise_accuracy([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "systems 0 and 1 share no"),
+        (lambda: williams([1, 2, 3], [2, 1, 3], [3, 1, 2]), "a: 3 items are too few, at least 4"),
+        (lambda: williams_from_correlations(0.9, -0.9, 0.9, 20), "no three columns can have the correlations"),
+        (lambda: williams_from_correlations(1.5, 0, 0, 20), "correlations must lie between -1 and 1"),
+        (lambda: williams(TWO, [-x for x in TWO], HUMAN), "one metric is the other upside down"),
+        (lambda: perm_both(TWO, HUMAN, HUMAN, by="item"), "by='item' needs matrices"),
+        (
+            lambda: bootstrap_systems(TWO, HUMAN, aggregate=lambda s: s[..., 0]),
+            r"a and b must be \(segments, statistics\)",
+        ),
+        (lambda: adjust([0.5, 1.5]), "p-values must lie between 0 and 1"),
+        (lambda: adjust([0.5], "sidak"), "correction='sidak': use one of none, holm, bh"),
+        (lambda: compare_all({"m": TWO}, HUMAN, williams), "only the metric m is given"),
+        (lambda: significance_clusters({"m": NAN}, [[NAN]]), "m: the correlation is not defined"),
+        (lambda: significance_clusters({"m": 1.0}, [NAN]), r"p has shape \(1,\), expected one row and column"),
+        (lambda: hybrid_systems(GRID, GRID, 0), "n=0: at least one hybrid"),
+        (lambda: hybrid_correlation_limit(np.ones((3, 4)), GRID), "the systems have the same scores on every segment"),
+        (lambda: expected_model_selection(TWO, HUMAN, 6), "sample=6: it must lie between 1 and .*, 5"),
+        (lambda: sample_model_selection(TWO, HUMAN, 2, repeats=1), "repeats=1: at least 2"),
+        (lambda: grid(["a", "a"], [1, 1], {"x": [1, 2]}), "system 'a' has segment 1 more than once"),
+        (lambda: grid(["a", "b"], [1, 1], {"x": [1]}), "columns differ in size: system 2, x 1"),
+    ],
+)
+def test_wrong_requests_are_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_a_table_becomes_a_matrix() -> None:
+    result = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
+    assert (result.systems, result.segments) == (("b", "a"), ("s2", "s1"))
+    assert np.array_equal(result.columns["score"], [[1, 3], [NAN, 2]], equal_nan=True)
+    assert result.complete().segments == ()
+    assert grid(["b", "a"], [1, 1], {"x": [1, 2]}).complete().segments == (1,)
+
+
+def test_blocks_change_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_draws() -> list[np.ndarray]:
+        kinds = (resample.bootstrap_indices, resample.bootstrap_counts, resample.swaps)
+        return [np.concatenate(list(kind(40, 17, 3))) for kind in kinds]
+
+    whole = all_draws()
+    monkeypatch.setattr(resample, "CELLS", 50)
+    for before, after in zip(whole, all_draws(), strict=True):
+        assert np.array_equal(before, after)
+    assert list(resample.block_sizes(5, 25)) == [2, 2, 1]
+    assert max(resample.block_sizes(3, 10**9)) == 1
+
+
+def test_counts_are_those_of_the_indices() -> None:
+    indices = next(resample.bootstrap_indices(6, 5, 9))
+    counts = next(resample.bootstrap_counts(6, 5, 9))
+    for row, count in zip(indices, counts, strict=True):
+        assert np.bincount(row, minlength=5).tolist() == count.tolist()
+
+
+def test_importing_the_statistics_is_cheap() -> None:
+    modules = "clusters, correlation, darr, grid, grouped, hybrid, pairwise, selection, significance, systems"
+    code = f"import sys; from bsx.analysis.stats import {modules}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "bsx.analysis.stats.significance" in loaded
+    assert not {"scipy", "statsmodels", "pandas", "torch", "matplotlib"} & set(loaded)
+
+
+def test_p_values_count_what_they_say() -> None:
+    draws = np.array([-1.0, 0.0, 1.0, 2.0])
+    assert resample.permutation_p(draws, 1.0) == pytest.approx(3 / 5)
+    assert resample.permutation_p(draws, 1.0, plus_one=False) == pytest.approx(2 / 4)
+    assert resample.permutation_p(draws, 1.0 + 1e-13) == pytest.approx(3 / 5)
+    assert resample.bootstrap_p(draws) == (pytest.approx(3 / 5), 1.0)
+    assert resample.bootstrap_p(draws, -1.5) == (pytest.approx(1 / 5), pytest.approx(2 / 5))
+    assert resample.percentile_interval(np.array([NAN, NAN])) != resample.percentile_interval(draws)

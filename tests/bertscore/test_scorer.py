@@ -1,0 +1,428 @@
+"""The scorer's promises: order, batches, empties, references, long texts, memory, containers, errors."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bsx
+from bsx import Scorer
+from bsx.bertscore.windows import windows
+from bsx.data.corpus import MemoryCorpus
+from bsx.errors import InputError
+from tests.helpers.oracle import bertscore
+
+TEXTS = [
+    "the cat sat on the mat",
+    "a young woman walked to the station",
+    "rain",
+    "The old man had money, and the city had water!",
+    "我们在这里看见一只猫",
+    "it was one year",
+    "",
+    "government",
+    "said slowly",
+    "quickly quickly quickly " * 8,
+]
+
+
+@pytest.fixture(scope="module")
+def tiny_bert(tiny_model: Callable[[str], str]) -> Scorer:
+    return Scorer(tiny_model("bert"), layer=2)
+
+
+def columns(scores: bsx.Scores) -> np.ndarray:
+    return np.stack([scores.precision, scores.recall, scores.f1])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)), min_size=1, max_size=12),
+    st.integers(1, 300),
+    st.randoms(use_true_random=False),
+)
+def test_scores_depend_on_the_pair_alone(
+    tiny_bert: Scorer, pairs: list[tuple[str, str]], batch_tokens: int, random: Any
+) -> None:
+    tiny_bert.batcher.batch_tokens = batch_tokens
+    candidates, references = zip(*pairs, strict=True)
+    expected = columns(tiny_bert.score(candidates, references))
+    order = list(range(len(pairs)))
+    random.shuffle(order)
+    shuffled = tiny_bert.score([candidates[i] for i in order], [references[i] for i in order])
+    np.testing.assert_allclose(columns(shuffled), expected[:, order], atol=1e-5)
+    for i, (candidate, reference) in enumerate(pairs):
+        alone = tiny_bert.score([candidate], [reference])
+        np.testing.assert_allclose(columns(alone)[:, 0], expected[:, i], atol=1e-5)
+
+
+def test_identity_scores_one_and_swapping_swaps(tiny_bert: Scorer) -> None:
+    texts = [text for text in TEXTS if text]
+    same = tiny_bert.score(texts, texts)
+    np.testing.assert_allclose(columns(same), 1, atol=1e-5)
+    forth, back = tiny_bert.score(texts, texts[::-1]), tiny_bert.score(texts[::-1], texts)
+    np.testing.assert_allclose(forth.precision, back.recall, atol=1e-5)
+    np.testing.assert_allclose(forth.f1, back.f1, atol=1e-5)
+
+
+def test_equals_the_literal_formula_on_the_encoders_vectors(tiny_model: Callable[[str], str]) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = tiny_model("distilbert")
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    references = ["the dog walked", "a cat sat on the mat", "the house had rain"]
+    candidates = ["a dog", "the cat sat", "it was rain"]
+
+    def vectors(text: str) -> np.ndarray:
+        with torch.no_grad():
+            output = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
+        return output.hidden_states[2][0].numpy()
+
+    df = Counter(token for text in references for token in set(tokenizer(text)["input_ids"]))
+
+    def weights(text: str, idf: bool) -> list[float]:
+        ids = tokenizer(text)["input_ids"]
+        inner = [math.log(4 / (df[i] + 1)) if idf else 1.0 for i in ids[1:-1]]
+        return [0.0, *inner, 0.0]
+
+    for idf in (False, True):
+        got = Scorer(folder, layer=2, idf=idf).score(candidates, references)
+        for i, (c, r) in enumerate(zip(candidates, references, strict=True)):
+            expected = bertscore(vectors(c), vectors(r), weights(c, idf), weights(r, idf))
+            assert (got.precision[i], got.recall[i], got.f1[i]) == pytest.approx(expected, abs=1e-5)
+
+
+def test_several_references_take_the_best(tiny_bert: Scorer, tiny_model: Callable[[str], str]) -> None:
+    groups = [["a dog", "the cat sat on a mat", ""], ["rain"], ["money", "the city had water"]]
+    candidates = ["the cat sat", "the rain", "the city"]
+    singles = [columns(tiny_bert.score([c] * len(g), g)) for c, g in zip(candidates, groups, strict=True)]
+    columnwise = columns(tiny_bert.score(candidates, groups))
+    best = columns(Scorer(tiny_model("bert"), layer=2, multi_ref="best").score(candidates, groups))
+    for i, single in enumerate(singles):
+        np.testing.assert_allclose(columnwise[:, i], single.max(axis=1), atol=1e-6)
+        np.testing.assert_allclose(best[:, i], single[:, single[2].argmax()], atol=1e-6)
+        p, r, f = best[:, i]
+        assert f == pytest.approx(2 * p * r / (p + r), abs=1e-6)
+
+
+def test_an_empty_reference_beside_another_is_no_reference(tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(tiny_model("xlnet"), layer=3)  # a model with negative cosines: a 0 would win
+    alone = scorer.score(["rain"], ["government"])
+    assert alone.f1[0] != 0
+    with_empty = scorer.score(["rain"], [["government", "  "]])
+    assert columns(with_empty).tolist() == columns(alone).tolist()
+    assert len(with_empty.empty) == 0
+
+
+def test_empty_texts_score_zero_and_are_not_rescaled(
+    tiny_bert: Scorer, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    table = tmp_path / "b.csv"
+    table.write_text("LAYER,P,R,F\n" + "".join(f"{layer},0.5,0.5,0.5\n" for layer in range(4)))
+    scorer = Scorer(tiny_model("bert"), layer=2, rescale=True, baseline=table)
+    raw = tiny_bert.score(["", " ", "rain", "rain"], ["rain", "", "\n", "the train"])
+    rescaled = scorer.score(["", " ", "rain", "rain"], ["rain", "", "\n", "the train"])
+    assert raw.empty.tolist() == rescaled.empty.tolist() == [0, 1, 2]
+    assert columns(rescaled)[:, :3].tolist() == [[0.0] * 3] * 3
+    np.testing.assert_allclose(columns(rescaled)[:, 3], (columns(raw)[:, 3] - 0.5) / 0.5, atol=1e-5)
+    assert rescaled.mean()["f1"] == pytest.approx(rescaled.f1.mean())
+
+
+def test_special_tokens_may_be_excluded_from_matching(tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("bert")
+    match, exclude = (Scorer(folder, layer=2, specials=rule) for rule in ("match", "exclude"))
+    a, b = "rain", "the old man walked"
+    assert match.score([a], [b]).precision[0] >= exclude.score([a], [b]).precision[0]
+    aligned = exclude.align(a, b)
+    inner = aligned.cosines[1:-1, 1:-1]
+    assert aligned.precision == pytest.approx(inner.max(axis=1).mean(), abs=1e-5)
+    assert aligned.recall == pytest.approx(inner.max(axis=0).mean(), abs=1e-5)
+
+
+def test_unknown_words_count(tiny_bert: Scorer) -> None:
+    scores = tiny_bert.score(["ж"], ["ж"])
+    assert len(scores.empty) == 0
+    assert scores.f1[0] == pytest.approx(1, abs=1e-5)
+
+
+def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("bert")
+    long = "cat " * 100  # 100 pieces; the model reads 64 positions, 62 besides CLS and SEP
+    cut = Scorer(folder, layer=2).score([long, "cat"], ["cat", "cat " * 63])
+    assert cut.truncated.tolist() == [0, 1]
+    assert cut.tokens_lost.tolist() == [38, 1]
+    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*--long window"):
+        Scorer(folder, layer=2, strict=True).score([long], ["cat"])
+    windowed = Scorer(folder, layer=2, long="window")
+    whole = windowed.score([long], ["cat"])
+    assert len(whole.truncated) == 0
+    assert len(windowed.align(long, "cat").candidate.tokens) == 102
+    short = windowed.score(["the cat"], ["a cat"])
+    assert columns(short).tolist() == columns(Scorer(folder, layer=2).score(["the cat"], ["a cat"])).tolist()
+
+
+@pytest.mark.parametrize("count", [63, 64, 93, 94, 125, 300])
+def test_windows_keep_every_token_once_from_its_most_central_window(
+    count: int, tiny_model: Callable[[str], str]
+) -> None:
+    tokenizer = Scorer(tiny_model("bert"), layer=1, long="window").tokenizer
+    content = list(range(10, 10 + count))
+    text = tokenizer._frame(content)
+    assert text.ids.tolist() == [*tokenizer.prefix, *content, *tokenizer.suffix]
+    assert text.lost == 0
+    starts = [span.ids[1] - 10 for span in text.spans]
+    lengths = [len(span.ids) - 2 for span in text.spans]
+    for number, span in enumerate(text.spans):
+        for token in span.ids[slice(*span.keep)]:
+            position = token - 10
+            if not 0 <= position < count:
+                continue  # a special token
+
+            def margin(i: int, position: int = position) -> int:
+                return min(position - starts[i], starts[i] + lengths[i] - 1 - position)
+
+            best = max(margin(i) for i in range(len(starts)) if 0 <= position - starts[i] < lengths[i])
+            edge = number in (0, len(starts) - 1)  # at the ends of the text there is no other window
+            assert margin(number) >= best - 1 or edge
+
+
+@pytest.mark.parametrize("transfer", [16_384, 9])
+def test_each_distinct_text_is_encoded_once_within_a_small_budget(
+    transfer: int, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "bsx.bertscore.window_vectors._TRANSFER_TOKENS", transfer
+    )  # tokens of reused texts that are copied together
+    folder = tiny_model("bert")
+    rng = np.random.default_rng(3)
+    words = ["cat", "dog", "rain", "house", "old", "man", "the", "walked"]
+    pool = [" ".join(rng.choice(words, rng.integers(3, 12))) for _ in range(300)]
+    candidates = [pool[i] for i in rng.integers(0, len(pool), 2000)]
+    references = [pool[i] for i in rng.integers(0, len(pool), 2000)]
+    roomy = Scorer(folder, layer=2)
+    expected = columns(roomy.score(candidates, references))
+    tight = Scorer(folder, layer=2)
+    tight._budget = 60_000  # bytes: many windows, and most kept vectors spill to the temporary file
+    corpus = MemoryCorpus({"a": candidates}, references)
+    assert len(list(windows(corpus, tight.tokenizer, tight._budget // 2 // 128))) > 10
+    got = columns(tight.score(candidates, references))
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    distinct = len(set(candidates) | set(references))
+    assert roomy.batcher.sequences_encoded == tight.batcher.sequences_encoded == distinct
+
+
+def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) -> None:
+    scorer = Scorer(tiny_model("bert"), layer=2)
+    references = ["the cat", "a dog", "rain"]
+    systems = {"one": ["a cat", "dogs", "water"], "two": ["cat", "the dog", "the cat"]}
+    both = scorer.score_systems(systems, references)
+    assert scorer.batcher.sequences_encoded == 8  # nine texts, "the cat" twice
+    for name, candidates in systems.items():
+        np.testing.assert_allclose(columns(both[name]), columns(scorer.score(candidates, references)), atol=1e-6)
+
+
+def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = Scorer(tiny_model("bert"), layer=2, batch_tokens=512)
+    expected = columns(scorer.score(TEXTS, TEXTS[::-1]))
+    encode = scorer.embedder.encode
+    refused = []
+
+    def with_little_memory(ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        if ids.numel() > 40:
+            refused.append(ids.numel())
+            raise torch.OutOfMemoryError("out of memory")
+        return encode(ids, mask)
+
+    monkeypatch.setattr(scorer.embedder, "encode", with_little_memory)
+    np.testing.assert_allclose(columns(scorer.score(TEXTS, TEXTS[::-1])), expected, atol=1e-5)
+    assert refused
+    assert scorer.batcher.batch_tokens <= 40
+    with pytest.raises(InputError, match="does not fit in the memory"):
+        scorer.score(["cat " * 60], ["cat"])
+
+
+def test_all_layers_in_one_pass(tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("electra")
+    every = Scorer(folder, all_layers=True).score(TEXTS, TEXTS[::-1])
+    assert every.f1.shape == (4, len(TEXTS))
+    assert every.layers == (0, 1, 2, 3)
+    for layer in range(4):
+        one = Scorer(folder, layer=layer).score(TEXTS, TEXTS[::-1])
+        np.testing.assert_allclose(every.f1[layer], one.f1, atol=1e-5)
+    assert len(every.mean()["f1"]) == 4
+    assert sum(1 for _ in every.rows()) == 4 * len(TEXTS)
+
+
+def test_encoders_hold_no_layer_above_the_wanted_one(tiny_model: Callable[[str], str]) -> None:
+    from tests.helpers import tiny
+
+    for kind in tiny.RECIPES:
+        sizes = [
+            sum(p.numel() for p in Scorer(tiny_model(kind), layer=layer).embedder._encoder.parameters())
+            for layer in (1, 2, 3)
+        ]
+        if kind == "albert":  # its layers share one set of weights
+            assert sizes[0] == sizes[2]
+        else:
+            assert sizes[0] < sizes[1] < sizes[2], kind
+
+
+def test_lists_of_many_kinds(tiny_bert: Scorer) -> None:
+    import pandas as pd
+    import pyarrow as pa
+
+    candidates, references = ["the cat", "a dog"], ["a cat", "the dog"]
+    expected = columns(tiny_bert.score(candidates, references)).tolist()
+    kinds: list[Callable[[list[str]], Any]] = [
+        tuple,
+        np.array,
+        lambda x: np.array(x, dtype=object),
+        pd.Series,
+        pa.array,
+        lambda x: pa.chunked_array([x]),
+        iter,
+        lambda x: pd.Series(x, index=[7, 7]),
+    ]
+    for make in kinds:
+        assert columns(tiny_bert.score(make(candidates), make(references))).tolist() == expected
+    nested = tiny_bert.score(candidates, np.array([["a cat", "x"], ["the dog", "y"]]))
+    assert len(nested) == 2
+
+
+@pytest.mark.parametrize(
+    ("candidates", "references", "message"),
+    [
+        ("a cat", ["a cat"], "candidates is a single str: give a list"),
+        (["a"], "a", "references is a single str"),
+        (["a", "b"], ["a"], "candidates: 2 texts, references: 1"),
+        ([], [], "empty lists"),
+        ([1], ["a"], r"candidates\[0\] is 1 \(int\), not a text"),
+        (["a", None], ["a", "b"], r"candidates\[1\] is None"),
+        (["a"], [float("nan")], r"references\[0\] is nan \(float\)"),
+        (["a"], [[]], r"references\[0\] is an empty list"),
+        (["a"], [["b", 3]], r"references\[0\]\[1\] is 3"),
+        ({"a": 1}, ["a"], "candidates is a dict"),
+        (7, ["a"], "candidates is a int"),
+    ],
+)
+def test_wrong_input_is_named(tiny_bert: Scorer, candidates: Any, references: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tiny_bert.score(candidates, references)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layer": 9}, "layer 9 is out of range: .* has layers 0 to 3"),
+        ({}, "no best layer is known for .*--layer"),
+        ({"layer": 1, "all_layers": True}, "layer and all_layers exclude each other"),
+        ({"layer": 1, "baseline": "x.csv"}, "baseline goes with rescale"),
+        ({"layer": 1, "rescale": True, "baseline": "missing.csv"}, "there is no such baseline file"),
+        ({"layer": 1, "rescale": True}, "needs the language of the texts: add --lang"),
+        ({"layer": 1, "rescale": True, "lang": "en"}, "no rescaling baseline for .* in 'en'"),
+        ({"layer": 1, "device": "cuda:99"}, "not available on this machine"),
+        ({"layer": 1, "device": "gpu"}, "unknown device 'gpu'"),
+        ({"layer": 1, "memory": "lots"}, "cannot read the size 'lots'"),
+        ({"layer": 1, "memory": "3"}, "too small"),
+        ({"layer": 1, "multiref": "best"}, "there is no setting 'multiref'. Near: multi_ref"),
+        ({"layer": 1, "multi_ref": "mean"}, "multi_ref: Input should be 'columnwise' or 'best'"),
+        ({"layer": 1, "strict": True, "long": "window"}, "windows lose nothing"),
+    ],
+)
+def test_wrong_settings_are_named(tiny_model: Callable[[str], str], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Scorer(tiny_model("bert"), **settings)
+
+
+def test_low_precision_only_where_the_hardware_has_it(tiny_model: Callable[[str], str]) -> None:
+    from bsx.encode.torch_encoder import choose_device, choose_dtype
+
+    cpu = choose_device("cpu")
+    assert choose_dtype("auto", cpu) == choose_dtype("fp32", cpu) == "fp32"
+    capabilities = torch.cpu.get_capabilities()
+    if not any(capabilities.get(flag) for flag in ("avx512_bf16", "amx_bf16", "arm_bf16")):
+        with pytest.raises(InputError, match="no bf16 arithmetic"):
+            Scorer(tiny_model("bert"), layer=1, dtype="bf16", device="cpu")
+
+
+def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    from bsx import Idf
+
+    folder = tiny_model("bert")
+    references = ["the cat sat", "the dog", "the rain"]
+    candidates = ["a cat", "the dog", "rain"]
+    counted = Scorer(folder, layer=2, idf=True).score(candidates, references)
+    given = Scorer(folder, layer=2, idf=references)
+    assert columns(given.score(candidates, references)).tolist() == columns(counted).tolist()
+    assert str(given.score(candidates, references).signature) == str(counted.signature)
+    assert given._fixed_idf is not None
+    given._fixed_idf.save(tmp_path / "idf.json")
+    loaded = Scorer(folder, layer=2, idf=Idf.load(tmp_path / "idf.json"))
+    # Another batch: equal within the tolerance that holds across batches, not to the last bit.
+    alone = columns(loaded.score(candidates[:1], references[:1]))
+    assert alone == pytest.approx(columns(counted)[:, :1], abs=1e-5)
+    with pytest.raises(InputError, match="another tokenizer"):
+        Scorer(tiny_model("roberta"), layer=2, idf=Idf.load(tmp_path / "idf.json"))
+    (tmp_path / "broken.json").write_text("{}")
+    with pytest.raises(InputError, match="not an idf file"):
+        Idf.load(tmp_path / "broken.json")
+
+
+def test_idf_formula(tiny_model: Callable[[str], str]) -> None:
+    from bsx.bertscore.idf import count_idf
+
+    tokenizer = Scorer(tiny_model("bert"), layer=0).tokenizer
+    idf = count_idf(["the cat the", "the dog", "rain"], tokenizer)
+    the, cat = (tokenizer.contents([word])[0][0] for word in ("the", "cat"))
+    assert idf.weights[the] == pytest.approx(math.log(4 / 3))  # counted once a document
+    assert idf.weights[cat] == pytest.approx(math.log(4 / 2))
+    assert idf.unseen == pytest.approx(math.log(4))
+    assert idf.weights[tokenizer.prefix[0]] == 0
+    import hashlib
+
+    assert idf.digest == hashlib.sha256(b"the cat the\nthe dog\nrain\n").hexdigest()
+
+
+def test_saved_scores_come_back(tiny_bert: Scorer, tmp_path: Path) -> None:
+    import csv
+    import json
+
+    import pyarrow.parquet as pq
+
+    scores = tiny_bert.score(["the cat", "a\tdog"], ["a cat", "rain"])
+    for suffix in ("tsv", "csv", "jsonl", "parquet"):
+        scores.save(tmp_path / f"s.{suffix}")
+        assert (tmp_path / f"s.{suffix}.signature.txt").read_text().strip() == str(scores.signature)
+    with (tmp_path / "s.tsv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert np.array([row["f1"] for row in rows], dtype=np.float32).tolist() == scores.f1.tolist()
+    lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert np.array([row["recall"] for row in lines], dtype=np.float32).tolist() == scores.recall.tolist()
+    table = pq.read_table(tmp_path / "s.parquet")
+    assert table.column("precision").to_pylist() == scores.precision.tolist()
+    metadata = pq.read_metadata(tmp_path / "s.parquet").metadata
+    assert metadata[b"bsx.support.signature"].decode() == str(scores.signature)
+    assert json.loads(scores.to_json())["scores"]["f1"] == scores.f1.tolist()
+    with pytest.raises(InputError, match="cannot tell the format"):
+        scores.save(tmp_path / "s.xls")
+    with pytest.raises(InputError, match="does not exist"):
+        scores.save(tmp_path / "missing" / "s.tsv")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_windows_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer) -> None:
+    corpus = MemoryCorpus({"a": ["rain"] * 20_000, "b": ["the cat"] * 20_000}, ["rain"] * 20_000)
+    cut = list(windows(corpus, tiny_bert.tokenizer, 100_000))
+    assert [len(window.segments) for window in cut] == [4096] * 4 + [20_000 - 4 * 4096]
+    whole = tiny_bert.score(["rain", "the cat"] * 10_000, ["the cat", "rain"] * 10_000)
+    alone = tiny_bert.score(["rain", "the cat"], ["the cat", "rain"])
+    np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)

@@ -1,0 +1,259 @@
+"""The registry: shipped files load, wrong ones fail with file and field, languages and models resolve."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bsx.catalog.catalog import Catalog, shipped
+from bsx.catalog.languages import find_language
+from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
+from bsx.models.choice import choose
+from bsx.models.locate import locate
+from tests.conftest import REPOSITORY
+
+
+def test_papers_choice_of_models() -> None:
+    catalog = shipped()
+    assert choose(None, "en", catalog).name == "roberta-large"
+    assert choose(None, "zh", catalog).name == "bert-base-chinese"
+    for code in ("de", "cs", "fi", "lv", "ru", "ja", "ar", "sw"):
+        assert choose(None, code, catalog).name == "bert-base-multilingual-cased"
+
+
+@pytest.mark.parametrize(
+    ("name", "layer", "layers"),
+    [
+        ("roberta-large", 17, 24),
+        ("bert-base-multilingual-cased", 9, 12),
+        ("bert-base-chinese", 8, 12),
+        ("xlm-mlm-100-1280", 10, 16),
+        ("xlm-mlm-en-2048", 6, 12),
+        ("xlm-roberta-large", 17, 24),
+        ("bert-base-uncased", 9, 12),
+        ("distilbert-base-uncased", 5, 6),
+        ("minilm", 4, 6),
+    ],
+)
+def test_layers(name: str, layer: int, layers: int) -> None:
+    entry = shipped().model(name)
+    assert (entry.layer, entry.layers) == (layer, layers)
+    if name != "minilm":
+        from bert_score.utils import model2layers
+
+        assert model2layers[name] == layer
+    for alias in entry.aliases:
+        assert shipped().model(alias) is entry
+
+
+def test_the_published_baseline_of_roberta_large() -> None:
+    figures = shipped().baseline("en", "roberta-large")
+    assert figures is not None
+    assert (figures.precision[17], figures.recall[17], figures.f1[17]) == (0.83150584, 0.8314941, 0.83122575)
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [
+        ("EN", "en"),
+        ("eng", "en"),
+        ("en_GB", "en"),
+        ("zh-Hans", "zh"),
+        ("zh_TW", "zh"),
+        ("cmn", "zh"),
+        ("pt_BR", "pt"),
+        ("deu", "de"),
+        ("iw", "he"),
+        ("no", "no"),
+        ("nb", "nb"),
+        ("fil", "tl"),
+        (" de ", "de"),
+        ("sr-Latn", "sr"),
+        ("sh", "sh"),
+    ],
+)
+def test_language_tags_are_normalised(tag: str, code: str) -> None:
+    assert find_language(tag, shipped()).code == code
+
+
+@pytest.mark.parametrize(
+    ("tag", "near"),
+    [("germn", "de (German)"), ("english", "en (English)"), ("dee", "de"), ("xx", ""), ("", ""), ("en-xyz", "")],
+)
+def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) -> None:
+    with pytest.raises(UnknownNameError, match="unknown language") as caught:
+        find_language(tag, shipped())
+    assert near in str(caught.value)
+
+
+def test_an_unknown_model_is_an_error_with_near_matches() -> None:
+    with pytest.raises(UnknownNameError, match="unknown model 'roberta-lage'. Near: roberta-large"):
+        choose("roberta-lage", None, shipped())
+    with pytest.raises(InputError, match="--lang.*--model"):
+        choose(None, None, shipped())
+
+
+def test_names_win_over_folders_and_hub_ids_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "minilm").mkdir()
+    assert choose("minilm", None, shipped()).entry is not None
+    assert choose("./minilm", None, shipped()).source.path == "./minilm"
+    assert choose("someone/some-model", None, shipped()).source.hub == "someone/some-model"
+    assert choose("FacebookAI/roberta-large", None, shipped()).name == "roberta-large"
+
+
+def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import huggingface_hub.constants as constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelUnavailableError) as caught:
+        locate(choose(None, "en", shipped()), shipped())
+    message = str(caught.value)
+    assert "roberta-large is not on this machine" in message
+    assert "HF_HUB_OFFLINE" in message
+    assert "bsx models pull roberta-large" in message
+    assert "--model minilm" in message
+    with pytest.raises(ModelUnavailableError, match="Available here now for German: none"):
+        locate(choose(None, "de", shipped()), shipped())
+
+
+def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_model: Callable[[str], str]
+) -> None:
+    import huggingface_hub.constants as constants
+
+    from bsx import Scorer
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    home = tmp_path / "models--someone--some-bert"
+    shutil.copytree(tiny_model("bert"), home / "snapshots" / commit)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    scorer = Scorer("someone/some-bert", layer=1)
+    assert scorer.signature()["model"] == "someone/some-bert@hub-0123456789ab"
+
+
+def test_changed_weights_are_refused(tmp_path: Path) -> None:
+    from bsx.catalog.entries import Source
+    from bsx.models.choice import Choice
+    from bsx.models.files import find
+
+    entry = shipped().model("minilm")
+    folder = find(entry.source)
+    assert folder is not None
+    copy = tmp_path / "minilm"
+    shutil.copytree(folder, copy)
+    with (copy / "model.safetensors").open("r+b") as stream:
+        stream.seek(-1, 2)
+        last = stream.read(1)
+        stream.seek(-1, 2)
+        stream.write(bytes([last[0] ^ 1]))
+    changed = Choice("minilm", Source(path=str(copy), sha256=entry.source.sha256), entry, None)
+    with pytest.raises(InputError, match="refusing to load"):
+        locate(changed, shipped())
+    locate(Choice("minilm", Source(path=str(folder), sha256=entry.source.sha256), entry, None), shipped())
+
+
+def test_incomplete_checkpoints_are_refused(tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
+    from safetensors.torch import load_file, save_file
+
+    from bsx import Scorer
+
+    with pytest.raises(InputError, match="no config.json"):
+        Scorer(str(tmp_path), layer=1)
+    copy = tmp_path / "half"
+    shutil.copytree(tiny_model("bert"), copy)
+    tensors = load_file(copy / "model.safetensors")
+    tensors = {name: tensor for name, tensor in tensors.items() if "layer.0" not in name}
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="the weights lack .* tensors of the encoder"):
+        Scorer(str(copy), layer=1)
+    (copy / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(InputError, match="weights cannot be loaded"):
+        Scorer(str(copy), layer=1)
+    (copy / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(InputError, match="'gpt2' is not one bsx knows"):
+        Scorer(str(copy), layer=1)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    target = tmp_path / "registry"
+    shutil.copytree(REPOSITORY / "registry", target, ignore=shutil.ignore_patterns("__pycache__"))
+    return target
+
+
+def edit(file: Path, **changes: object) -> None:
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for name, value in changes.items():
+        content.pop(name, None)
+        if value is not None:
+            content[name] = value
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layers": None}, r"minilm.yaml: layers: Field required"),
+        ({"layer_count": 3}, r"minilm.yaml: layer_count: Extra inputs are not permitted"),
+        ({"layer": 7}, r"minilm.yaml: entry: .*layer 7 is outside 0 to 6"),
+        ({"layer": "4"}, r"minilm.yaml: layer"),
+        ({"family": "bret"}, r"minilm.yaml: family: 'bret' is not one of"),
+        ({"name": "mini"}, r"minilm.yaml: name: is 'mini', but the file is called 'minilm'"),
+        ({"aliases": ["roberta-large"]}, r"'roberta-large' already means"),
+        ({"source": {"path": "x", "hub": "y", "revision": "main"}}, r"source: .*exactly one of hub, package, path"),
+        ({"source": {"hub": "y"}}, r"a hub source needs a revision"),
+        ({"source": {"path": "x", "sha256": "123"}}, r"source.sha256"),
+    ],
+)
+def test_wrong_model_files_name_file_and_field(registry: Path, changes: dict[str, object], message: str) -> None:
+    edit(registry / "models" / "minilm.yaml", **changes)
+    with pytest.raises(RegistryError, match=message):
+        Catalog(registry)
+
+
+def test_other_wrong_registry_files_name_file_and_field(registry: Path) -> None:
+    languages = registry / "languages.yaml"
+    original = languages.read_text(encoding="utf-8")
+    for text, message in (
+        (
+            "- {code: en, name: English, script: Latn, model: robert}",
+            r"languages.yaml: \[0\].model: there is no model 'robert'",
+        ),
+        ("- {code: en, name: English, script: Latn}", r"languages.yaml: \[0\].model: Field required"),
+        (
+            "- {code: en, name: E, script: Latn, model: minilm}\n- {code: en, name: E, script: Latn, model: minilm}",
+            r"\[1\].code: 'en' is listed twice",
+        ),
+        ("- {code: [", "not readable as YAML"),
+        ("{}", "must be a list"),
+    ):
+        languages.write_text(text, encoding="utf-8")
+        with pytest.raises(RegistryError, match=message):
+            Catalog(registry)
+    languages.write_text(original, encoding="utf-8")
+    baseline = registry / "baselines" / "en" / "roberta-large.yaml"
+    for changes, message in (
+        ({"f1": [0.1, 0.2]}, "roberta-large.yaml: .*one figure for each layer"),
+        ({"f1": [0.1], "precision": [0.1], "recall": [0.1]}, "has 1 layers, roberta-large has 25"),
+        ({"f1": [1.0] * 25, "precision": [0.1] * 25, "recall": [0.1] * 25}, r"must lie in \[-1, 1\)"),
+        ({"model": "minilm", "f1": [0.1] * 25}, "do not match the file's place"),
+    ):
+        edit(baseline, **changes)
+        with pytest.raises(RegistryError, match=message):
+            Catalog(registry).baseline("en", "roberta-large")
+        assert len(Catalog(registry).check()) == 1
+
+
+def test_loading_the_registry_runs_no_code(registry: Path) -> None:
+    (registry / "models" / "minilm.yaml").write_text("!!python/object/apply:os.system ['false']", encoding="utf-8")
+    with pytest.raises(RegistryError, match="not readable as YAML"):
+        Catalog(registry)

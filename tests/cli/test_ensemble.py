@@ -1,0 +1,332 @@
+"""``bsx ensemble``, and saved ensembles as metrics."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip("sacrebleu")
+pytest.importorskip("scipy")
+from scipy import stats
+
+import bsx
+from bsx.errors import InputError, RegistryError, UnknownNameError
+
+Run = Callable[..., Any]
+MEMBERS = "chrf,chrf:word_order=2,char_order=4,ter"
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, str]]:
+    """Two systems of the shipped examples, long."""
+    text = (files("bsx.examples") / "en-systems.tsv").read_text(encoding="utf-8")
+    read = list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [
+        {
+            "lp": system,
+            "segment": row["id"],
+            "reference": row["reference"],
+            "candidate": row[system],
+            "human": row[f"{system}_grade"],
+        }
+        for system in ("brook", "cinder")
+        for row in read
+    ]
+
+
+@pytest.fixture
+def scores(rows: list[dict[str, str]], tmp_path: Path, cli: Run) -> Path:
+    """A table of three metrics' scores, as bsx score writes it, with its sidecar."""
+    texts, table = tmp_path / "texts.tsv", tmp_path / "scores.tsv"
+    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
+    texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = cli("score", "--data", texts, "--metric", MEMBERS, "-o", table)
+    assert done.status == 0, done.err
+    return table
+
+
+@pytest.fixture
+def saved(scores: Path, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An ensemble in a registry folder that bsx looks into."""
+    folder = tmp_path / "registry"
+    done = cli(
+        "ensemble",
+        scores,
+        "--metrics",
+        MEMBERS,
+        "--human",
+        "human",
+        "--segment",
+        "segment",
+        "--how",
+        "ridge",
+        "--save",
+        "mine",
+        "--registry",
+        folder,
+        "--resamples",
+        "20",
+    )
+    assert done.status == 0, done.err
+    assert f"saved {folder}/ensembles/mine.yaml; use it as --metric ensemble:mine" in done.err
+    monkeypatch.setenv("BSX_REGISTRY", str(folder))
+    return folder / "ensembles" / "mine.yaml"
+
+
+def columns(table: Path) -> dict[str, Any]:
+    with table.open(encoding="utf-8", newline="") as stream:
+        read = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return {name: [row[name] for row in read] for name in read[0]}
+
+
+def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    human = rng.normal(size=60)
+    table = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "h": human}
+    groups = ["x-en"] * 30 + ["y-en"] * 30
+    file = tmp_path / "t.tsv"
+    lines = ["lp\ta\tb\th", *(f"{g}\t{a}\t{b}\t{h}" for g, a, b, h in zip(groups, *table.values(), strict=True))]
+    file.write_text("\n".join(lines) + "\n")
+    done = cli("ensemble", file, "--metrics", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    z = stats.zscore(table["a"]) + stats.zscore(table["b"])
+    gains = []
+    for found, part in zip(content["groups"], (slice(30), slice(30, None)), strict=True):
+        r = {name: stats.pearsonr(table[name][part], human[part])[0] for name in ("a", "b")}
+        whole = stats.pearsonr(z[part], human[part])[0]
+        assert found["members"] == pytest.approx(r, abs=1e-9)
+        assert found["ensemble"] == pytest.approx(whole, abs=1e-9)
+        assert found["gain"] == pytest.approx(whole / max(r.values()) - 1, abs=1e-9)
+        assert found["ci"][0] < found["gain"] < found["ci"][1]
+        assert [test["test"] for test in found["tests"]] == ["williams", "bootstrap"]
+        gains.append(found["gain"])
+    assert content["average_gain"] == pytest.approx(np.mean(gains), abs=1e-12)
+    assert [found["n"] for found in content["groups"]] == [30, 30]
+    assert (content["how"], content["members"], content["weights"]) == ("z", ["a", "b"], {"a": 0.5, "b": 0.5})
+    assert content["provenance"]["kind"] == "ensemble"
+    assert content["provenance"]["files"][0]["name"] == "t.tsv"
+    assert content["settings"]["seed"] == 1
+    assert isinstance(content["notes"], list)
+
+
+@pytest.mark.parametrize("how", ["mean", "rank", "weights", "ridge", "greedy"])
+def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    done = cli(
+        "ensemble",
+        scores,
+        "--metrics",
+        MEMBERS,
+        "--human",
+        "human",
+        "--group",
+        "lp",
+        "--segment",
+        "segment",
+        "--how",
+        how,
+        "--resamples",
+        "20",
+        "-o",
+        out,
+    )
+    assert done.status == 0, done.err
+    assert done.out == ""
+    assert "chrf:word_order=2,char_order=4" in out.read_text()
+    assert "lower is better for ter" in done.err  # as the sidecar says
+
+
+def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_path: Path) -> None:
+    lines = scores.read_text(encoding="utf-8").splitlines()
+    rng = np.random.default_rng(0)
+    with_factors = [lines[0] + "\tlex\tsem"]
+    for line in lines[1:]:
+        cells = line.split("\t")
+        with_factors.append(f"{line}\t{float(cells[-3]) + rng.normal()}\t{cells[4]}")
+    file = tmp_path / "factors.tsv"
+    file.write_text("\n".join(with_factors) + "\n", encoding="utf-8")
+    common = ["ensemble", file, "--metrics", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
+    common += ["--resamples", "20", "--format", "json"]
+    one = cli(*common, "--factors", "lex,sem")
+    assert one.status == 0, one.err
+    weights = json.loads(one.out)["weights"]
+    assert sorted(weights.values()) == [0, 0.5, 0.5]
+    document = cli("disentangle", file, "--metrics", MEMBERS, "--factors", "lex,sem", "--format", "json")
+    profiles = tmp_path / "profiles.json"
+    profiles.write_text(document.out, encoding="utf-8")
+    other = cli(*common, "--profiles", profiles)
+    assert other.status == 0, other.err
+    assert json.loads(other.out)["weights"] == weights
+    assert [read["name"] for read in json.loads(other.out)["provenance"]["files"]] == ["factors.tsv", "profiles.json"]
+    for arguments, message in (
+        (["--factors", "lex", "--profiles", profiles], "not both"),
+        (["--profiles", file], "is not what bsx disentangle --format json prints"),
+        (["--factors", "nosuch"], "nosuch"),
+    ):
+        done = cli(*common, *arguments)
+        assert (done.status, done.out) == (2, "")
+        assert message in done.err
+    assert "go together" in cli(*common).err
+    assert "go together" in cli("ensemble", file, "--metrics", "a,b", "--human", "h", "--factors", "lex").err
+
+
+def test_a_saved_ensemble_scores_as_the_columns_did(
+    saved: Path, scores: Path, cli: Run, rows: list[dict[str, str]]
+) -> None:
+    content = yaml.safe_load(saved.read_text())
+    table = columns(scores)
+    expected = np.zeros(len(rows))
+    for member in content["combination"]["members"]:
+        raw = np.array([float(value) for value in table[member["metric"]]]) * (-1 if member["lower"] else 1)
+        expected += member["weight"] * (raw - member["centre"]) / member["spread"]
+    metric = bsx.get_metric("ensemble:mine")
+    candidates, references = ([row[name] for row in rows] for name in ("candidate", "reference"))
+    got = metric.score(candidates, references)
+    np.testing.assert_allclose(got, expected, atol=1e-6)  # the table has nine digits
+    assert metric.needs == {"candidate", "reference"}
+    by_file = bsx.get_metric(f"ensemble:{saved}").score(candidates, references)
+    assert str(by_file.signature) == str(got.signature)
+    assert got.signature["file"].startswith("mine@")
+    assert got.signature["normalise"] == "z"
+    assert "(metric:ter " in got.signature["members"]
+    assert content["fitted"]["rows"] == len(rows)
+    assert content["fitted"]["human"] == "human"
+    assert content["fitted"]["files"][0]["sha256"]
+    assert set(content["fitted"]["signatures"]) <= {"chrf", "chrf:word_order=2,char_order=4", "ter"}
+    assert metric.notes == ()
+    content["fitted"]["signatures"]["ter"] = content["fitted"]["signatures"]["ter"].replace(
+        "normalized:no", "normalized:yes"
+    )
+    saved.write_text(yaml.safe_dump(content))
+    assert "ter has other settings than when the ensemble was fitted" in bsx.get_metric("ensemble:mine").notes[0]
+
+
+def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli: Run, tmp_path: Path) -> None:
+    texts = scores.with_name("texts.tsv")
+    out = tmp_path / "with.tsv"
+    done = cli("score", "--data", texts, "--metric", "ensemble:mine,chrf", "-o", out)
+    assert done.status == 0, done.err
+    assert list(columns(out))[-2:] == ["ensemble:mine", "chrf"]
+    done = cli("meta", "--data", texts, "--score", "ensemble:mine,chrf", "--human", "human", "--format", "json")
+    assert done.status == 0, done.err
+    assert "ensemble:mine" in done.out
+    metric = bsx.get_metric("ensemble:mine")
+    assert metric.score_matrix(["a cat", "it rains"], ["a cat", "a dog", "rain"]).shape == (2, 3)
+
+
+def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: Run, tmp_path: Path) -> None:
+    renamed = tmp_path / "renamed.tsv"
+    lines = scores.read_text(encoding="utf-8").split("\n")
+    renamed.write_text("\n".join([lines[0].replace("ter", "edits", 1) if "\tter" in lines[0] else "", *lines[1:]]))
+    file = tmp_path / "ranks.yaml"
+    common = ["ensemble", renamed, "--metrics", "chrf,edits", "--human", "human", "--resamples", "5", "--save", file]
+    done = cli(*common, "--how", "rank", "--lower", "edits")
+    assert (done.status, file.exists()) == (2, False)
+    assert "unknown metric 'edits'" in done.err
+    assert "--member edits=METRIC" in done.err
+    done = cli(*common, "--how", "rank", "--lower", "edits", "--member", "edits=ter")
+    assert done.status == 0, done.err
+    metric = bsx.get_metric(f"ensemble:{file}")
+    table = columns(renamed)
+    got = metric.score(table["candidate"], table["reference"])
+    turned = np.array([[float(v) for v in table["chrf"]], [-float(v) for v in table["edits"]]])
+    expected = np.mean((stats.rankdata(turned, axis=1) - 0.5) / turned.shape[1], axis=0)
+    np.testing.assert_allclose(got, expected, atol=2e-3)  # scores of nine digits may swap places with near ones
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metrics", "chrf"], "at least two metrics"),
+        (["--metrics", "chrf,nosuch"], "nosuch"),
+        (["--metrics", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
+        (["--metrics", MEMBERS, "--lower", "chrf", "--save", "x"], "--lower must not name chrf"),
+        (["--metrics", MEMBERS, "--save", "a/b:c"], "a name has letters"),
+        (["--metrics", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),
+        (["--metrics", MEMBERS, "--save", "x", "--member", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
+        (["--metrics", "chrf,ter", "--save", "x", "--member", "ter=chrf"], "of chrf, higher is better"),
+        (
+            [
+                "--metrics",
+                "chrf,chrf:word_order=2,char_order=4",
+                "--save",
+                "x",
+                "--member",
+                "chrf:word_order=2,char_order=4=chrf",
+            ],
+            "two members are the metric chrf",
+        ),
+        (["--metrics", MEMBERS, "--member", "ter=ter"], "go with --save"),
+        (["--metrics", MEMBERS, "--how", "best"], "how"),
+        (["--metrics", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
+    ],
+)
+def test_bad_input_leaves_nothing_behind(
+    arguments: list[str], message: str, scores: Path, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    registry = ["--registry", "registry"] if "--save" in arguments else []
+    done = cli("ensemble", scores, "--human", "human", *arguments, *registry, "-o", "out.txt", "--resamples", "5")
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_ensembles_that_are_not_there_or_not_right(saved: Path, tmp_path: Path, cli: Run) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown ensemble 'mien'\. Near: mine"):
+        bsx.get_metric("ensemble:mien")
+    with pytest.raises(InputError, match="say which ensemble"):
+        bsx.get_metric("ensemble")
+    with pytest.raises(InputError, match="there is no file nosuch/x.yaml"):
+        bsx.get_metric("ensemble:nosuch/x.yaml")
+    done = cli("score", "--data", saved, "--metric", "ensemble:nosuch", "-c", "x")
+    assert done.status == 2
+    content = yaml.safe_load(saved.read_text())
+    content["combination"]["members"][0]["metric"] = "ensemble:mine"
+    nested = tmp_path / "nested.yaml"
+    nested.write_text(yaml.safe_dump(content))
+    with pytest.raises(InputError, match="is an ensemble itself"):
+        bsx.get_metric(f"ensemble:{nested}")
+    assert "ensembles" in cli("registry", "validate").out
+    del content["combination"]["members"][0]["centre"]
+    saved.write_text(yaml.safe_dump(content))
+    with pytest.raises(RegistryError, match="needs centre"):
+        bsx.get_metric("ensemble:mine")
+    done = cli("registry", "validate", saved.parent.parent)
+    assert done.status == 2
+    assert "mine.yaml" in done.err
+
+
+def test_members_share_encoders_and_read_sources(tmp_path: Path, tiny_model: Callable[[str], str], cli: Run) -> None:
+    specs = ["sbert", "bertr", "msbert-qe"]
+    members = [{"metric": spec, "weight": 0.5, "centre": 0.5, "spread": 0.1} for spec in specs]
+    content = {
+        "name": "mixed",
+        "combination": {"how": "z", "normalise": "z", "members": members},
+        "fitted": {"rows": 3, "human": "h", "files": [], "command": "", "versions": {}},
+    }
+    file = tmp_path / "mixed.yaml"
+    file.write_text(yaml.safe_dump(content))
+    metric = bsx.get_metric(f"ensemble:{file}", run={"model": tiny_model("bert")})
+    assert metric.needs == {"candidate", "reference", "source"}
+    texts = ["the cat sat", "a dog"], ["the cat is", "a man"], ["the cat was", "the rain"]
+    got = metric.score(*texts)
+    assert metric.encoders.sequences_encoded == 6
+    alone = [np.asarray(bsx.get_metric(spec, run={"model": tiny_model("bert")}).score(*texts)) for spec in specs]
+    np.testing.assert_allclose(got, sum(0.5 * (one - 0.5) / 0.1 for one in alone), atol=1e-4)  # z blows rounding up
+    table = tmp_path / "t.tsv"
+    table.write_text("candidate\treference\nthe cat\ta cat\n")
+    done = cli("score", "--data", table, "--metric", f"ensemble:{file}", "--model", tiny_model("bert"))
+    assert done.status == 2
+    assert "source" in done.err

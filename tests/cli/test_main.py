@@ -1,0 +1,437 @@
+"""The command line end to end: real model, real files, and everything a user can get wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx import Scorer
+from tests.conftest import Outcome
+
+Cli = Callable[..., Outcome]
+CANDIDATES = ["The cat sat.", "A dog barked at “us”.", "", "Rain\u2028fell\x85today"]
+REFERENCES = ["A cat was sitting.", "The dog barked.", "Nothing", "It rained today"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "hyps.txt").write_text("\n".join(CANDIDATES) + "\n", encoding="utf-8", newline="")
+    (tmp_path / "refs.txt").write_text("\n".join(REFERENCES) + "\n", encoding="utf-8", newline="")
+    return tmp_path
+
+
+def test_json_and_rows_are_those_of_the_scorer(cli: Cli, files: Path, minilm: Scorer) -> None:
+    out = files / "o.tsv"
+    result = cli(
+        "score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--format", "json", "-o", out
+    )
+    assert result.status == 0
+    summary = json.loads(result.out)
+    expected = minilm.score(CANDIDATES, REFERENCES)
+    assert set(summary) >= {
+        "metric",
+        "model",
+        "layer",
+        "n",
+        "precision",
+        "recall",
+        "f1",
+        "signature",
+        "empty",
+        "truncated",
+        "systems",
+    }
+    assert (summary["metric"], summary["model"], summary["layer"], summary["n"]) == ("bertscore", "minilm", 4, 4)
+    assert summary["signature"] == str(expected.signature)
+    assert summary["empty"] == 1
+    for name in ("precision", "recall", "f1"):
+        assert summary[name] == pytest.approx(expected.mean()[name], abs=1e-6)
+    with out.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert [row["id"] for row in rows] == ["1", "2", "3", "4"]
+    assert list(rows[0]) == ["id", "precision", "recall", "f1"]
+    np.testing.assert_allclose([float(row["f1"]) for row in rows], expected.f1, atol=1e-6)
+    assert (files / "o.tsv.signature.txt").read_text().strip() == summary["signature"]
+    assert "segments 3" in result.err
+
+
+def test_line_ends_and_byte_order_marks(cli: Cli, files: Path) -> None:
+    (files / "windows.txt").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(CANDIDATES).encode())
+    arguments = ("-r", files / "refs.txt", "-m", "minilm", "--format", "json")
+    assert (
+        json.loads(cli("score", "-c", files / "windows.txt", *arguments).out)["f1"]
+        == json.loads(cli("score", "-c", files / "hyps.txt", *arguments).out)["f1"]
+    )
+
+
+def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -> None:
+    (files / "other.txt").write_text("\n".join(reversed(CANDIDATES)) + "\n", encoding="utf-8")
+    second = ["", "A hound barked.", "x", "Rain came."]
+    (files / "refs2.txt").write_text("\n".join(second) + "\n", encoding="utf-8")
+    result = cli(
+        "score",
+        "-c",
+        files / "hyps.txt",
+        "-c",
+        files / "other.txt",
+        "-r",
+        files / "refs.txt",
+        "-r",
+        files / "refs2.txt",
+        "-m",
+        "minilm",
+        "--format",
+        "json",
+        "-o",
+        files / "o.jsonl",
+    )
+    summary = json.loads(result.out)
+    groups = list(zip(REFERENCES, second, strict=True))
+    expected = minilm.score_systems({"hyps": CANDIDATES, "other": CANDIDATES[::-1]}, groups)
+    assert [entry["name"] for entry in summary["systems"]] == ["hyps", "other"]
+    for entry in summary["systems"]:
+        assert entry["f1"] == pytest.approx(expected[entry["name"]].mean()["f1"], abs=1e-6)
+    assert summary["n"] == 8
+    assert summary["f1"] == pytest.approx(np.mean([entry["f1"] for entry in summary["systems"]]))
+    rows = [json.loads(line) for line in (files / "o.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["id"], row["system"]) for row in rows[:3]] == [("1", "hyps"), ("1", "other"), ("2", "hyps")]
+    text = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm")
+    assert "hyps" in text.out
+    assert "metric:bertscore" in text.out
+
+
+def tables(folder: Path) -> dict[str, Path]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{"sid": f"s{i}", "mt": c, "ref": r} for i, (c, r) in enumerate(zip(CANDIDATES, REFERENCES, strict=True))]
+    paths = {kind: folder / f"data.{kind}" for kind in ("tsv", "csv", "jsonl", "parquet")}
+    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
+    paths["tsv"].write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    buffer = io.StringIO(newline="")
+    writer = csv.DictWriter(buffer, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    paths["csv"].write_text(buffer.getvalue(), encoding="utf-8", newline="")
+    paths["jsonl"].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), paths["parquet"])
+    return paths
+
+
+def test_tables_of_every_format(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
+    expected = minilm.score(CANDIDATES, REFERENCES).mean()["f1"]
+    columns = ("--candidate", "mt", "--reference", "ref", "--id", "sid", "-m", "minilm", "--format", "json")
+    for path in tables(tmp_path).values():
+        result = cli("score", "--data", path, *columns, "-o", tmp_path / "o.parquet")
+        assert result.status == 0, result.err
+        assert json.loads(result.out)["f1"] == pytest.approx(expected, abs=1e-6)
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "o.parquet").column("id").to_pylist() == ["s0", "s1", "s2", "s3"]
+
+
+def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def feed(content: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    expected = json.loads(
+        cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--format", "json").out
+    )["f1"]
+    feed((files / "hyps.txt").read_bytes())
+    piped = cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm", "--format", "json")
+    assert json.loads(piped.out)["f1"] == expected
+    assert json.loads(piped.out)["systems"][0]["name"] == "stdin"
+    for kind in ("tsv", "jsonl"):
+        feed(tables(files)[kind].read_bytes())
+        result = cli(
+            "score", "--data", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json"
+        )
+        assert json.loads(result.out)["f1"] == expected
+    feed(b"")
+    assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
+
+
+def test_pipes_are_read_like_files(files: Path) -> None:
+    script = "bsx score -c <(cat hyps.txt) -r <(cat refs.txt) -m minilm --format json"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = ["bash", "-c", script]
+    done = subprocess.run(command, cwd=files, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n"] == 4
+
+
+def test_all_layers(cli: Cli, files: Path) -> None:
+    result = cli(
+        "score",
+        "-c",
+        files / "hyps.txt",
+        "-r",
+        files / "refs.txt",
+        "-m",
+        "minilm",
+        "--all-layers",
+        "--format",
+        "json",
+        "-o",
+        files / "o.csv",
+    )
+    summary = json.loads(result.out)
+    assert summary["layer"] == "all"
+    assert len(summary["f1"]) == 7
+    rows = list(csv.DictReader((files / "o.csv").read_text().splitlines()))
+    assert len(rows) == 4 * 7
+    assert list(rows[0]) == ["id", "layer", "precision", "recall", "f1"]
+
+
+def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
+    candidate, reference = "He paid $5 <b>", "She paid five \\dollars"
+    result = cli("match", candidate, reference, "-m", "minilm", "--json", "--plot", tmp_path / "a.html")
+    alignment = json.loads(result.out)
+    scores = minilm.score([candidate], [reference])
+    assert alignment["f1"] == pytest.approx(scores.f1[0], abs=1e-6)
+    for side, figure in (("candidate", "precision"), ("reference", "recall")):
+        tokens = alignment[side]["tokens"]
+        weighed = sum(t["weight"] * t["similarity"] for t in tokens) / sum(t["weight"] for t in tokens)
+        assert weighed == pytest.approx(alignment[figure], abs=1e-5)
+    cosines = np.array(alignment["cosines"])
+    assert [t["match"] for t in alignment["candidate"]["tokens"]] == cosines.argmax(axis=1).tolist()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "&lt;" in page
+    assert "<b>" not in page
+    assert "He paid $5 &lt;b&gt;" in page
+    for suffix in ("png", "svg"):
+        assert cli("match", candidate, reference, "-m", "minilm", "--plot", tmp_path / f"a.{suffix}").status == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    text = cli("match", "the cat", "a cat", "-m", "minilm")
+    assert "cat" in text.out
+    assert "-> cat" in text.out
+
+
+def test_match_errors(cli: Cli, tmp_path: Path) -> None:
+    assert "No such option: --idf" in cli("match", "a", "b", "-m", "minilm", "--idf").err
+    assert "the candidate has no content" in cli("match", " ", "a", "-m", "minilm").err
+    assert "cannot draw this format" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "a.pdf").err
+    assert "does not exist" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "no" / "a.png").err
+
+
+def test_models(cli: Cli) -> None:
+    rows = {row["name"]: row for row in json.loads(cli("models", "--format", "json").out)}
+    assert rows["minilm"]["available"] is True
+    assert rows["roberta-large"]["layer"] == 17
+    assert "roberta-large" in cli("models").out
+    shown = json.loads(cli("models", "show", "FacebookAI/roberta-large", "--format", "json").out)
+    assert shown["name"] == "roberta-large"
+    assert shown["baselines"]["en"]["17"]["f1"] == 0.83122575
+    assert "leading_space" in cli("models", "show", "roberta-large").out
+    languages = json.loads(cli("models", "--languages", "--format", "json").out)
+    chinese = next(row for row in languages if row["code"] == "zh")
+    assert (chinese["name"], chinese["model"]) == ("Chinese", "bert-base-chinese")
+    assert "Near: minilm" in cli("models", "show", "minilmm").err
+    assert "minilm: sha256:53aa51172d14" in cli("models", "pull", "minilm").out
+
+
+BAD: list[tuple[list[str], str]] = [
+    (["-c", "nope.txt", "-r", "refs.txt"], "nope.txt: there is no such file"),
+    (["-c", ".", "-r", "refs.txt"], "is a folder"),
+    (["-c", "empty.txt", "-r", "refs.txt"], "empty.txt: is empty"),
+    (["-c", "short.txt", "-r", "refs.txt"], "short.txt has 2, refs.txt has 4"),
+    (["-c", "hyps.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
+    (["-c", "latin1.txt", "-r", "refs.txt"], "latin1.txt: line 3 is not UTF-8 (byte 0xe9 at position 4)"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "-m", "minlm"], "unknown model 'minlm'. Near: minilm"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer 7 is out of range: minilm has layers 0 to 6"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "-1"], "layer"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "-l", "klingon"], "unknown language 'klingon'"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
+    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
+    (["--data", "t.tsv", "--candidate", "mt", "--reference", "ref", "--metric", "chrf", "-o", "t.tsv"], "is an input"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--cache", ""], "give the cache a folder of its own"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--cache-size", "1GB"], "cache_size goes with cache"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--device", "cpu:3"], "device 'cpu:3' is not available"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--strict", "--long", "window"], "windows lose nothing"),
+    (["-c", "hyps.txt"], "nothing to score"),
+    ([], "nothing to score"),
+    (["-c", "hyps.txt", "-c", "sub/hyps.txt", "-r", "refs.txt"], "two candidate files are called 'hyps'"),
+    (["-c", "-", "-r", "-"], "only one file can be standard input"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--data", "t.tsv"], "not both"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--id", "x"], "which is missing"),
+    (["--data", "t.tsv"], "--data needs --candidate COL; it has the columns mt, ref"),
+    (["--data", "t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
+    (["--data", "t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
+    (["--data", "ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, the header has 2"),
+    (["--data", "header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
+    (["--data", "twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
+    (["--data", "bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),
+    (["--data", "null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
+    (["--data", "lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
+    (["--data", "fake.parquet", "--candidate", "mt", "--reference", "ref"], "is not a Parquet file"),
+    (["--nonsense"], "No such option: --nonsense"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), BAD, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str], message: str, cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents: dict[str, bytes] = {
+        "empty.txt": b"",
+        "short.txt": b"one\ntwo\n",
+        "latin1.txt": b"a\nb\ncaf\xe9\nd\n",
+        "t.tsv": b"mt\tref\na\tb\n",
+        "t.xlsx": b"x",
+        "ragged.tsv": b"mt\tref\na\tb\nc\n",
+        "header.tsv": b"mt\tref\n",
+        "twice.tsv": b"mt\tmt\tref\na\tb\tc\n",
+        "bad.jsonl": b'{"mt": "a", "ref": "b"}\n{"mt"\n',
+        "null.jsonl": b'{"mt": "a", "ref": null}\n',
+        "lack.jsonl": b'{"mt": "a", "ref": "b"}\n{"mt": "a"}\n',
+        "fake.parquet": b"PAR0",
+    }
+    for name, content in contents.items():
+        (files / name).write_bytes(content)
+    (files / "folder.tsv").mkdir()
+    (files / "sub").mkdir()
+    (files / "sub" / "hyps.txt").write_text("x\n")
+    monkeypatch.chdir(files)
+    before = sorted(path.name for path in files.iterdir())
+    result = cli("score", *(["-m", "minilm"] if "-m" not in arguments else []), *arguments)
+    assert result.status == 2
+    assert result.out == ""
+    assert len(result.err.splitlines()) == 1
+    assert result.err.startswith("bsx: error: ")
+    assert message in result.err
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_an_unwritable_folder(cli: Cli, files: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    locked = files / "locked"
+    locked.mkdir(mode=0o500)
+    result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "-o", locked / "o.tsv")
+    assert result.status == 2
+    assert "cannot write in" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+@pytest.mark.parametrize("name", ["o.tsv", "o.jsonl", "o.parquet"])
+def test_a_full_disk_is_named_and_nothing_stays(name: str, cli: Cli, files: Path) -> None:
+    import resource
+
+    many = files / "many.txt"
+    many.write_text("".join(f"number {i}\n" for i in range(400)))
+    before = sorted(files.iterdir())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+    try:
+        result = cli("score", "-c", many, "-r", many, "--metric", "chrf", "-o", files / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.status == 2
+    assert result.err == f"bsx: error: {files / name}: cannot be written (File too large)\n"
+    assert sorted(files.iterdir()) == before
+
+
+def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Path) -> None:
+    out = files / "o.tsv"
+    out.write_text("precious")
+    (files / "hyps.txt").write_text("word " * 700 + "\nb\nc\nd\n")
+    result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--strict", "-o", out)
+    assert result.status == 2
+    assert "segment 1 (candidate, 190 tokens too many)" in result.err
+    assert out.read_text() == "precious"
+    assert not list(files.glob(".*"))
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
+    lines = "".join(f"Sentence number {i} about the weather and the trains.\n" for i in range(20_000))
+    (tmp_path / "c.txt").write_text(lines)
+    (tmp_path / "r.txt").write_text(lines.replace("weather", "rain"))
+    command = [sys.executable, "-m", "bsx", "score", "-c", "c.txt", "-r", "r.txt", "-m", "minilm", "-o", "o.tsv"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob(".o.tsv.*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(8)  # well into loading or scoring
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.strip() == "bsx: interrupted; nothing half-written was left behind"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "r.txt"]
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "start", ["import bsx", "import sys; sys.argv = ['bsx', '--help']\nfrom bsx.cli.main import _status\n_status()"]
+)
+def test_starting_imports_nothing_heavy(start: str) -> None:
+    heavy = ["torch", "transformers", "pandas", "matplotlib", "scipy", "sklearn", "pyarrow"]
+    out = run_python(f"{start}\nimport sys\nprint([m for m in {heavy} if m in sys.modules])")
+    assert out.splitlines()[-1] == "[]"
+
+
+def test_help_starts_fast() -> None:
+    def once() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "bsx", "--help"], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    assert min(once() for _ in range(5)) < 0.5
+
+
+def test_version_help_and_module(cli: Cli) -> None:
+    import bsx
+
+    assert cli("--version").out.strip() == f"bsx {bsx.__version__}"
+    assert "score" in cli().out
+    assert "tune" in cli("registry").out
+    for command in ("score", "match", "models", "registry"):
+        assert cli(command, "--help").status == 0
+    assert cli("scroe").err.startswith("bsx: error: No such command 'scroe'")
+
+
+def test_options_are_the_scorers_settings(cli: Cli) -> None:
+    from bsx.bertscore.config import ScorerConfig
+
+    text: Any = cli("score", "--help").out
+    for name in ScorerConfig.model_fields:
+        assert f"--{name.replace('_', '-')}" in text
+
+
+def test_no_command_has_an_option_twice() -> None:
+    from typer.main import get_command
+
+    from bsx.cli.main import COMMANDS, build
+
+    def walk(command: Any, path: str) -> Iterator[tuple[str, str]]:
+        for parameter in command.params:
+            yield from ((path, option) for option in (*parameter.opts, *parameter.secondary_opts))
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, f"{path} {name}")
+
+    found = Counter(walk(get_command(build(list(COMMANDS))), "bsx"))
+    assert len(found) > 100
+    assert [place for place, times in found.items() if times > 1] == []

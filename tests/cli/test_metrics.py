@@ -1,0 +1,381 @@
+"""`bsx score --metric` and `bsx metrics`, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+
+Run = Callable[..., Any]
+CANDIDATES = ["the cat sat on the mat", "a dog", "the old train station", "rain"]
+REFERENCES = ["the cat is on the mat", "the dog walked", "a new train station", "the rain"]
+SOURCES = ["le chat", "un chien", "la gare", "la pluie"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "data.tsv"
+    rows = zip(CANDIDATES, REFERENCES, SOURCES, "abcd", strict=True)
+    path.write_text("candidate\treference\tsource\tname\n" + "".join("\t".join(row) + "\n" for row in rows))
+    return path
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
+    cli: Run, table: Path, tiny_model: Run, tmp_path: Path
+) -> None:
+    output = tmp_path / "scores.tsv"
+    specs = "bertscore:layer=2,moverscore:ngram=2,idf=false,sbert,chrf,xmoverscore"
+    done = cli(
+        "score", "--metric", specs, "--model", tiny_model("bert"), "--data", table, "-o", output, "--format", "json"
+    )
+    assert done.status == 0, done.err
+    rows = read(output)
+    named = ["bertscore:layer=2", "moverscore:ngram=2,idf=false", "sbert", "chrf", "xmoverscore"]
+    assert list(rows[0]) == ["candidate", "reference", "source", "name", *named]
+    assert [row["name"] for row in rows] == list("abcd")
+    summary = json.loads(done.out)
+    assert [entry["metric"] for entry in summary["metrics"]] == named
+    assert json.loads((tmp_path / "scores.tsv.signatures.json").read_text()) == summary
+    scorer = bsx.Scorer(tiny_model("bert"), layer=2)
+    # fp32, other batches: 1e-5
+    assert [float(row["bertscore:layer=2"]) for row in rows] == pytest.approx(
+        scorer.score(CANDIDATES, REFERENCES).f1.tolist(), abs=1e-5
+    )
+    assert summary["metrics"][3]["scores"][0]["score"] != pytest.approx(summary["metrics"][3]["scores"][0]["mean"])
+
+
+def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Run, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"a": CANDIDATES, "b": REFERENCES, "reference": [[text, "x"] for text in REFERENCES], "n": [1, 2, 3, None]}
+    )
+    frame.to_parquet(tmp_path / "in.parquet")
+    output = tmp_path / "out.parquet"
+    named = ("--candidate", "a", "--candidate", "b")
+    done = cli("score", "--metric", "chrf,ter", "--data", tmp_path / "in.parquet", *named, "-o", output)
+    assert done.status == 0, done.err
+    written = pandas.read_parquet(output)
+    assert list(written.columns) == ["a", "b", "reference", "n", "system", "chrf", "ter"]
+    assert written["system"].tolist() == ["a", "b"] * 4
+    assert written["n"].isna().sum() == 2
+    assert list(written["reference"][0]) == [REFERENCES[0], "x"]
+    expected = bsx.get_metric("chrf").score(CANDIDATES, [[text, "x"] for text in REFERENCES])
+    assert written["chrf"][::2].tolist() == pytest.approx(expected.values.tolist())
+    assert (written["chrf"][1::2] == 100).all()
+    assert "chrf" in done.out
+    assert "ter" in done.out
+
+
+def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"candidate": c, "reference": r, "note": None, "tags": [1, 2]})
+        for c, r in zip(CANDIDATES, REFERENCES, strict=True)
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    done = cli("score", "--metric", "chrf", "--data", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")
+    assert done.status == 0, done.err
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert list(rows[0]) == ["candidate", "reference", "note", "tags", "chrf"]
+    done = cli("score", "--metric", "chrf", "--data", tmp_path / "in.jsonl", "-o", tmp_path / "out.parquet")
+    assert done.status == 0, done.err
+    for name, texts in (("c", CANDIDATES), ("r", REFERENCES), ("s", SOURCES)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
+    done = cli(
+        "score", "--metric", "chrf", "-c", tmp_path / "c.txt", "-r", tmp_path / "r.txt", "-o", tmp_path / "o.tsv"
+    )
+    assert done.status == 0, done.err
+    assert list(read(tmp_path / "o.tsv")[0]) == ["id", "chrf"]
+
+
+def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    for name, texts in (("c", CANDIDATES), ("s", SOURCES)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
+    done = cli(
+        "score",
+        "--metric",
+        "xmoverscore,labse-qe",
+        "--model",
+        tiny_model("bert"),
+        "-c",
+        tmp_path / "c.txt",
+        "-s",
+        tmp_path / "s.txt",
+        "--format",
+        "json",
+    )
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["segments"] == 4
+    assert "no mapping is given" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "crhf"], "unknown metric 'crhf'. Near: chrf"),
+        (["--metric", "chrf,chrf"], "the metric chrf is asked for twice"),
+        (["--metric", "chrf:word_ordr=2"], "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
+        (["--metric", "chrf:beta=x"], "metric chrf: beta: "),
+        (["--metric", "chrf:beta=2,beta=3"], "beta is given twice"),
+        (["--metric", "moverscore:layer=2"], "metric moverscore: layer goes with pmeans=false"),
+        (["--metric", "bertscore", "--layer", "3"], "write it as bertscore:layer="),
+        (["--metric", "chrf", "--reference", "nowhere"], "has no column 'nowhere'"),
+        (["--source", "source"], "BERTScore reads no sources"),
+        (["--metric", "bleu:tokenize=nope"], "is none of sacreBLEU's tokenizers"),
+        (["--metric", "xmoverscore:mapping=clp"], "mapping (clp or umd) and mapping_file go together"),
+        (["--metric", "sbert", "--lang", "de"], "is made for en, the texts are de: name a model"),
+    ],
+)
+def test_mistakes_are_one_line(cli: Run, table: Path, arguments: list[str], message: str) -> None:
+    done = cli("score", "--data", table, *arguments)
+    assert done.status == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_what_the_data_lacks_is_named(cli: Run, table: Path, tmp_path: Path) -> None:
+    lean = tmp_path / "lean.tsv"
+    lean.write_text("candidate\treference\nx\ty\n")
+    done = cli("score", "--metric", "xmoverscore", "--model", "minilm", "--data", lean)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "xmoverscore compares candidates with sources, but the data has none" in done.err
+    taken = tmp_path / "taken.tsv"
+    taken.write_text("candidate\treference\tchrf\nx\ty\t1\n")
+    done = cli("score", "--metric", "chrf", "--data", taken, "-o", tmp_path / "o.tsv")
+    assert "has a column 'chrf' already" in done.err
+    assert not (tmp_path / "o.tsv").exists()
+
+
+def test_the_list_and_one_metric(cli: Run) -> None:
+    rows = json.loads(cli("metrics", "--format", "json").out)
+    assert {"bertscore", "moverscore", "chrf", "bleurt", "labse"} <= {row["name"] for row in rows}
+    free = json.loads(cli("metrics", "--needs", "source", "--format", "json").out)
+    assert {"xmoverscore", "labse-qe"} <= {row["name"] for row in free} < {row["name"] for row in rows}
+    text = cli("metrics").out
+    assert "lower is better" in text
+    shown = json.loads(cli("metrics", "show", "moverscore", "--format", "json").out)
+    assert {setting["name"] for setting in shown["settings"]} >= {"ngram", "idf", "pmeans"}
+    assert "citation: Zhao" in cli("metrics", "show", "moverscore").out
+    assert cli("metrics", "show", "moverscor").status == 2
+
+
+def test_fit_an_alignment_and_use_it(cli: Run, table: Path, tiny_model: Run, tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("\n".join(SOURCES * 3) + "\n")
+    (tmp_path / "t.txt").write_text("\n".join(REFERENCES * 3) + "\n")
+    (tmp_path / "links.txt").write_text("0-0\n" * 12)
+    for kind, more in (("umd", []), ("umd", ["--links", tmp_path / "links.txt"]), ("clp", ["--max-words", 6])):
+        file = tmp_path / f"{kind}.safetensors"
+        done = cli(
+            "metrics",
+            "fit-alignment",
+            "-s",
+            tmp_path / "s.txt",
+            "-t",
+            tmp_path / "t.txt",
+            "-o",
+            file,
+            "--kind",
+            kind,
+            "-m",
+            tiny_model("bert"),
+            *more,
+        )
+        if kind == "clp":  # 32 dimensions want more words than this text has
+            assert "words are aligned: an orthogonal map of 32 dimensions needs" in done.err
+            continue
+        assert done.status == 0, done.err
+        spec = f"xmoverscore:mapping={kind},mapping_file={file}"
+        scored = cli("score", "--metric", spec, "--model", tiny_model("bert"), "--data", table, "--format", "json")
+        assert scored.status == 0, scored.err
+        assert "mapping:umd" in json.loads(scored.out)["metrics"][0]["signature"]
+    (tmp_path / "links.txt").write_text("0-9\n" * 12)
+    done = cli(
+        "metrics",
+        "fit-alignment",
+        "-s",
+        tmp_path / "s.txt",
+        "-t",
+        tmp_path / "t.txt",
+        "-o",
+        tmp_path / "x.safetensors",
+        "-m",
+        tiny_model("bert"),
+        "--links",
+        tmp_path / "links.txt",
+    )
+    assert "line 1: 0-9 points beyond the sentence's words" in done.err
+
+
+def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    texts = [c for c in CANDIDATES for _ in range(3)], [r for r in REFERENCES for _ in range(3)]
+    lines = [
+        f"{lp}\t{c} {i}\t{r}\t{rng.normal():.3f}"
+        for lp in ("xx-en", "yy-en")
+        for i, (c, r) in enumerate(zip(*texts, strict=True))
+    ]
+    (tmp_path / "j.tsv").write_text("lp\tcandidate\treference\thuman\n" + "\n".join(lines) + "\n")
+    (tmp_path / "all.txt").write_text("\n".join(REFERENCES * 2) + "\n")
+    done = cli(
+        "metrics",
+        "ablation",
+        "--data",
+        tmp_path / "j.tsv",
+        "-m",
+        tiny_model("bert"),
+        "--mnli-model",
+        tiny_model("distilbert"),
+        "--long-idf",
+        f"xx-en={tmp_path / 'all.txt'}",
+        "--format",
+        "json",
+        "-o",
+        tmp_path / "grid.tsv",
+    )
+    assert done.status == 0, done.err
+    rows = {(row["components"], row["matching"]): row for row in json.loads(done.out)}
+    assert len(rows) == 3 * (1 + 2 * 8)
+    assert rows["vanilla", "F"]["mean"] == pytest.approx(
+        (rows["vanilla", "F"]["xx-en"] + rows["vanilla", "F"]["yy-en"]) / 2
+    )
+    assert rows["IDF-L + SEP", "WMD1"]["yy-en"] is None
+    assert rows["IDF-L + SEP", "WMD1"]["mean"] is None
+    assert len(read(tmp_path / "grid.tsv")) == len(rows)
+    # The plain row with greedy matching is BERTScore's F1 itself.
+    off = "idf=false,separate_idf=false,drop_punctuation=false,drop_subwords=false,pmeans=false"
+    spec = f"moverscore:matching=greedy,{off},layer=2,model={tiny_model('bert')}"
+    plain = bsx.get_metric(spec).score(CANDIDATES, REFERENCES)
+    bertscore = bsx.Scorer(tiny_model("bert"), layer=2).score(CANDIDATES, REFERENCES)
+    assert plain.values.tolist() == pytest.approx(bertscore.f1.tolist(), abs=1e-5)
+    bad = cli("metrics", "ablation", "--data", tmp_path / "j.tsv", "-m", "minilm", "--long-idf", "nn-en=x")
+    assert "write GROUP=FILE with one of the groups xx-en, yy-en" in bad.err
+
+
+def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        f"xx-en\t{c} {i}\t{r}\t{rng.normal():.3f}"
+        for i, (c, r) in enumerate(zip(CANDIDATES * 3, REFERENCES * 3, strict=True))
+    ]
+    (tmp_path / "j.tsv").write_text("lp\tcandidate\treference\thuman\n" + "\n".join(rows) + "\n")
+    common = ("metrics", "layers", "--data", tmp_path / "j.tsv", "-m", tiny_model("bert"), "--resamples", 50)
+    specs = "bertscore,bertr,moverscore:pmeans=false"
+    done = cli(*common, "--metric", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert len(found) == len(read(tmp_path / "o.tsv")) == 3 * 4
+    assert (tmp_path / "p.png").stat().st_size > 1000
+    one = bsx.get_metric("bertr:layer=1", encoders=bsx.Encoders(model=tiny_model("bert")))
+    candidates = [f"{c} {i}" for i, c in enumerate(CANDIDATES * 3)]
+    human = [float(row.split("\t")[3]) for row in rows]
+    r = np.corrcoef(one.score(candidates, REFERENCES * 3).values, human)[0, 1]
+    by_name = {(row["metric"], row["layer"]): row for row in found}
+    assert by_name["bertr", 1]["mean"] == pytest.approx(r, abs=1e-4)
+    assert sum(row["best"] for row in found) == 3
+    assert "<- best" in cli(*common).out
+    assert "a setting layer, left open" in cli(*common, "--metric", "chrf").err
+    assert "a setting layer, left open" in cli(*common, "--metric", "bertr:layer=1").err
+
+
+JACCARD = """
+name: jaccard
+title: Jaccard overlap
+implementation: {code}
+needs: [candidate, reference]
+citation: Jaccard 1901
+check: {{candidates: ["a b"], references: ["b c"], values: [0.3333]}}
+"""
+
+
+def test_a_metric_whose_code_is_missing_spoils_nothing_else(cli: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="nowhere_at_all:Jaccard"))
+    (folder / "metrics" / "worse.yaml").write_text("name: worse\n")
+    done = cli("metrics", "--registry", folder, "--format", "json")
+    assert done.status == 0, done.err
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert "cannot be imported" in rows["jaccard"]["runs"]
+    assert rows["chrf"]["runs"] == "yes"
+    assert "left out of the registry" in done.err
+    done = cli("score", "--registry", folder, "--metric", "jaccard", "-c", "x", "-r", "y")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "PYTHONPATH" in done.err
+
+
+def test_a_registry_folder_adds_a_metric(
+    cli: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="a_jaccard_metric:Jaccard"))
+    (tmp_path / "a_jaccard_metric.py").write_text(
+        "import numpy as np\n"
+        "from bsx.metrics.base import PairMetric\n"
+        "from bsx.metrics.blocks import PairScores\n"
+        "from bsx.metrics.core import MetricConfig\n"
+        "class Jaccard(PairMetric):\n"
+        "    Config = MetricConfig\n"
+        "    def score_pairs(self, pairs, fitted):\n"
+        "        words = [set(text.split()) for text in pairs.texts]\n"
+        "        both = [(words[i], words[j]) for i, j in zip(pairs.left, pairs.right)]\n"
+        "        return PairScores(np.array([len(a & b) / len(a | b) for a, b in both]))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    done = cli("score", "--registry", folder, "--metric", "jaccard,chrf", "--data", table, "--format", "json")
+    assert done.status == 0, done.err
+    for metric in (
+        bsx.get_metric("jaccard", run={"registry": str(folder)}),
+        bsx.get_metrics("jaccard", registry=folder)[0],
+    ):
+        assert metric.score(["a b"], ["b c"])[0] == pytest.approx(1 / 3)
+
+
+def test_the_layers_of_a_sentence_model_are_fetched_with_it(
+    tiny_model: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+    from fnmatch import fnmatch
+
+    import huggingface_hub
+
+    from bsx.catalog.entries import Source
+    from bsx.models.files import fetch
+
+    hub, cache = tmp_path / "hub", tmp_path / "cache"
+    shutil.copytree(tiny_model("bert"), hub)
+    (hub / "1_Pooling").mkdir()
+    (hub / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    (hub / "modules.json").write_text(
+        json.dumps([{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}])
+    )
+    (hub / "onnx").mkdir()
+    (hub / "onnx" / "config.json").write_text("{}")
+
+    def download(name: str, *, revision: str, allow_patterns: list[str], ignore_patterns: Any = ()) -> str:
+        for file in hub.rglob("*"):
+            path = file.relative_to(hub).as_posix()
+            asked = any(fnmatch(path, p) for p in allow_patterns) and not any(fnmatch(path, p) for p in ignore_patterns)
+            if file.is_file() and asked:
+                (cache / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, cache / path)
+        return str(cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert fetch(Source(hub="a/b", revision="main")) == cache
+    assert not (cache / "onnx").exists()
+    assert bsx.get_metric(f"sbert:model={cache}").score(["a cat"], ["a dog"]).signature["pooling"] == "cls"
+    shutil.rmtree(cache / "1_Pooling")
+    with pytest.raises(bsx.BsxError, match="lacks 1_Pooling"):
+        bsx.get_metric(f"sbert:model={cache}")

@@ -1,0 +1,206 @@
+"""``bsx adversarial perturb`` and rows that a metric fails on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsx.analysis.adversarial.perturb import perturb
+from bsx.analysis.perturbations.catalogue import PERTURBATIONS
+from bsx.cli.skip_errors import score_without_failures
+from bsx.errors import InputError, ModelUnavailableError
+from tests.conftest import Outcome
+
+ROWS = [
+    ("Der Hund bellt.", "The dog barked at 3 o'clock.", "The dog was barking at 3."),
+    ("Die Katze schläft.", "The cat is asleep, again.", "The cat sleeps again."),
+    ("Ein Mann lacht.", "A man is laughing on Monday.", "A man is laughing Monday."),
+    ("Es regnet.", "It was raining all night long.", "It rained all night."),
+]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    file = tmp_path / "texts.tsv"
+    lines = ["source\treference\tcandidate", *("\t".join(row) for row in ROWS)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    command = ["adversarial", "perturb", table, "--score", "chrf,ter", "--candidate", "candidate", "--source", "source"]
+    done = cli(*command, "--lang", "en", "--strength", ".2,.5", "--resamples", 50, "--format", "json", "--save", kept)
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    wanted = "metric perturbation strength preserves n unchanged mean_score drop ci relative_drop excess excess_ci p"
+    assert set(wanted.split()) <= set(content["results"][0])
+    wanted = "metric perturbation strength row reference original perturbed score perturbed_score drop"
+    assert set(wanted.split()) == set(content["worst"][0])
+    assert content["provenance"]["kind"] == "adversarial-perturb"
+    assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
+    assert content["provenance"]["files"][0]["name"] == "texts.tsv"
+    assert content["settings"]["clean"] == "candidates"
+    assert content["settings"]["column"] == "candidate"
+    assert content["skipped"] == []
+    assert {one["perturbation"] for one in content["left_out"]} == {"noun-swap", "subject-object", "entities"}
+    assert "ter: lower is better, so the sign of its scores is turned" in content["notes"]
+    found = {(one["metric"], one["perturbation"], one["strength"]): one for one in content["results"]}
+    assert found["ter", "unrelated", None]["drop"] > 0
+    assert found["chrf", "shuffle", 0.5]["n"] == 4
+    assert found["chrf", "source", None]["n"] == 4
+    rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    shuffled = [row["perturbed"] for row in rows if (row["perturbation"], row["strength"]) == ("shuffle", "0.5")]
+    assert tuple(shuffled) == perturb([row[2] for row in ROWS], "shuffle", strength=0.5).texts
+    drops = [row["chrf original"] - row["chrf"] for row in rows if row["perturbation"] == "lower"]
+    assert np.mean(drops) == pytest.approx(found["chrf", "lower", None]["drop"], abs=1e-6)  # nine digits are kept
+
+
+def test_references_are_the_texts_unless_told(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    command = ["adversarial", "perturb", table, "--score", "chrf", "--perturbation", "lower,negation"]
+    done = cli(*command, "--lang", "en", "-o", target)
+    assert done.status == 0, done.err
+    assert done.out == ""
+    assert "the clean texts are the references themselves" in done.err
+    lines = target.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("chrf: clean 100.0000")
+    assert [line.split()[0] for line in lines[2:5]] == ["no-punctuation", "lower", "negation"]
+
+
+def test_listing(cli: Callable[..., Outcome]) -> None:
+    listed = json.loads(cli("adversarial", "perturb", "--list", "--format", "json").out)
+    assert [one["name"] for one in listed] == list(PERTURBATIONS)
+    text = cli("adversarial", "perturb", "--list").out.splitlines()
+    assert len(text) == len(PERTURBATIONS) + 1
+
+
+def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("reference\nDogs chase cats.\nThe end.\n", encoding="utf-8")
+    rows = [
+        ("Dogs", 2, "NOUN", "nsubj"),
+        ("chase", 0, "VERB", "root"),
+        ("cats", 2, "NOUN", "obj"),
+        (".", 2, "PUNCT", "punct"),
+    ]
+    end = [("The", 2, "DET", "det"), ("end", 0, "NOUN", "root"), (".", 2, "PUNCT", "punct")]
+    blocks = (
+        "\n".join(
+            f"{at}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_"
+            for at, (word, head, tag, relation) in enumerate(sentence, start=1)
+        )
+        for sentence in (rows, end)
+    )
+    (tmp_path / "t.conllu").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--score", "chrf", "--lang", "en", "--format", "json"]
+    done = cli(*command, "--parses", tmp_path / "t.conllu", "--perturbation", "subject-object,noun-swap")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert {one["perturbed"] for one in content["worst"] if one["perturbation"] == "subject-object"} == {
+        "Cats chase dogs."
+    }
+    assert content["settings"]["parses"]["file"] == "t.conllu"
+    assert [file["name"] for file in content["provenance"]["files"]] == ["t.tsv", "t.conllu"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--score", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
+        (["--score", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
+        (["--score", "chrf", "--perturbation", "source"], "perturbation source needs the sources"),
+        (["--score", "chrf", "--perturbation", "noun-swap"], "perturbation noun-swap needs parses"),
+        (["--score", "chrf", "--strength", "x"], "--strength x: is not a number"),
+        (["--score", "chrf", "--strength", "2"], "--strength 2: it is a share"),
+        (["--score", "chrf", "--strength", ","], "give at least one share"),
+        (["--score", "chrf", "--lang", "auto"], "--lang auto: perturbations have rules by language"),
+        (["--score", "chrf", "--parser", "stanza"], "--parser needs to know the language"),
+        (["--score", "chrf", "--save", "x.doc"], "x.doc: cannot tell the format"),
+        (["--score", "nometric"], "nometric"),
+        ([], "give FILE with texts and --score METRICS"),
+    ],
+)
+def test_bad_input(cli: Callable[..., Outcome], table: Path, options: list[str], message: str) -> None:
+    done = cli("adversarial", "perturb", table, *options)
+    assert done.status == 2
+    assert message in done.err
+    assert done.out == ""
+    assert "Traceback" not in done.err
+
+
+def fails_on(*bad: int, kind: type[Exception] = ValueError) -> Callable[[Sequence[int]], list[float]]:
+    def score(rows: Sequence[int]) -> list[float]:
+        found = [row for row in rows if row in bad]
+        if found:
+            raise kind(f"bad {found[0]}")
+        return [row / 10 + len(rows) for row in rows]
+
+    return score
+
+
+def test_rows_that_fail_are_named_or_left_out() -> None:
+    values, good, failed = score_without_failures("m", fails_on(), 3, skip_errors=False)
+    assert list(values) == [3.0, 3.1, 3.2]
+    assert good == [0, 1, 2]
+    assert failed == {}
+    with pytest.raises(InputError, match=r"^m failed on item 5: ValueError: bad 4; --skip-errors goes on without such"):
+        score_without_failures("m", fails_on(4, 7), 10, skip_errors=False)
+    values, good, failed = score_without_failures("m", fails_on(4, 7, kind=InputError), 10, skip_errors=True)
+    assert failed == {4: "bad 4", 7: "bad 7"}
+    assert good == [0, 1, 2, 3, 5, 6, 8, 9]
+    assert values[-1] == pytest.approx(8.9)  # the other eight are scored together
+    with pytest.raises(ModelUnavailableError):
+        score_without_failures("m", fails_on(1, kind=ModelUnavailableError), 3, skip_errors=True)
+
+    def together(rows: Sequence[int]) -> list[float]:
+        if len(rows) > 1:
+            raise MemoryError("too many")
+        return [1.0]
+
+    with pytest.raises(InputError, match="^m failed: MemoryError: too many$"):  # no row is to blame
+        score_without_failures("m", together, 2, skip_errors=True)
+
+
+def test_a_row_that_fails_is_skipped_on_request(
+    cli: Callable[..., Outcome], table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bsx.metrics.blocks import Block, BlockScores
+    from bsx.metrics.lexical.chrf import Chrf
+
+    whole = Chrf.score_block
+
+    def picky(self: Chrf, block: Block, fitted: object) -> BlockScores:
+        if any("asleep" in text.lower() for text in block.candidates):
+            raise ValueError("cannot bear sleep")
+        return whole(self, block, fitted)
+
+    monkeypatch.setattr(Chrf, "score_block", picky)
+    command = ["adversarial", "perturb", table, "--score", "chrf", "--perturbation", "lower", "--format", "json"]
+    done = cli(*command)
+    assert done.status == 2
+    assert "chrf failed on row 2: ValueError: cannot bear sleep; --skip-errors goes on without such rows" in done.err
+    done = cli(*command, "--skip-errors")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    lower = next(one for one in content["results"] if one["perturbation"] == "lower")
+    assert (lower["n"], lower["failed"]) == (3, 1)
+    assert {(one["metric"], one["row"]) for one in content["skipped"]} == {("chrf", 2)}
+    assert "left out because a metric failed on them" in done.err
+
+
+def test_saved_table_has_one_row_a_changed_text(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.tsv"
+    done = cli(
+        "adversarial", "perturb", table, "--score", "chrf", "--perturbation", "empty", "--seed", 9, "--save", kept
+    )
+    assert done.status == 0, done.err
+    with kept.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert [row["perturbation"] for row in rows] == ["no-punctuation"] * 4 + ["empty"] * 4
+    assert rows[-1]["perturbed"] == ""
+    assert {row["seed"] for row in rows} == {"9"}

@@ -1,0 +1,299 @@
+"""`bsx probe`, and the frozen vectors it works on, against transformers by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.encode.features import sentence_features, word_features
+from bsx.encode.session import Encoders
+from bsx.errors import InputError
+
+Run = Callable[..., Any]
+TEXTS = ["the cat sat on the mat", "rain", "an old station un-slowly said", "the cat sat on the mat"]
+BUDGET = 2**30
+
+
+def opened(model: str, layers: tuple[int, ...] = (0, 1, 3)) -> tuple[Any, Any, Any]:
+    encoders = Encoders(model=model)
+    located = encoders.locate(None)
+    return located, located.tokenizer(), encoders.encoder(located).view(layers)
+
+
+def by_hand(located: Any, text: str, layers: tuple[int, ...] = (0, 1, 3)) -> tuple[np.ndarray, list[int], Any]:
+    """Return (layers, tokens, dim), the ids and the tokenizer, from transformers alone."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(located.checkpoint.folder)
+    model = AutoModel.from_pretrained(located.checkpoint.folder).eval()
+    encoded = tokenizer(text, return_tensors="pt")
+    with torch.no_grad():
+        states = model(**encoded, output_hidden_states=True).hidden_states
+    return torch.stack([states[i][0] for i in layers]).numpy(), encoded["input_ids"][0].tolist(), tokenizer
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "cls", "mean+specials", "max+specials"])
+def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Run) -> None:
+    located, tokenizer, view = opened(tiny_model("bert"))
+    how, _, specials = pooling.partition("+")
+    got = sentence_features(
+        TEXTS,
+        tokenizer,
+        view,
+        pooling=how,  # type: ignore[arg-type]
+        specials=bool(specials),
+        budget=BUDGET,
+    )
+    assert got.vectors.shape == (3, 4, 32)
+    assert got.vectors.dtype == np.float32
+    assert got.found.all()
+    assert view.sequences_encoded == 3  # one text stands twice
+    for i, text in enumerate(TEXTS):
+        states, _, _ = by_hand(located, text)
+        words = states if specials else states[:, 1:-1]
+        expected = states[:, 0] if how == "cls" else words.mean(axis=1) if how == "mean" else words.max(axis=1)
+        np.testing.assert_allclose(got.vectors[:, i], expected, atol=2e-5)
+
+
+def test_vectors_beyond_the_budget_are_the_same_in_a_file(tiny_model: Run) -> None:
+    _, tokenizer, view = opened(tiny_model("bert"))
+    small = sentence_features(TEXTS, tokenizer, view, budget=0)
+    assert isinstance(small.vectors, np.memmap)
+    np.testing.assert_array_equal(small.vectors, sentence_features(TEXTS, tokenizer, view, budget=BUDGET).vectors)
+    words = [text.split() for text in TEXTS]
+    mapped = word_features(words, tokenizer, view, budget=0)
+    assert isinstance(mapped.vectors, np.memmap)
+    np.testing.assert_array_equal(mapped.vectors, word_features(words, tokenizer, view, budget=BUDGET).vectors)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "t5"])
+def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Run) -> None:
+    located, tokenizer, view = opened(tiny_model(kind))
+    sentences = [text.split() for text in TEXTS]
+    got = word_features(sentences, tokenizer, view, budget=BUDGET)
+    assert got.vectors.shape[1] == sum(map(len, sentences))
+    assert got.found.all()
+    item = 0
+    for words, owner in zip(sentences, tokenizer.word_of(sentences), strict=True):
+        ids = tokenizer.tokenize([" ".join(words)])[0].ids
+        assert len(owner) == len(ids)
+        for place, word in enumerate(words):
+            spelled = "".join(tokenizer.pieces(ids[owner == place].tolist()))
+            assert spelled.replace("##", "").strip("▁Ġ") == word
+        if kind == "bert":
+            states, expected, _ = by_hand(located, " ".join(words))
+            assert expected == ids.tolist()
+            for place in range(len(words)):
+                vectors = states[:, owner == place].mean(axis=1)
+                np.testing.assert_allclose(got.vectors[:, item + place], vectors, atol=2e-5)
+        item += len(words)
+
+
+def test_a_word_may_hold_a_space(tiny_model: Run) -> None:
+    _, tokenizer, view = opened(tiny_model("bert"))
+    whole = word_features([["the cat", "sat"]], tokenizer, view, budget=BUDGET)
+    apart = word_features([["the", "cat", "sat"]], tokenizer, view, budget=BUDGET)
+    np.testing.assert_allclose(whole.vectors[:, 0], apart.vectors[:, :2].mean(axis=1), atol=1e-6)
+    np.testing.assert_array_equal(whole.vectors[:, 1], apart.vectors[:, 2])
+
+
+def test_words_beyond_the_limit_have_no_vector(tiny_model: Run) -> None:
+    _, tokenizer, view = opened(tiny_model("bert"))
+    sentences = [["cat"] * 70, ["dog", "\u200b", "rain"]]
+    got = word_features(sentences, tokenizer, view, budget=BUDGET)
+    assert got.truncated == 1
+    assert got.found[:70].tolist() == [True] * 62 + [False] * 8
+    assert got.found[70]
+    assert got.found[72]
+    assert (got.vectors[:, 62:70] == 0).all()
+    _, tokenizer, view = opened(tiny_model("t5"))
+    with pytest.raises(InputError, match="no special token in front of a text: use --pooling mean or max"):
+        sentence_features(TEXTS, tokenizer, view, pooling="cls", budget=BUDGET)
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    """60 sentences whose label is their first word, as the embedding layer can tell."""
+    rng = np.random.default_rng(0)
+    words = ["cat", "dog", "rain", "train", "river", "house", "bank", "bridge"]
+    lines = [f"{'the old' if i % 2 else 'one young'} {' '.join(rng.choice(words, 3))}\tL{i % 2}" for i in range(60)]
+    (tmp_path / "first.te.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path / "first.te.txt"
+
+
+def test_json_of_a_tiny_model(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+    command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--seeds", 2)
+    out, plot = tmp_path / "rows.tsv", tmp_path / "p.svg"
+    done = cli(*command, "--format", "json", "--train-sizes", "10,500", "-o", out, "--plot", plot)
+    assert done.status == 0, done.err
+    assert "bsx: note: first: no curve at 500:" in done.err
+    content = json.loads(done.out)
+    assert content["probe"] == "logistic"
+    assert content["agreement"] is None
+    (found,) = content["tasks"]
+    assert (found["task"], found["split"], found["labels"], found["seeds"]) == ("first", "drawn", ["L0", "L1"], [1, 2])
+    assert found["train"] + found["validation"] + found["test"] == found["n"] == 60
+    assert [row["layer"] for row in found["layers"]] == [0, 1, 2, 3]
+    assert found["layers"][0]["accuracy"] > 0.9 > found["baseline"] + 0.2
+    assert found["control"]["types"] == 2
+    assert [size["size"] for size in found["curve"]] == [10]
+    for name in ("probe:logistic", "layer:all/3", "vector:mean", "seeds:2", "sklearn:"):
+        assert name in content["signature"]
+    rows = list(csv.DictReader(io.StringIO(out.read_text()), delimiter="\t"))
+    assert [row["task"] for row in rows] == ["first"] * 4
+    assert float(rows[2]["accuracy"]) == pytest.approx(found["layers"][2]["accuracy"])
+    assert float(rows[2]["accuracy_at_10"]) == pytest.approx(found["curve"][0]["accuracy"][2])
+    assert (tmp_path / "rows.tsv.signature.txt").read_text().strip() == content["signature"]
+    assert "<svg" in plot.read_text()
+    assert json.loads(cli(*command, "--format", "json", "--train-sizes", "10,500").out) == content
+
+
+def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [f"the cat sat {i % 3}\tthe cat {'sat' if i % 2 else 'walked'} {i}\t{rng.random()}" for i in range(12)]
+    judged = tmp_path / "judged.tsv"
+    judged.write_text("mt\tref\tda\n" + "\n".join(rows) + "\n")
+    command = (
+        "probe",
+        task,
+        "-m",
+        tiny_model("bert"),
+        "--seeds",
+        1,
+        "--resamples",
+        20,
+        "--layers",
+        "3,0,2",
+        "--judged",
+        judged,
+        "--candidate",
+        "mt",
+        "--reference",
+        "ref",
+        "--human",
+        "da",
+    )
+    content = json.loads(cli(*command, "--format", "json", "--plot", tmp_path / "p.png").out)
+    people = content["agreement"]
+    assert (people["n"], people["groups"], people["data"]) == (12, ["all"], "judged")
+    assert [row["layer"] for row in people["layers"]] == [0, 2, 3]
+    assert set(people["across_layers"]["first"]) == {"pearson", "spearman"}
+    tuned = cli(
+        "registry",
+        "tune",
+        tiny_model("bert"),
+        "--data",
+        judged,
+        "-l",
+        "en",
+        "--candidate",
+        "mt",
+        "--reference",
+        "ref",
+        "--human",
+        "da",
+        "--format",
+        "json",
+    )
+    expected = json.loads(tuned.out)
+    assert people["layers"][2]["agreement"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
+    assert people["signature"] == expected["signature"]
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    text = cli(*command, "--no-control").out
+    assert "agreement with people: mean pearson of BERTScore's F1 over 1 groups of judged, 12 segments" in text
+    assert "Spearman with agreement, over layers" in text
+    assert "selectivity" not in text
+    assert "<- best" in text
+    assert "control task: 2 types" in cli(*command).out
+    table = list(csv.DictReader(io.StringIO(cli(*command, "--format", "csv").out)))
+    assert [row["layer"] for row in table] == ["0", "2", "3"]
+    assert float(table[1]["agreement"]) == pytest.approx(people["layers"][1]["agreement"], abs=1e-5)
+    difference = float(table[1]["accuracy"]) - float(table[1]["control"])
+    assert float(table[1]["selectivity"]) == pytest.approx(difference, abs=2e-6)
+    latex = cli(*command, "--format", "latex").out
+    assert latex.startswith(r"\begin{tabular}{rrr}")
+    assert r"layer & first & pearson with people \\" in latex
+    assert r"\textbf{" in latex
+
+
+def test_words_and_the_split_of_senteval(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    tags = {"the": "D", "cat": "N", "sat": "V", "slowly": "A"}
+    orders = list(itertools.permutations(tags)) * 2  # each sentence stands twice
+    lines = [f"{word}\t{tags[word]}" if word else "" for order in orders for word in (*order, "")]
+    (tmp_path / "pos.txt").write_text("\n".join(["\u200b\tN", *lines]), encoding="utf-8")
+    command = ("--seeds", 1, "--resamples", 20, "--format", "json", "-m", tiny_model("bert"))
+    done = cli("probe", tmp_path / "pos.txt", "--tokens", "--layers", "0", "--probe", "mlp", "--limit", 40, *command)
+    assert done.status == 0, done.err
+    (found,) = json.loads(done.out)["tasks"]
+    assert 157 <= found["n"] <= 160
+    assert found["layers"][0]["accuracy"] == 1
+    assert "vector:word" in json.loads(done.out)["signature"]
+    parts = ["tr"] * 30 + ["te"] * 20
+    (tmp_path / "s.txt").write_text("".join(f"{p}\t{'AB'[i % 2]}\tcat {i}\n" for i, p in enumerate(parts)))
+    (found,) = json.loads(cli("probe", tmp_path / "s.txt", *command).out)["tasks"]
+    assert (found["split"], found["test"], found["train"] + found["validation"]) == ("given", 20, 30)
+
+
+def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+    def fails(message: str, *arguments: object) -> None:
+        done = cli("probe", *arguments)
+        assert done.status == 2
+        assert message in done.err
+        assert len(done.err.splitlines()) == 1
+
+    model = ("-m", tiny_model("bert"))
+    bad = tmp_path / "bad.txt"
+    bad.write_text("a b\tX\nc d Y\n")
+    fails("bad.txt: line 2 has 1 columns", bad, *model)
+    fails("--layers 0,x: write whole numbers from 0, separated by commas", task, *model, "--layers", "0,x")
+    fails("--train-sizes 1: write whole numbers from 2", task, *model, "--train-sizes", "1")
+    fails("layer 9", task, *model, "--layers", "9")
+    fails("two files would both be the task 'first'", task, task, *model)
+    fails("p.pdf: the name must end in .png, .svg", task, *model, "--plot", "p.pdf")
+    fails("o.txt: the name must end in .tsv", task, *model, "-o", "o.txt")
+    fails("there is no such file", tmp_path / "none.txt", *model)
+    fails("has no column 'human'", task, *model, "--judged", _table(tmp_path))
+    few = tmp_path / "few.txt"
+    few.write_text("a\tX\na\tX\nb\tY\n")
+    fails("few: the validation part is empty", few, *model)
+    fails("model", task)
+
+
+def _table(folder: Path) -> Path:
+    (folder / "j.tsv").write_text("candidate\treference\nx\ty\n")
+    return folder / "j.tsv"
+
+
+def test_help_needs_no_scikit_learn() -> None:
+    code = (
+        "import sys; from bsx.cli.main import build\n"
+        "for arguments in ([], ['probe']):\n"
+        "    try: build([*arguments, '--help'])([*arguments, '--help'], standalone_mode=True)\n"
+        "    except SystemExit: pass\n"
+        "assert not {'torch', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--train-sizes" in done.stdout
+
+
+def test_minilm_knows_the_number_of_the_subject(cli: Run, shared: Path) -> None:
+    file = shared / "data/probing/subj_number.te.txt"
+    command = ("--limit", 600, "--layers", "5", "--seeds", 2, "--resamples", 200, "--format", "json")
+    done = cli("probe", file, "-m", "minilm", *command)
+    assert done.status == 0, done.err
+    (found,) = json.loads(done.out)["tasks"]
+    assert (found["task"], found["n"]) == ("subj_number", 600)
+    assert found["layers"][0]["low"] > found["baseline"] + 0.1
+    assert found["layers"][0]["selectivity_low"] > 0.05

@@ -1,0 +1,248 @@
+"""Tuning a layer, computing a baseline, detecting a language: as functions and as commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis.stats.layers import kendall, layer_agreement, pearson
+from bsx.bertscore.baseline import BLOCK, BaselineRun
+from bsx.data.detect import detect_language
+from bsx.errors import InputError
+from tests.cli.test_main import Cli
+from tests.conftest import SHARED
+
+
+def test_correlations_equal_scipy() -> None:
+    from scipy import stats
+
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(3, 40)), rng.integers(0, 6, 40).astype(float)
+    for row, r, tau in zip(x, pearson(x, y), kendall(x, y), strict=True):
+        assert r == pytest.approx(stats.pearsonr(row, y).statistic, abs=1e-12)
+        assert tau == pytest.approx(stats.kendalltau(row, y).statistic, abs=1e-12)
+
+
+def toy(n: int = 120) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(2)
+    human = rng.normal(size=n)
+    noise = np.array([2.0, 0.6, 1.2])[:, None]
+    scores = (human + noise * rng.normal(size=(3, n))).astype(np.float32)
+    return {"precision": scores, "recall": scores * 2 + 1, "f1": scores, "human": human}
+
+
+def test_the_best_layer_and_its_interval() -> None:
+    data = toy()
+    groups = np.repeat(["a", "b"], 60)
+    result = layer_agreement(**data, groups=groups.tolist(), resamples=500)  # type: ignore[arg-type]
+    expected = [
+        np.mean([np.corrcoef(data["f1"][k, groups == g], data["human"][groups == g])[0, 1] for g in ("a", "b")])
+        for k in range(3)
+    ]
+    np.testing.assert_allclose(result.mean[:, 2], expected, atol=1e-6)
+    np.testing.assert_allclose(result.mean[:, 0], result.mean[:, 1], atol=1e-6)  # r ignores scale
+    assert result.best_layer == 1
+    assert result.runner_up == 2
+    assert result.win_share > 0.95
+    assert (result.low < result.mean[:, 2]).all()
+    assert (result.mean[:, 2] < result.high).all()
+    again = layer_agreement(**data, groups=groups.tolist(), resamples=500)  # type: ignore[arg-type]
+    assert again.low.tolist() == result.low.tolist()
+
+
+def test_the_bootstrap_equals_a_literal_loop() -> None:
+    from bsx.analysis.stats.layers import _bootstrap_pearson
+
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 30)), rng.normal(size=30)
+    indices = rng.integers(30, size=(7, 30))
+    got = _bootstrap_pearson(x, y, indices)
+    for b, index in enumerate(indices):
+        for k in range(2):
+            assert got[b, k] == pytest.approx(np.corrcoef(x[k, index], y[index])[0, 1], abs=1e-10)
+
+
+def test_unusable_judgments_are_named() -> None:
+    data = toy(10)
+    with pytest.raises(InputError, match="numbers must match"):
+        layer_agreement(**data, groups=["a"] * 9)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="group 'b': needs at least 3"):
+        layer_agreement(**data, groups=["a"] * 8 + ["b"] * 2)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="finite"):
+        layer_agreement(**{**data, "human": np.full(10, np.nan)}, groups=["a"] * 10)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="same score"):
+        layer_agreement(**{**data, "f1": np.ones((3, 10), np.float32)}, groups=["a"] * 10)  # type: ignore[arg-type]
+
+
+def judged_table(path: Path) -> Path:
+    rows = ["lp\tcandidate\treference\thuman"]
+    words = ["cat", "dog", "rain", "train", "river", "house"]
+    for i in range(30):
+        reference = f"the {words[i % 6]} was near the {words[(i // 2) % 6]} in the {words[(i + 3) % 6]}"
+        candidate = reference if i % 3 == 0 else reference.replace("near", "far from") if i % 3 == 1 else "it was water"
+        rows.append(f"{'cs-en' if i % 2 else 'de-en'}\t{candidate}\t{reference}\t{2 - i % 3 + 0.01 * i}")
+    rows.append("en-de\tx\ty\t0")
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_tune_command(cli: Cli, tmp_path: Path) -> None:
+    table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
+    command = ("registry", "tune", "minilm", "--data", table, "-l", "en", "--resamples", 50)
+    result = cli(*command, "--format", "json", "--registry", mine, "--write", "--plot", tmp_path / "p.png")
+    assert result.status == 0, result.err
+    assert "left out rows that are not into en: 1 of en-de" in result.err
+    content = json.loads(result.out)
+    assert content["n"] == 30
+    assert [row["layer"] for row in content["layers"]] == list(range(7))
+    best = max(content["layers"], key=lambda row: row["f1"])
+    assert content["best_layer"] == best["layer"]
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    # The sweep gives the same embeddings as scoring does.
+    lines = [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()[1:-1]]
+    for layer in (1, 6):
+        f1 = bsx.Scorer("minilm", layer=layer).score([r[1] for r in lines], [r[2] for r in lines]).f1
+        human, lp = np.array([float(r[3]) for r in lines]), np.array([r[0] for r in lines])
+        mean = np.mean([np.corrcoef(f1[lp == g], human[lp == g])[0, 1] for g in ("cs-en", "de-en")])
+        assert content["layers"][layer]["f1"] == pytest.approx(mean, abs=1e-4)
+    entry = bsx.catalog.catalog.load_registry(mine).model("minilm")
+    assert entry.layer == content["best_layer"]
+    assert entry.evidence[-1].source.startswith("bsx registry tune; metric:bertscore")
+    assert bsx.Scorer("minilm", registry=mine).layers == (content["best_layer"],)
+    text = cli(*command, "--statistic", "kendall")
+    assert "<- best" in text.out
+    assert "bootstrap resamples" in text.out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tgood\n", "row 1, column 'human' is 'good', not a number"),
+        ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tnan\n", "must be finite"),
+        ("lp\tcandidate\treference\thuman\nen-de\ta\tb\t1\n", "none of the language pairs goes into en"),
+        ("candidate\treference\na\tb\n", "has no column 'human'; it has candidate, reference"),
+    ],
+)
+def test_tune_names_what_is_wrong(content: str, message: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "da.tsv").write_text(content, encoding="utf-8")
+    result = cli("registry", "tune", "minilm", "--data", tmp_path / "da.tsv", "-l", "en")
+    assert result.status == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+SENTENCES = [
+    f"the {a} {b} near the {c}" for a in ("old", "young") for b in ("cat", "dog", "man") for c in ("mat", "bank")
+]
+
+
+def test_a_baseline_is_the_mean_of_random_pairs(tiny_model: Callable[[str], str]) -> None:
+    scorer = bsx.Scorer(tiny_model("bert"), all_layers=True)
+    run = BaselineRun(scorer, [*SENTENCES, "", SENTENCES[0]], seed=3)
+    run.run(4000)
+    # All ordered pairs of distinct sentences, exactly.
+    pairs = [(a, b) for a in SENTENCES for b in SENTENCES if a != b]
+    scores = scorer.score([a for a, _ in pairs], [b for _, b in pairs])
+    error = run.standard_error()
+    assert error.max() < 0.01
+    for j, name in enumerate(("precision", "recall", "f1")):
+        exact = getattr(scores, name).mean(axis=1)
+        assert (np.abs(run.mean()[:, j] - exact) < 5 * error[:, j]).all()
+    entry = run.result("en", "toy")
+    assert "12 distinct sentences" in entry.corpus
+    assert "seed 3" in entry.corpus
+
+
+def test_an_interrupted_baseline_goes_on_where_it_was(
+    tiny_model: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bsx.bertscore.baseline.BLOCK", 100)
+    scorer = bsx.Scorer(tiny_model("bert"), all_layers=True)
+    whole = BaselineRun(scorer, SENTENCES, seed=1)
+    whole.run(350)
+    state = tmp_path / "state.json"
+    for target in (100, 130, 250):
+        BaselineRun(scorer, SENTENCES, seed=1, state=state).run(target)
+    last = BaselineRun(scorer, SENTENCES, seed=1, state=state)
+    assert last.pairs == 250
+    last.run(350)
+    np.testing.assert_allclose(last.mean(), whole.mean(), atol=1e-7)
+    with pytest.raises(InputError, match="another model, corpus or seed"):
+        BaselineRun(scorer, SENTENCES, seed=2, state=state)
+    state.write_text("{}")
+    with pytest.raises(InputError, match="is not the state"):
+        BaselineRun(scorer, SENTENCES, seed=1, state=state)
+    early = BaselineRun(scorer, SENTENCES, seed=1)
+    early.run(10_000, tolerance=0.05)
+    assert early.pairs < 10_000
+    assert BLOCK > 100
+
+
+def test_baseline_command_makes_rescaling_work(cli: Cli, tmp_path: Path) -> None:
+    corpus, mine = tmp_path / "mono.txt", tmp_path / "mine"
+    corpus.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    command = ("registry", "baseline", "minilm", "--corpus", corpus, "-l", "en", "--pairs", 60, "--registry", mine)
+    result = cli(*command, "--write", "--format", "json")
+    assert result.status == 0, result.err
+    content = json.loads(result.out)
+    assert content["pairs"] == 60
+    assert not list(mine.glob(".*state.json"))
+    raw = bsx.Scorer("minilm").score(["a cat"], ["the dog"]).f1[0]
+    rescaled = bsx.Scorer("minilm", rescale=True, registry=mine).score(["a cat"], ["the dog"]).f1[0]
+    b = content["f1"][4]
+    assert rescaled == pytest.approx((raw - b) / (1 - b), abs=1e-5)
+    corpus.write_text("same\nsame\n")
+    assert "two distinct sentences" in cli(*command).err
+    with pytest.raises(InputError, match="all_layers=True"):
+        BaselineRun(bsx.Scorer("minilm"), SENTENCES)
+
+
+def test_language_detection() -> None:
+    german = [
+        "Der Hund schläft auf dem Teppich.",
+        "Es regnet seit gestern Abend.",
+        "",
+        "Sie fährt mit dem Zug nach Hause.",
+    ]
+    found = detect_language(german)
+    assert found.code == "de"
+    assert found.share == 1
+    assert found.texts == 3
+    mixed = [*german, "The dog sleeps on the carpet.", "It has been raining since last night.", "She takes the train."]
+    with pytest.raises(InputError, match=r"not clear from 6 sampled texts \(.*name it with --lang"):
+        detect_language(mixed)
+    with pytest.raises(InputError, match="there is no text"):
+        detect_language([" ", ""])
+
+
+def test_detection_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("The dog sleeps on the carpet.\nIt has been raining since last night.\n")
+    result = cli(
+        "score", "-c", tmp_path / "r.txt", "-r", tmp_path / "r.txt", "-l", "auto", "-m", "minilm", "--format", "json"
+    )
+    assert result.status == 0
+    assert "language detected from the references: en (100%" in result.err
+    scores = bsx.score(["The dog sleeps."], ["The dog is asleep on the carpet."], lang="auto", model="minilm")
+    assert scores.f1[0] > 0.5
+    with pytest.raises(bsx.BsxError, match="only where texts are given"):
+        bsx.Scorer(lang="auto")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("year", "expected"),
+    [(15, [0.624, 0.639, 0.668, 0.694, 0.699, 0.639, 0.669]), (16, [0.558, 0.576, 0.608, 0.633, 0.636, 0.582, 0.606])],
+)
+def test_tuning_minilm_on_wmt(year: int, expected: list[float], cli: Cli) -> None:
+    table = SHARED / "data" / "wmt" / f"daseg-wmt{year}.tsv"
+    if not table.is_file():
+        pytest.skip("the evaluation data (../shared/data) is not here")
+    result = cli("registry", "tune", "minilm", "--data", table, "-l", "en", "--format", "json", "--resamples", 100)
+    content = json.loads(result.out)
+    assert [row["f1"] for row in content["layers"]] == pytest.approx(expected, abs=0.001)
+    assert content["best_layer"] == 4

@@ -1,0 +1,248 @@
+"""Runs that are killed at random moments and go on: no row lost, none twice, the very bytes of a run left in peace."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.data.journal import Journal
+from bsx.errors import InputError
+
+Cli = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("one_thread")
+WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
+
+
+def write_pairs(folder: Path, rows: int, kind: str, *, recurring: bool = False) -> Path:
+    """Write a table of distinct texts, or of texts that come again and again."""
+    rng = np.random.default_rng(1)
+    names = [[" ".join(rng.choice(WORDS, rng.integers(2, 8))) for _ in range(2)] for _ in range(rows)]
+    table = [
+        {"key": f"k{i}", "candidate": f"{a} {i}", "reference": b if recurring else f"{b} {i}"}
+        for i, (a, b) in enumerate(names)
+    ]
+    path = folder / f"pairs{kind}"
+    if kind == ".parquet":
+        arrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.Table.from_pylist(table), path)
+    elif kind == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table), encoding="utf-8")
+    else:
+        lines = ["\t".join(table[0]), *("\t".join(row.values()) for row in table)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+class Slow:
+    """Make blocks small and the run stop itself after some of them, as a kill would, without a process of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        import bsx.bertscore.scorer
+        import bsx.metrics.run
+        from bsx.data.journal import Journal
+
+        self.left = 10**9
+        monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 256)
+        monkeypatch.setattr(bsx.bertscore.scorer, "_WINDOW_TOKENS", 300)
+        append = Journal.append
+
+        def stopping(journal: Journal, arrays: Any) -> None:
+            if self.left == 0:
+                raise MemoryError("stopped here")
+            self.left -= 1
+            append(journal, arrays)
+
+        monkeypatch.setattr(Journal, "append", stopping)
+
+    def stop(self, cli: Cli, blocks: int, *arguments: object) -> None:
+        self.left = blocks
+        with pytest.raises(MemoryError):
+            cli(*arguments)
+        self.left = 10**9
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    return Slow(monkeypatch)
+
+
+def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
+    chosen = ["--metric", metric] if metric else ["--layer", "2"]
+    return ["score", "-m", model, *chosen, "--data", data, "--id", "key", "-o", output]
+
+
+@pytest.mark.parametrize("kind", [".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("metric", ["", "chrf,bleu,bertscore:layer=2,idf=true"])
+def test_goes_on_where_it_stopped(
+    metric: str, kind: str, cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    data = write_pairs(tmp_path, 120, kind)
+    model = tiny_model("bert")
+    whole, parts = tmp_path / f"whole{kind}", tmp_path / f"parts{kind}"
+    expected = cli(*command(metric, model, data, whole))
+    assert expected.status == 0, expected.err
+    for blocks in (1, 0, 2):
+        slow.stop(cli, blocks, *command(metric, model, data, parts), "--resume")
+        assert not parts.exists()
+    assert len(list((tmp_path / f"parts{kind}.partial").glob("block-*.npz"))) == 3
+    result = cli(*command(metric, model, data, parts), "--resume")
+    assert result.status == 0, result.err
+    assert re.search(r"bsx: note: \d+ of 120 segments were scored before", result.err)
+    assert result.out == expected.out
+    assert parts.read_bytes() == whole.read_bytes()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {name for name in left if name.startswith("parts")} == {
+        name.replace("whole", "parts") for name in left if name.startswith("whole")
+    }
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    data = write_pairs(tmp_path, 120, ".tsv")
+    settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", "--data", data]
+    assert cli(*settings, "-o", tmp_path / "whole.tsv").status == 0
+    slow.stop(cli, 2, *settings, "-o", tmp_path / "parts.tsv")  # the first run need not be told that it will go on
+    assert cli(*settings, "-o", tmp_path / "parts.tsv", "--resume").status == 0
+    assert (tmp_path / "parts.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
+def test_texts_that_come_again(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    data = write_pairs(tmp_path, 80, ".jsonl", recurring=True)
+    lines = data.read_text(encoding="utf-8").splitlines()
+    data.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
+    model = tiny_model("bert")
+    assert cli(*command("", model, data, tmp_path / "whole.jsonl")).status == 0
+    slow.stop(cli, 5, *command("", model, data, tmp_path / "parts.jsonl"))
+    assert cli(*command("", model, data, tmp_path / "parts.jsonl"), "--resume").status == 0
+    whole, parts = (
+        [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+        for name in ("whole.jsonl", "parts.jsonl")
+    )
+    assert [row["id"] for row in whole] == [row["id"] for row in parts]
+    # A text of the first part is encoded again in the second, in another batch: the last bits may differ.
+    assert [row["f1"] for row in parts] == pytest.approx([row["f1"] for row in whole], abs=1e-6)
+
+
+def test_another_input_or_other_settings(
+    cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    data = write_pairs(tmp_path, 120, ".tsv")
+    model, out = tiny_model("bert"), tmp_path / "out.tsv"
+    slow.stop(cli, 2, *command("", model, data, out))
+    other = cli(*command("", model, data, out), "--resume", "--idf")
+    assert other.status == 2
+    assert "was begun with another signature: idf:no then, idf:" in other.err
+    assert len(other.err.splitlines()) == 1
+    data.write_text(data.read_text(encoding="utf-8").replace("rain", "snow", 1), encoding="utf-8")
+    other = cli(*command("", model, data, out), "--resume")
+    assert other.status == 2
+    assert "was begun with another input" in other.err
+    assert Journal(out).exists()
+    anew = cli(*command("", model, data, out))
+    assert anew.status == 0
+    assert "was left by an unfinished run; starting over" in anew.err
+    assert not Journal(out).folder.exists()
+
+
+def test_a_damaged_block_is_computed_again(
+    cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    data = write_pairs(tmp_path, 120, ".tsv")
+    model, out = tiny_model("bert"), tmp_path / "out.tsv"
+    assert cli(*command("", model, data, tmp_path / "whole.tsv")).status == 0
+    slow.stop(cli, 3, *command("", model, data, out))
+    blocks = sorted(Journal(out).folder.glob("block-*.npz"))
+    content = bytearray(blocks[1].read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    blocks[1].write_bytes(content)
+    assert cli(*command("", model, data, out), "--resume").status == 0
+    assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
+def test_nothing_to_go_on_with(cli: Cli, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    data = write_pairs(tmp_path, 10, ".tsv")
+    model = tiny_model("bert")
+    assert cli(*command("", model, data, tmp_path / "out.tsv"), "--resume").status == 0
+    without = cli(*command("", model, data, tmp_path / "out.tsv")[:-2], "--resume")
+    assert without.status == 2
+    assert "--resume goes on with the file of -o" in without.err
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    one, two = Journal(tmp_path / "out.tsv"), Journal(tmp_path / "out.tsv")
+    one.start({"input": ["a"]}, {})
+    for begin in (lambda: two.resume({"input": ["a"]}), lambda: two.start({"input": ["a"]}, {}), two.drop):
+        with pytest.raises(InputError, match="another process is writing"):
+            begin()
+    one.close()
+    assert two.resume({"input": ["a"]})
+    two.discard()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("kind", [".parquet", ".tsv"])
+def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import bsx.metrics.run
+
+    monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 1000)
+    data = write_pairs(tmp_path, 3000, kind)
+    began = time.monotonic()
+    arguments = ["score", "--metric", "chrf", "--data", data, "--id", "key", "-o"]
+    assert cli(*arguments, tmp_path / f"whole{kind}").status == 0
+    duration = time.monotonic() - began
+    rng = np.random.default_rng(7)
+    kept = [0]
+    for _ in range(20):
+        child = os.fork()  # all is imported already, so that most of its time goes into scoring
+        if child == 0:
+            os._exit(cli(*arguments, tmp_path / f"parts{kind}", "--resume").status)
+        time.sleep(float(rng.uniform(0, duration)))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kept.append(len(list((tmp_path / f"parts{kind}.partial").glob("block-*.npz"))))
+        if (tmp_path / f"parts{kind}").exists():  # it was complete before the signal came
+            assert (tmp_path / f"parts{kind}").read_bytes() == (tmp_path / f"whole{kind}").read_bytes()
+            (tmp_path / f"parts{kind}").unlink()
+    assert len(set(kept)) > 3  # it did go on in between
+    assert cli(*arguments, tmp_path / f"parts{kind}", "--resume").status == 0
+    assert (tmp_path / f"parts{kind}").read_bytes() == (tmp_path / f"whole{kind}").read_bytes()
+    assert not (tmp_path / f"parts{kind}.partial").exists()
+
+
+@pytest.mark.slow
+def test_killed_while_a_model_scores(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    data = write_pairs(tmp_path, 12_000, ".parquet")
+    settings = command("", tiny_model("bert"), data, Path("whole.parquet"))
+    program = [sys.executable, "-c", "from bsx.cli.main import run; run()"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    def start(output: str, *more: str) -> subprocess.Popen[bytes]:
+        words = [*map(str, settings[:-1]), output, *more]
+        return subprocess.Popen([*program, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)
+
+    began = time.monotonic()
+    assert start("whole.parquet").wait() == 0
+    duration = time.monotonic() - began
+    rng = np.random.default_rng(7)
+    for _ in range(6):
+        process = start("parts.parquet", "--resume")
+        time.sleep(float(rng.uniform(0.4, 1.0)) * duration)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start("parts.parquet", "--resume").wait() == 0
+    assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert not (tmp_path / "parts.parquet.partial").exists()

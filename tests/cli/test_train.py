@@ -1,0 +1,213 @@
+"""``bsx train`` and ``bsx train curve`` end to end, and what a user can get wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.train.record import MODEL, SavedModel
+from tests.conftest import Outcome
+from tests.train.test_run import sentences
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+Cli = Callable[..., Outcome]
+SMALL = ("--hidden", 4, "--epochs", 2, "--batch-size", 8)
+
+
+def write(file: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
+    lines = [header.split(), *rows]
+    file.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> dict[str, Path]:
+    """Tables of human scores, with several judgments, and of preferences with the outputs they are about."""
+    rng = np.random.default_rng(1)
+    made = {}
+    for number, (name, n) in enumerate((("train", 24), ("valid", 12), ("test", 12))):
+        texts = [sentences(n, 10 * number + k) for k in range(3)]
+        judges = np.round(rng.normal(size=(n, 3)), 2)
+        pairs = ["de-en", "fi-en", "en-de"] * (n // 3)
+        rows = list(zip(pairs, *texts, judges.mean(axis=1), *judges.T, strict=True))
+        made[name] = write(tmp_path / f"{name}.tsv", "lp source reference candidate human j1 j2 j3", rows)
+    outputs, references, preferences = [], [], []
+    for sid, text in enumerate(sentences(8, 91), start=1):
+        references.append((sid, f"source {sid}", text))
+        outputs += [(system, sid, f"{text} {system}") for system in ("cat", "dog")]
+        better = ("cat", "dog") if sid % 2 else ("dog", "cat")
+        preferences.append(("de-en", "newstest2019", sid, *better))
+    preferences.append(("fi-en", "newstest2019", 1, "cat", "dog"))  # of a language pair without outputs
+    made["outputs"] = write(tmp_path / "newstest2019-de-en.systems.tsv", "system sid candidate", outputs)
+    made["references"] = write(tmp_path / "newstest2019-de-en.ref.tsv", "sid source reference", references)
+    made["darr"] = write(tmp_path / "darr.tsv", "lp data sid better worse", preferences)
+    texts = [sentences(10, 70 + k) for k in range(3)]
+    made["preferred"] = write(tmp_path / "preferred.tsv", "better worse reference", list(zip(*texts, strict=True)))
+    return made
+
+
+@pytest.fixture
+def model(tiny_model: Callable[[str], str]) -> str:
+    return tiny_model("bert")
+
+
+def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
+    folder = tmp_path / "metric"
+    given = ("train", "esim", "--train", tables["train"], "--valid", tables["valid"], "-m", model, "-o", folder, *SMALL)
+    done = cli(*given, "--lang", "en")
+    assert done.status == 0, done.err
+    assert f"score with trained:{folder}" in done.out
+    assert "left out 8 rows that do not go into en" in done.err
+    assert "bsx: seed 1, epoch 2: loss" in done.err
+    record = SavedModel.open(folder).record
+    assert (record.train.instances, record.valid.instances, record.statistic) == (16, 8, "pearson")
+    assert [file.name for file in record.train.files] == ["train.tsv"]
+    assert sorted(file.name for file in folder.iterdir()) == [MODEL, "seed-1.safetensors"]
+
+    table = ("--data", tables["test"], "--candidate", "candidate", "--reference", "reference")
+    scored = cli("score", "--metric", f"trained:{folder}", *table, "--format", "json")
+    assert scored.status == 0, scored.err
+    (metric,) = json.loads(scored.out)["metrics"]
+    assert metric["metric"] == f"trained:{folder}"
+    assert "folder:esim@" in metric["signature"]
+
+    assert "holds a training already" in cli(*given, "--lang", "en").err
+    more = cli(*given, "--lang", "en", "--resume", "--seeds", "1,2", "--format", "json")
+    document = json.loads(more.out)
+    assert [member["seed"] for member in document["members"]] == [1, 2]
+    assert document["provenance"]["kind"] == "train"
+    assert [file["name"] for file in document["provenance"]["files"]] == ["train.tsv", "valid.tsv"]
+    spread = cli(
+        "score", "--metric", f"trained:{folder},trained:{folder},report=spread", *table, "-o", tmp_path / "s.tsv"
+    )
+    assert spread.status == 0, spread.err
+    assert f"trained:{folder},report=spread" in (tmp_path / "s.tsv").read_text().splitlines()[0]
+
+
+def test_sources(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
+    given = ("--train", tables["train"], "--valid", tables["valid"], "-m", model, *SMALL)
+    table = ("--data", tables["test"], "--candidate", "candidate")
+    for inputs in ("source", "both"):
+        folder = tmp_path / inputs
+        assert cli("train", "bilstm", *given, "-o", folder, "--inputs", inputs).status == 0
+        # What the metric needs is known from its folder: references are not asked for.
+        sides = ("--source", "source", *(("--reference", "reference") if inputs == "both" else ()))
+        assert cli("score", "--metric", f"trained:{folder}", *table, *sides).status == 0
+        without = ("--data", tables["preferred"], "--candidate", "better", "--reference", "reference")
+        missing = cli("score", "--metric", f"trained:folder={folder}", *without)
+        assert missing.status == 2
+        assert "source" in missing.err
+
+
+def test_preferences(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
+    ranking = ("-m", model, "--loss", "ranking", *SMALL, "--format", "json")
+    outputs = ("--outputs", tables["outputs"], "--references", tables["references"])
+    done = cli(
+        "train",
+        "bilstm-attention",
+        "--train",
+        tables["darr"],
+        "--valid",
+        tables["darr"],
+        *outputs,
+        *ranking,
+        "-o",
+        tmp_path / "darr",
+    )
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
+    assert (document["statistic"], document["train"]["instances"]) == ("tau", 8)
+    assert {file["name"] for file in document["train"]["files"]} == {
+        "darr.tsv",
+        "newstest2019-de-en.systems.tsv",
+        "newstest2019-de-en.ref.tsv",
+    }
+    # A table that holds the texts itself; validation may be on human scores.
+    done = cli(
+        "train", "bilstm", "--train", tables["preferred"], "--valid", tables["valid"], *ranking, "-o", tmp_path / "own"
+    )
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
+    assert (document["statistic"], document["train"]["instances"]) == ("pearson", 10)
+
+
+def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
+    given = (
+        "train",
+        "curve",
+        "bilstm",
+        "--train",
+        tables["train"],
+        "--valid",
+        tables["valid"],
+        "--test",
+        tables["test"],
+        "--human",
+        "j1",
+        "--human",
+        "j2",
+        "--human",
+        "j3",
+        "-m",
+        model,
+        *SMALL,
+        "-o",
+        tmp_path / "curve",
+        "--sizes",
+        "8,16",
+        "--judgments",
+        "1,3",
+        "--seeds",
+        "1,2",
+    )
+    done = cli(*given, "--format", "json", "--plot", tmp_path / "curve.svg")
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
+    assert [(p["instances"], p["judgments"]) for p in document["points"]] == [(8, 1), (16, 1), (8, 3), (16, 3)]
+    assert document["groups"] == ["de-en", "fi-en", "en-de"]
+    assert document["provenance"]["kind"] == "train-curve"
+    assert (tmp_path / "curve.svg").is_file()
+    assert len(list((tmp_path / "curve").glob("bilstm-*-seed*"))) == 8
+    again = cli(*given)  # nothing is trained again
+    assert again.status == 0
+    assert "epoch" not in again.err
+    assert len(again.out.splitlines()) == 6
+    refused = cli(*given[:-6], "--sizes", "8,99")
+    assert (refused.status, "99 instances are wanted" in refused.err) == (2, True)
+
+
+def test_an_interrupt_says_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from bsx.cli.train_job import kept_on_interrupt
+
+    with pytest.raises(KeyboardInterrupt), kept_on_interrupt(tmp_path, "the same command goes on from there"):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == f"bsx: note: {tmp_path} keeps what is done; the same command goes on from there\n"
+
+
+def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad.tsv", "reference candidate human", [("a", "b", 1), ("a", "c", "x"), ("a", "d", "")])
+    blank = write(tmp_path / "blank.tsv", "reference candidate human", [("a", "b", 1), ("a", "d", "")])
+    for changes, message in (
+        ({"--train": bad}, "bad.tsv: row 2, column 'human': 'x' is no number"),
+        ({"--train": blank}, "blank.tsv: row 2 has no human score in human"),
+        ({"--train": tables["preferred"]}, "loss=mse does not go with training data (preferred.tsv)"),
+        ({"--train": tmp_path / "none.tsv"}, "there is no such file"),
+        ({"--human": "huma"}, "has no column 'huma'"),
+        ({"--lang": "xx"}, "no row with data and goes into xx"),
+        ({"--seeds": "1,a"}, "--seeds 1,a: write whole numbers"),
+        ({"--dropout": "1"}, "dropout"),
+        ({"--hidden": "0"}, "hidden"),
+        ({"-m": "nothing-like-it"}, "unknown model"),
+        ({"--outputs": tables["outputs"]}, "--outputs and --references go with preferences"),
+    ):
+        folder = tmp_path / "out"
+        options = {"--train": tables["train"], "--valid": tables["valid"], "-m": model, "-o": folder, **changes}
+        done = cli("train", "bilstm", *(part for pair in options.items() for part in pair), *SMALL[2:])
+        assert (done.status, len(done.err.splitlines())) == (2, 1), done.err
+        assert message in done.err
+        assert not folder.exists()

@@ -1,0 +1,335 @@
+"""The cache of vectors on disk: the same numbers, the model untouched, and no trust in what the disk returns."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bsx
+from bsx.encode.cache.cache_file import SUFFIX, Damaged, Segment, write_segment
+from bsx.encode.cache.cache_folder import VectorCache
+from bsx.encode.cache.cached_encoding import CachedEncoding, sequence_key
+from bsx.errors import InputError
+
+CANDIDATES = ["the cat sat on the mat", "a dog walked slowly", "rain at the station", "the bank of the river"]
+REFERENCES = ["a cat sat on a mat", "the old dog walked", "it rained at the station", "money in the bank"]
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def scorer(model: str, folder: Path | None, **settings: Any) -> bsx.Scorer:
+    # PyTorch, which computes the same bits for a batch; tests/test_onnx.py has the cache over ONNX Runtime
+    return bsx.Scorer(model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
+
+
+def flush(one: bsx.Scorer) -> None:
+    """Write what a scorer holds back, as the end of the process does."""
+    assert isinstance(one.batcher, CachedEncoding)
+    one.batcher.flush()
+
+
+def segments(folder: Path) -> list[Path]:
+    return sorted(folder.rglob(f"*{SUFFIX}"))
+
+
+def test_second_run_reads_the_same_bits_and_loads_no_model(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    model = tiny_model("bert")
+    plain = scorer(model, None).score(CANDIDATES, REFERENCES)
+    first = scorer(model, tmp_path)
+    cold = first.score(CANDIDATES, REFERENCES)
+    assert first.batcher.sequences_encoded == 8
+    flush(first)
+    second = scorer(model, tmp_path)
+    warm = second.score(CANDIDATES, REFERENCES)
+    assert second.batcher.sequences_encoded == 0
+    assert not second.batcher.embedder.loaded  # type: ignore[union-attr]
+    for name in ("precision", "recall", "f1"):
+        assert np.array_equal(getattr(plain, name), getattr(cold, name))
+        assert np.array_equal(getattr(plain, name), getattr(warm, name))
+    assert warm.signature == plain.signature
+
+
+def test_found_before_it_is_written(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    one = scorer(tiny_model("bert"), tmp_path)
+    first = one.score(CANDIDATES, REFERENCES)
+    assert not segments(tmp_path)
+    assert np.array_equal(first.f1, one.score(CANDIDATES, REFERENCES).f1)
+    assert one.batcher.sequences_encoded == 8
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "t5", "xlnet"])
+def test_architectures(kind: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    model = tiny_model(kind)
+    for given_settings in ({"layer": 2}, {"layer": None, "all_layers": True}):
+        first = scorer(model, tmp_path, **given_settings)
+        expected = first.score(CANDIDATES, REFERENCES)
+        flush(first)
+        again = scorer(model, tmp_path, **given_settings)
+        assert np.array_equal(expected.f1, again.score(CANDIDATES, REFERENCES).f1)
+        assert again.batcher.sequences_encoded == 0
+
+
+def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    bert, t5 = tiny_model("bert"), tiny_model("t5")
+    seen = 0
+    for model, given_settings in [
+        (bert, {}),
+        (bert, {"layer": 1}),
+        (t5, {}),
+        (t5, {"layer": None, "all_layers": True, "final_norm": False}),
+        (tiny_model("roberta"), {}),
+        (tiny_model("roberta"), {"leading_space": True}),
+    ]:
+        one = scorer(model, tmp_path, **given_settings)
+        plain = scorer(model, None, **given_settings)
+        assert np.array_equal(one.score(CANDIDATES, REFERENCES).f1, plain.score(CANDIDATES, REFERENCES).f1)
+        assert one.batcher.sequences_encoded == 8, given_settings
+        flush(one)
+        assert len(segments(tmp_path)) > seen
+        seen = len(segments(tmp_path))
+
+
+def test_settings_that_leave_vectors_alone_share_them(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    model = tiny_model("bert")
+    first = scorer(model, tmp_path)
+    first.score(CANDIDATES, REFERENCES)
+    flush(first)
+    for given_settings in ({"specials": "exclude"}, {"idf": True}, {"long": "window"}, {"batch_tokens": 16}):
+        one, plain = scorer(model, tmp_path, **given_settings), scorer(model, None, **given_settings)
+        found = one.score(CANDIDATES, REFERENCES)
+        assert one.batcher.sequences_encoded == 0
+        assert found.f1 == pytest.approx(plain.score(CANDIDATES, REFERENCES).f1, abs=1e-6)  # other batches round anew
+        assert found.signature == plain.score(CANDIDATES, REFERENCES).signature
+
+
+def test_other_weights_under_the_same_name(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    model = tmp_path / "model"
+    shutil.copytree(tiny_model("bert"), model)
+    first = scorer(str(model), tmp_path / "cache")
+    before = first.score(CANDIDATES, REFERENCES)
+    flush(first)
+    weights = {name: tensor + 0.1 for name, tensor in load_file(model / "model.safetensors").items()}
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    second = scorer(str(model), tmp_path / "cache")
+    after = second.score(CANDIDATES, REFERENCES)
+    assert second.batcher.sequences_encoded == 8
+    assert not np.array_equal(before.f1, after.f1)
+
+
+def test_all_metrics_of_a_run_use_it(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    specs = ["bertscore:layer=2", "bertr:layer=1", "sbert"]
+    values = []
+    for encoded in (8, 0):
+        encoders = bsx.Encoders(model=tiny_model("bert"), cache=tmp_path, backend="torch")
+        metrics = bsx.get_metrics(specs, encoders=encoders)
+        values.append([metric.score(CANDIDATES, REFERENCES).values for metric in metrics])
+        assert encoders.sequences_encoded == encoded
+        for one in encoders._encoders.values():
+            assert isinstance(one._batcher, CachedEncoding)
+            one._batcher.flush()
+    plain = bsx.get_metrics(specs, encoders=bsx.Encoders(model=tiny_model("bert")))
+    for cold, warm, metric in zip(*values, plain, strict=True):
+        assert np.array_equal(cold, warm)
+        assert np.array_equal(cold, metric.score(CANDIDATES, REFERENCES).values)
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "header"])
+def test_damage_is_computed_again(
+    damage: str, tiny_model: Callable[[str], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = tiny_model("bert")
+    first = scorer(model, tmp_path)
+    expected = first.score(CANDIDATES, REFERENCES)
+    flush(first)
+    (file,) = segments(tmp_path)
+    content = bytearray(file.read_bytes())
+    if damage == "flip":
+        content[len(content) // 2] ^= 1
+    elif damage == "header":
+        content[20] ^= 0xFF
+    file.write_bytes({"truncate": content[:-100], "empty": b""}.get(damage, content))
+    with caplog.at_level(logging.WARNING, logger="bsx.cache"):
+        second = scorer(model, tmp_path)
+        again = second.score(CANDIDATES, REFERENCES)
+    assert again.f1 == pytest.approx(expected.f1, abs=1e-6)
+    assert second.batcher.sequences_encoded > 0
+    assert [record.message.endswith("computed again") for record in caplog.records] == [True]
+    assert not file.exists()
+    flush(second)
+    assert scorer(model, tmp_path).score(CANDIDATES, REFERENCES).f1 == pytest.approx(expected.f1, abs=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_changed_byte_is_returned(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("segment")
+    entries = {sequence_key([i]): torch.randn(i + 1, 4) for i in range(5)}
+    file = write_segment(folder, entries)
+    content = bytearray(file.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) - 1, len(content) // 2]))])
+    try:
+        read = list(Segment(file, torch.float32, 4).entries(torch.float32, 4))
+    except (Damaged, ValueError):
+        return
+    for key, vectors in read:
+        assert torch.equal(vectors, entries[key])
+
+
+def _vectors(number: int) -> torch.Tensor:
+    return torch.full((1 + number % 7, 64), float(number))
+
+
+def _fill(arguments: tuple[str, int]) -> int:
+    """In a process of its own, put and read vectors of which half are another process's too; count what was read."""
+    folder, seed = arguments
+    one = store(VectorCache(folder, "4MB"))
+    read = 0
+    for number in np.random.default_rng(seed).integers(0, 300, 600).tolist():
+        key, target = sequence_key([number]), torch.empty_like(_vectors(number))
+        (place,) = one.find([key])
+        if place is not None and one.read([(key, place, target)])[0]:
+            assert torch.equal(target, _vectors(number))
+            read += 1
+        else:
+            one.put(key, _vectors(number))
+        if number % 10 == 0:
+            one.publish()
+    one.publish()
+    return read
+
+
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        read = pool.map(_fill, [(str(tmp_path), seed) for seed in (1, 2)])
+    assert min(read) > 200
+    one = store(VectorCache(tmp_path))
+    keys = [sequence_key([number]) for number in range(300)]
+    targets = [torch.empty_like(_vectors(number)) for number in range(300)]
+    places = one.find(keys)
+    there = [i for i, place in enumerate(places) if place is not None]
+    assert len(there) > 200
+    assert all(one.read([(keys[i], places[i], targets[i]) for i in there]))
+    assert all(torch.equal(targets[i], _vectors(i)) for i in there)
+
+
+def store(cache: VectorCache, layer: int = 0) -> Any:
+    return cache.store({"layer": layer}, torch.float32, 64)
+
+
+def test_size_is_bounded_and_the_oldest_go(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path, "1MB")
+    assert cache.segment_bytes == 2**16
+    keys = [sequence_key([i]) for i in range(400)]
+    first = store(cache)
+    for i, key in enumerate(keys):  # 8 KiB each: eight to a segment
+        first.put(key, torch.full((32, 64), float(i)))
+        if i % 8:
+            continue
+        for age, file in enumerate(sorted(segments(tmp_path), key=lambda path: path.stat().st_mtime_ns)):
+            os.utime(file, ns=(10**18 + age, 10**18 + age))  # a clock too coarse for so fast a test
+        assert sum(file.stat().st_size for file in segments(tmp_path)) <= 2**20
+    first.publish()
+    found = [place is not None for place in store(cache).find(keys)]
+    assert found[-60:] == [True] * 60
+    assert not any(found[:200])
+
+
+def test_what_is_used_stays(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path, "1MB")
+    used, unused = store(cache, 1), store(cache, 2)
+    for one in (used, unused):
+        one.put(sequence_key([1]), torch.ones(100, 64))
+        one.publish()
+    for file in segments(tmp_path):
+        os.utime(file, (1, 1))
+    target = torch.empty(100, 64)
+    key = sequence_key([1])
+    assert used.read([(key, used.find([key])[0], target)]) == [True]
+    cache._make_room(2**20 - 40_000)
+    assert store(cache, 1).find([key]) != [None]
+    assert store(cache, 2).find([key]) == [None]
+    assert unused.read([(key, unused.find([key])[0], target)]) == [False]  # gone though its index is in memory
+
+
+def test_many_small_files_become_one(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path)
+    for i in range(40):
+        one = store(cache)
+        one.put(sequence_key([i]), torch.full((3, 64), float(i)))
+        one.publish()
+    assert len(segments(tmp_path)) < 20
+    last = store(cache)
+    keys = [sequence_key([i]) for i in range(40)]
+    targets = [torch.empty(3, 64) for _ in keys]
+    assert all(last.read(list(zip(keys, last.find(keys), targets, strict=True))))
+    assert [float(target[0, 0]) for target in targets] == list(range(40))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+def test_a_full_disk_is_no_reason_not_to_score(
+    tiny_model: Callable[[str], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    import resource
+
+    model = tiny_model("bert")
+    expected = scorer(model, None).score(CANDIDATES, REFERENCES).f1
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+    try:
+        one = scorer(model, tmp_path)
+        assert np.array_equal(one.score(CANDIDATES, REFERENCES).f1, expected)
+        flush(one)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert len(caplog.records) == 1
+    assert "cannot be written to ([Errno 27] File too large)" in caplog.records[0].message
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "encoder.json"]
+
+
+def test_cache_that_cannot_be_written_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = VectorCache(tmp_path)
+    one = store(cache)
+    one._folder.write_text("a file where the folder should be", encoding="utf-8")
+    for i in range(2):
+        one.put(sequence_key([i]), torch.ones(1, 64))
+        one.publish()
+    assert len(caplog.records) == 1
+    assert "cannot be written to" in caplog.records[0].message
+
+
+def test_cache_that_is_a_file(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be used"):
+        scorer(tiny_model("bert"), tmp_path / "file")
+    with pytest.raises(InputError, match="cannot read the size 'much'"):
+        scorer(tiny_model("bert"), tmp_path, cache_size="much")
+
+
+@pytest.mark.skipif(not hasattr(torch, "bfloat16"), reason="no bfloat16")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_low_precision_is_kept_as_it_is(dtype: torch.dtype, tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path)
+    one = cache.store({}, dtype, 8)
+    vectors = torch.randn(5, 8).to(dtype)
+    one.put(sequence_key([1]), vectors)
+    one.publish()
+    target = torch.empty(5, 8, dtype=dtype)
+    again = cache.store({}, dtype, 8)
+    assert again.read([(sequence_key([1]), again.find([sequence_key([1])])[0], target)]) == [True]
+    assert torch.equal(target, vectors)

@@ -1,0 +1,617 @@
+"""Tiny, seeded, random models of every architecture the registry names.
+
+Each call writes a complete checkpoint folder (config, safetensors weights, tokenizer) that loads through the same
+``from_pretrained`` code as a hub model. Random weights make a stricter test than trained ones: cosines take both
+signs, so a padding cell that wins a maximum shows at once.
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LAYERS = 3
+DIM = 32
+POSITIONS = 64
+
+WORDS = (  # noqa: SIM905 - prose reads better
+    "the a an of to and in is was on that it for with as at by from he she they his her this have not are be but "
+    "had which or were one all there cat dog sat mat house river bank old man young woman walked slowly quickly "
+    "bridge rain train station report said year people government city water money ing ed s er est ly un re"
+).split()
+CHINESE = "我们在这里看见一只猫坐垫子上今天天气很好河边的人走得慢"
+CHARACTERS = string.ascii_letters + string.digits + string.punctuation + "éüßñçøåœ" + CHINESE
+
+
+def _wordpiece(special: list[str]) -> dict[str, int]:
+    pieces = list(special) + list(CHARACTERS) + ["##" + c for c in CHARACTERS]
+    pieces += [w for w in WORDS if len(w) > 1] + ["##" + w for w in WORDS if len(w) > 1]
+    return {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
+
+
+def _byte_level(special: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    vocabulary = list(special) + sorted(ByteLevel.alphabet())
+    merges: list[tuple[str, str]] = []
+    for word in WORDS:
+        for spelled in (word, "Ġ" + word):
+            left = spelled[0]
+            for character in spelled[1:]:
+                if (left, character) not in merges:
+                    merges.append((left, character))
+                left += character
+                vocabulary.append(left)
+    return {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}, merges
+
+
+def _unigram(special: list[str]) -> list[tuple[str, float]]:
+    pieces = [(piece, 0.0) for piece in special] + [("▁", -3.0)]
+    pieces += [(c, -8.0) for c in CHARACTERS]
+    pieces += [(w, -7.0) for w in WORDS if len(w) > 1] + [("▁" + w, -5.0) for w in WORDS]
+    return list(dict(pieces).items())
+
+
+def _bert_tokenizer(folder: Path, *, name: str = "BertTokenizer", **settings: Any) -> Any:
+    import transformers
+
+    vocabulary = _wordpiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    return getattr(transformers, name)(vocab=vocabulary, **settings)
+
+
+def _mpnet_tokenizer(folder: Path) -> Any:
+    import transformers
+
+    vocabulary = _wordpiece(["<s>", "<pad>", "</s>", "[UNK]", "<mask>"])
+    return transformers.MPNetTokenizer(vocab=vocabulary)
+
+
+def _byte_level_tokenizer(folder: Path, *, name: str) -> Any:
+    import transformers
+
+    bert_names = name == "DebertaTokenizer"
+    special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"] if bert_names else ["<s>", "<pad>", "</s>", "<unk>"]
+    vocabulary, merges = _byte_level(special)
+    if not bert_names:
+        vocabulary["<mask>"] = len(vocabulary)
+    return getattr(transformers, name)(vocab=vocabulary, merges=merges)
+
+
+def _unigram_tokenizer(folder: Path, *, name: str, special: list[str], **settings: Any) -> Any:
+    import transformers
+
+    return getattr(transformers, name)(vocab=_unigram(special), **settings)
+
+
+def _xlm_tokenizer(folder: Path) -> Any:
+    """XLM's is a plain-Python BPE over lower-cased words with ``</w>`` at word ends."""
+    import transformers
+
+    vocabulary = ["<s>", "</s>", "<pad>", "<unk>"] + [f"<special{i}>" for i in range(10)]
+    vocabulary += list(CHARACTERS) + [c + "</w>" for c in CHARACTERS]
+    merges = []
+    for word in WORDS:
+        left = word[0]
+        for i, character in enumerate(word[1:], start=2):
+            right = character + ("</w>" if i == len(word) else "")
+            if (left, right) not in merges:
+                merges.append((left, right))
+            left += right
+            vocabulary.append(left)
+    folder.mkdir(parents=True, exist_ok=True)
+    unique = {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}
+    (folder / "vocab.json").write_text(json.dumps(unique), encoding="utf-8")
+    lines = [f"{a} {b} 1" for a, b in merges]
+    (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return transformers.XLMTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+
+
+def _blenderbot_small_tokenizer(folder: Path) -> Any:
+    """BlenderbotSmall's is a plain-Python BPE over lower-cased words; a piece inside a word ends in ``@@``."""
+    import transformers
+
+    vocabulary = ["__null__", "__start__", "__end__", "__unk__"]
+    vocabulary += list(CHARACTERS) + [c + "@@" for c in CHARACTERS]
+    merges = []
+    for word in WORDS:
+        left = word[0]
+        for i, character in enumerate(word[1:], start=2):
+            right = character + ("</w>" if i == len(word) else "")
+            if (left, right) not in merges:
+                merges.append((left, right))
+            left += right
+            vocabulary.append(left.removesuffix("</w>") if left.endswith("</w>") else left + "@@")
+    folder.mkdir(parents=True, exist_ok=True)
+    unique = {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}
+    (folder / "vocab.json").write_text(json.dumps(unique), encoding="utf-8")
+    lines = ["#version: 0.2", *(f"{a} {b}" for a, b in merges)]
+    (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return transformers.BlenderbotSmallTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+
+
+def _prophetnet_tokenizer(folder: Path) -> Any:
+    import transformers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "prophetnet.tokenizer"
+    pieces = _wordpiece(["[PAD]", "[X_SEP]", "[SEP]", "[UNK]", "[CLS]", "[MASK]"])
+    file.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    return transformers.ProphetNetTokenizer(str(file))
+
+
+def _plain_bpe_tokenizer(folder: Path) -> Any:
+    """ModernBERT's and EuroBERT's tokenizers have no class of their own: all is said in tokenizer.json."""
+    import tokenizers
+    import transformers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    vocabulary, merges = _byte_level(special)
+    inner = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    names = dict(zip(("unk_token", "cls_token", "sep_token", "pad_token", "mask_token"), special, strict=True))
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, **names)
+
+
+def _byt5_tokenizer(folder: Path) -> Any:
+    import transformers
+
+    return transformers.ByT5Tokenizer()
+
+
+def _bert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": DIM,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 4,
+        "intermediate_size": 48,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _roberta_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
+
+
+def _albert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "embedding_size": 16}
+
+
+def _deberta_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        **_bert_shape(tokenizer),
+        "relative_attention": True,
+        "pos_att_type": ["c2p", "p2c"],
+        "type_vocab_size": 0,
+        "position_biased_input": False,
+    }
+
+
+def _deberta_v2_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        **_deberta_shape(tokenizer),
+        "position_buckets": 16,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "max_relative_positions": POSITIONS,
+    }
+
+
+def _distilbert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "dim": DIM,
+        "n_layers": LAYERS,
+        "n_heads": 4,
+        "hidden_dim": 48,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _xlm_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "emb_dim": DIM,
+        "n_layers": LAYERS,
+        "n_heads": 4,
+        "max_position_embeddings": POSITIONS,
+        "pad_index": 2,
+        "pad_token_id": 2,
+        "n_langs": 1,
+    }
+
+
+def _xlnet_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "d_model": DIM,
+        "n_layer": LAYERS,
+        "n_head": 4,
+        "d_inner": 48,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _t5_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "d_model": DIM,
+        "d_kv": 8,
+        "d_ff": 48,
+        "num_layers": LAYERS,
+        "num_decoder_layers": 1,
+        "num_heads": 4,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _bart_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "d_model": DIM,
+        "encoder_layers": LAYERS,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _convbert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "embedding_size": 16, "head_ratio": 2, "conv_kernel_size": 3}
+
+
+def _squeezebert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_bert_shape(tokenizer), "embedding_size": DIM}
+
+
+def _big_bird_shape(tokenizer: Any) -> dict[str, Any]:
+    special = {"bos": tokenizer.bos_token_id, "eos": tokenizer.eos_token_id, "sep": tokenizer.sep_token_id}
+    return {
+        **_bert_shape(tokenizer),
+        **{f"{name}_token_id": index for name, index in special.items()},
+        "block_size": 16,
+        "num_random_blocks": 1,
+    }
+
+
+def _longformer_shape(tokenizer: Any) -> dict[str, Any]:
+    return {**_roberta_shape(tokenizer), "attention_window": [8] * LAYERS}
+
+
+def _modernbert_shape(tokenizer: Any) -> dict[str, Any]:
+    special = {"bos": "[CLS]", "cls": "[CLS]", "eos": "[SEP]", "sep": "[SEP]"}
+    return {
+        **_bert_shape(tokenizer),
+        **{f"{name}_token_id": tokenizer.convert_tokens_to_ids(piece) for name, piece in special.items()},
+        "local_attention": 8,
+    }
+
+
+def _eurobert_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        **_bert_shape(tokenizer),
+        "num_key_value_heads": 2,
+        "bos_token_id": tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.sep_token_id,
+        "mask_token_id": tokenizer.mask_token_id,
+    }
+
+
+def _led_shape(tokenizer: Any) -> dict[str, Any]:
+    shape = _bart_shape(tokenizer)
+    size = shape.pop("max_position_embeddings")
+    return {
+        **shape,
+        "max_encoder_position_embeddings": size,
+        "max_decoder_position_embeddings": size,
+        "attention_window": [8] * LAYERS,
+    }
+
+
+def _prophetnet_shape(tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": DIM,
+        "num_encoder_layers": LAYERS,
+        "num_decoder_layers": 1,
+        "num_encoder_attention_heads": 4,
+        "num_decoder_attention_heads": 4,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "max_position_embeddings": POSITIONS + 1,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+Recipe = tuple[Callable[..., Any], dict[str, Any], str, Callable[[Any], dict[str, Any]]]
+_XLM_R = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+RECIPES: dict[str, Recipe] = {
+    "bert": (_bert_tokenizer, {}, "BertModel", _bert_shape),
+    "bert-cased": (_bert_tokenizer, {"do_lower_case": False, "strip_accents": False}, "BertModel", _bert_shape),
+    "bert-chinese": (_bert_tokenizer, {"do_lower_case": False}, "BertModel", _bert_shape),
+    "roberta": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "RobertaModel", _roberta_shape),
+    "xlm": (_xlm_tokenizer, {}, "XLMModel", _xlm_shape),
+    "xlnet": (
+        _unigram_tokenizer,
+        {"name": "XLNetTokenizer", "special": ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"]},
+        "XLNetModel",
+        _xlnet_shape,
+    ),
+    "xlm-roberta": (
+        _unigram_tokenizer,
+        {"name": "XLMRobertaTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"]},
+        "XLMRobertaModel",
+        _roberta_shape,
+    ),
+    "distilbert": (_bert_tokenizer, {"name": "DistilBertTokenizer"}, "DistilBertModel", _distilbert_shape),
+    "electra": (_bert_tokenizer, {"name": "ElectraTokenizer"}, "ElectraModel", _albert_shape),
+    "albert": (
+        _unigram_tokenizer,
+        {"name": "AlbertTokenizer", "special": ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]},
+        "AlbertModel",
+        _albert_shape,
+    ),
+    "deberta": (_byte_level_tokenizer, {"name": "DebertaTokenizer"}, "DebertaModel", _deberta_shape),
+    "deberta-v2": (
+        _unigram_tokenizer,
+        {"name": "DebertaV2Tokenizer", "special": ["[PAD]", "[CLS]", "[SEP]", "[UNK]"], "unk_id": 3},
+        "DebertaV2Model",
+        _deberta_v2_shape,
+    ),
+    "mpnet": (_mpnet_tokenizer, {}, "MPNetModel", _roberta_shape),
+    "t5": (
+        _unigram_tokenizer,
+        {"name": "T5Tokenizer", "special": ["<pad>", "</s>", "<unk>"], "extra_ids": 4},
+        "T5Model",
+        _t5_shape,
+    ),
+    "byt5": (_byt5_tokenizer, {}, "T5Model", _t5_shape),
+    "bart": (_byte_level_tokenizer, {"name": "BartTokenizer"}, "BartModel", _bart_shape),
+    "mbart": (
+        _unigram_tokenizer,
+        {"name": "MBartTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"], "src_lang": "en_XX"},
+        "MBartModel",
+        _bart_shape,
+    ),
+    "mt5": (
+        _unigram_tokenizer,
+        {"name": "T5Tokenizer", "special": ["<pad>", "</s>", "<unk>"], "extra_ids": 4},
+        "MT5Model",
+        _t5_shape,
+    ),
+    "pegasus": (
+        _unigram_tokenizer,
+        {"name": "PegasusTokenizer", "special": ["<pad>", "</s>", "<mask_1>", "<mask_2>", "<unk>"], "offset": 6},
+        "PegasusModel",
+        _bart_shape,
+    ),
+    "led": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LEDModel", _led_shape),
+    "blenderbot": (_byte_level_tokenizer, {"name": "BlenderbotTokenizer"}, "BlenderbotModel", _bart_shape),
+    "blenderbot-small": (_blenderbot_small_tokenizer, {}, "BlenderbotSmallModel", _bart_shape),
+    "prophetnet": (_prophetnet_tokenizer, {}, "ProphetNetModel", _prophetnet_shape),
+    "convbert": (_bert_tokenizer, {}, "ConvBertModel", _convbert_shape),
+    "squeezebert": (_bert_tokenizer, {}, "SqueezeBertModel", _squeezebert_shape),
+    "big_bird": (
+        _unigram_tokenizer,
+        {"name": "BigBirdTokenizer", "special": ["<pad>", "</s>", "<s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]},
+        "BigBirdModel",
+        _big_bird_shape,
+    ),
+    "longformer": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LongformerModel", _longformer_shape),
+    "modernbert": (_plain_bpe_tokenizer, {}, "ModernBertModel", _modernbert_shape),
+    "eurobert": (_plain_bpe_tokenizer, {}, "EuroBertModel", _eurobert_shape),
+    "xlm-roberta-xl": (
+        _unigram_tokenizer,
+        {"name": "XLMRobertaTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"]},
+        "XLMRobertaXLModel",
+        _roberta_shape,
+    ),
+}
+
+
+def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
+    """Write a random checkpoint of one architecture, or one of ``OTHERS``, into ``folder``.
+
+    Weights are drawn wider than the usual initialisation, so that the layers differ visibly from one another.
+    """
+    import torch
+    import transformers
+
+    if kind in OTHERS:
+        return OTHERS[kind](folder, seed)
+    make_tokenizer, settings, class_name, shape = RECIPES[kind]
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = make_tokenizer(folder, **settings)
+    model_class = getattr(transformers, class_name)
+    config = model_class.config_class(**shape(tokenizer))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = model_class(config)
+        for name, parameter in sorted(model.named_parameters()):
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.35)
+            elif name.endswith("bias"):
+                torch.nn.init.normal_(parameter, std=0.1)
+            elif "norm" in name.lower():
+                torch.nn.init.normal_(parameter, mean=1.0, std=0.3)
+    tokenizer.model_max_length = POSITIONS
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _bleurt_weights(config: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return name -> shape of every weight of a BLEURT checkpoint in PyTorch."""
+    dim, small, inner = config["hidden_size"], config["embedding_size"], config["intermediate_size"]
+    shapes: dict[str, tuple[int, ...]] = {
+        "bleurt.embeddings.word_embeddings.weight": (config["vocab_size"], small),
+        "bleurt.embeddings.position_embeddings.weight": (config["max_position_embeddings"], small),
+        "bleurt.embeddings.token_type_embeddings.weight": (config["type_vocab_size"], small),
+        "bleurt.embeddings.LayerNorm.weight": (small,),
+        "bleurt.embeddings.LayerNorm.bias": (small,),
+    }
+    linear = {"bleurt.pooler.dense": (dim, dim), "classifier": (1, dim)}
+    if small != dim:
+        linear["bleurt.encoder.embedding_projection"] = (dim, small)
+    for layer in range(config["num_hidden_layers"]):
+        at = f"bleurt.encoder.layer.{layer}"
+        linear |= {f"{at}.attention.self.{part}": (dim, dim) for part in ("query", "key", "value")}
+        linear[f"{at}.attention.output.dense"] = (dim, dim)
+        linear[f"{at}.intermediate.dense"] = (inner, dim)
+        linear[f"{at}.output.dense"] = (dim, inner)
+        for norm in (f"{at}.attention.output.LayerNorm", f"{at}.output.LayerNorm"):
+            shapes |= {f"{norm}.weight": (dim,), f"{norm}.bias": (dim,)}
+    for name, shape in linear.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return shapes
+
+
+def build_bleurt(folder: Path, seed: int = 7, *, embedding_size: int = 16) -> Path:
+    """Write a random BLEURT checkpoint, as its conversions to PyTorch lay it out, into ``folder``."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = _bert_tokenizer(folder)
+    shape = {**_bert_shape(tokenizer), "embedding_size": embedding_size, "type_vocab_size": 2}
+    config = {"model_type": "bleurt", "hidden_act": "gelu", "layer_norm_eps": 1e-12, **shape}
+    generator = torch.Generator().manual_seed(seed)
+    weights = {}
+    for name, size in _bleurt_weights(shape).items():
+        mean = 1.0 if name.endswith("LayerNorm.weight") else 0.0
+        # A small head keeps scores about 0, where BLEURT's are.
+        spread = 0.1 if len(size) == 1 or name.startswith("classifier") else 0.35
+        weights[name] = mean + spread * torch.randn(size, generator=generator)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tokenizer.model_max_length = POSITIONS
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def build_gpt2(folder: Path, seed: int = 7) -> Path:
+    """Write a random causal language model with a byte-level tokenizer into ``folder``."""
+    import torch
+    import transformers
+
+    vocabulary, merges = _byte_level(["<|endoftext|>"])
+    tokenizer = transformers.GPT2Tokenizer(vocab=vocabulary, merges=merges)
+    config = transformers.GPT2Config(
+        vocab_size=len(vocabulary),
+        n_positions=POSITIONS,
+        n_embd=DIM,
+        n_layer=2,
+        n_head=4,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = transformers.GPT2LMHeadModel(config)
+        for _, parameter in sorted(model.named_parameters()):
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.35)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def build_trained(folder: Path, seed: int = 7, *, architecture: str = "esim", inputs: str = "reference") -> Path:
+    """Write a trained metric of two networks, with the first weights of their seeds, and its encoder."""
+    from bsx.encode.session import Encoders
+    from bsx.support.provenance import file_digest
+    from bsx.train.config import TrainConfig
+    from bsx.train.encoder import FrozenEncoder
+    from bsx.train.networks import build_network
+    from bsx.train.record import MODEL, MemberRecord, ModelRecord
+    from bsx.train.resume_state import write_tensors
+
+    build("bert", folder / "encoder")
+    encoder = FrozenEncoder(Encoders(model=str(folder / "encoder"), device="cpu")).record
+    config = TrainConfig.model_validate({"hidden": 8, "inputs": inputs})
+    members = []
+    for number in (seed, seed + 1):
+        network = build_network(
+            architecture,  # type: ignore[arg-type]
+            config,
+            layers=encoder.layers,
+            dimensions=encoder.dimensions,
+            seed=number,
+        )
+        file = folder / f"seed-{number}.safetensors"
+        write_tensors(file, network.state_dict(), {})
+        members.append(
+            MemberRecord(
+                seed=number,
+                file=file.name,
+                sha256=file_digest(file),
+                scale=1.0,
+                shift=0.0,
+                best_epoch=1,
+                valid=0.0,
+                log=[],
+            )
+        )
+    data = {"instances": 0, "digest": ""}
+    ModelRecord.model_validate(
+        {
+            "architecture": architecture,
+            "settings": config,
+            "encoder": encoder,
+            "train": data,
+            "valid": data,
+            "statistic": "pearson",
+            "low": -2.0,
+            "members": members,
+            "versions": {},
+        }
+    ).write(folder / MODEL)
+    return folder
+
+
+# What the zoo's metrics read that is no encoder of the registry.
+OTHERS: dict[str, Callable[[Path, int], Path]] = {
+    "bleurt": build_bleurt,
+    "gpt2": build_gpt2,
+    "trained": build_trained,
+}
+
+
+SYNONYMS = [("cat", "kitten"), ("rain", "shower"), ("house", "home")]
+
+
+def build_wordnet(folder: Path) -> Path:
+    """Write a WordNet 3.0 database of a few nouns, with the synonyms above, into ``folder``."""
+    folder.mkdir(parents=True)
+    head = "  1 This file is a stand-in for that of WordNet 3.0 Copyright 2006 \n"
+    data, index = head, head
+    for words in SYNONYMS:
+        offset = f"{len(data):08d}"
+        data += f"{offset} 03 n {len(words):02x} {' '.join(f'{word} 0' for word in words)} 000 | a gloss  \n"
+        index += "".join(f"{word} n 1 0 1 0 {offset}  \n" for word in words)
+    for part in ("noun", "verb", "adj", "adv"):
+        (folder / f"data.{part}").write_text(data if part == "noun" else head, encoding="utf-8")
+        (folder / f"index.{part}").write_text(index if part == "noun" else head, encoding="utf-8")
+        (folder / f"{part}.exc").write_text("", encoding="utf-8")
+    lexnames = ["adj.all", "adj.pert", "adv.all", "noun.Tops"]
+    (folder / "lexnames").write_text("".join(f"{i:02d}\t{n}\t3\n" for i, n in enumerate(lexnames)), encoding="utf-8")
+    for name in ("cntlist.rev", "index.sense"):
+        (folder / name).write_text("", encoding="utf-8")
+    return folder

@@ -1,0 +1,59 @@
+"""WMT20's judgments and metric scores as matrices, and the published numbers to compare with."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bsx.analysis.stats.grid import Grid, grid
+
+
+@cache
+def reference(shared: Path) -> dict[str, Any]:
+    values = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))
+    assert isinstance(values, dict)
+    return values
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@cache
+def judged(shared: Path, pair: str) -> Grid:
+    """All judged systems and segments of a language pair; blank cells are NaN."""
+    return as_grid(rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv"))
+
+
+@cache
+def complete(shared: Path, pair: str) -> Grid:
+    """The segments that all listed systems have, in the order of the reference values: both by name."""
+    expected = reference(shared)["wmt20_complete_matrix"][pair]
+    table = [row for row in rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv") if row["system"] in expected["systems"]]
+    names = [*expected["metrics"], "human_raw", "human_z"]
+    found = as_grid(table, names).complete()
+    assert len(found.segments) == expected["n_segments"]
+    order = [found.systems.index(name) for name in expected["systems"]]
+    by_name = sorted(range(len(found.segments)), key=lambda k: str(found.segments[k]))
+    columns = {name: values[np.ix_(order, by_name)] for name, values in found.columns.items()}
+    return Grid(tuple(expected["systems"]), tuple(found.segments[k] for k in by_name), columns)
+
+
+def as_grid(table: list[dict[str, str]], names: list[str] | None = None) -> Grid:
+    names = names or [name for name in table[0] if name not in ("system", "sid")]
+    columns = {name: [float(row[name] or "nan") for row in table] for name in names}
+    return grid([row["system"] for row in table], [row["sid"] for row in table], columns)
+
+
+def letters(text: str) -> str:
+    """Return what two copies of a text share that differ in escapes, accents, case and spacing."""
+    text = unicodedata.normalize("NFKD", html.unescape(html.unescape(text))).casefold()
+    return "".join(c for c in text if c.isascii() and c.isalnum())

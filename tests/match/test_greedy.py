@@ -1,0 +1,110 @@
+"""Greedy matching against a literal implementation, the reference values, and its invariants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bsx.match.greedy import greedy_match
+from bsx.match.references import reduce_references
+from tests.helpers.oracle import bertscore
+
+
+def match_one(x: np.ndarray, y: np.ndarray, wx: list[float], wy: list[float], pad: int = 0) -> list[float]:
+    """Run the real code on one pair, with ``pad`` columns of padding on both sides."""
+
+    def side(vectors: np.ndarray, weights: list[float]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        padded = np.zeros((1, len(vectors) + pad, vectors.shape[1]), dtype=np.float32)
+        padded[0, : len(vectors)] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        w = torch.tensor([[*weights, *[0.0] * pad]])
+        pool = torch.tensor([[True] * len(vectors) + [False] * pad])
+        return torch.from_numpy(padded), w, pool
+
+    (a, wa, pa), (b, wb, pb) = side(x, wx), side(y, wy)
+    return greedy_match(a, b, wa, wb, pa, pb)[0].tolist()
+
+
+def hid(layer: int, tokens: int, dimensions: int, phase: float) -> np.ndarray:
+    """SPEC section 16: sin(0.3 l + 0.7 t j + phase)."""
+    t, j = np.arange(1, tokens + 1)[:, None], np.arange(1, dimensions + 1)[None, :]
+    return np.sin(0.3 * layer + 0.7 * t * j + phase)
+
+
+def test_toy_of_the_reference_values(shared: Path) -> None:
+    # Values computed by independent code and by the authors' functions; stated tolerance 1e-4.
+    expected = json.loads((shared / "reference_values.json").read_text())["toy_metrics"]["bertscore"]
+    candidate, reference = hid(12, 5, 4, 0.5), hid(12, 7, 4, 0.0)
+    got = match_one(candidate, reference, [0, 1, 1, 1, 0], [0, 1, 1, 1, 1, 1, 0])
+    assert got == pytest.approx([expected["P"], expected["R"], expected["F"]], abs=1e-4)
+    got = match_one(candidate, reference, [0, 0.2, 1.2, 1.5, 0], [0, 0.1, 1.2, 0.9, 1.5, 0.05, 0])
+    assert got == pytest.approx([expected["P_idf"], expected["R_idf"], expected["F_idf"]], abs=1e-4)
+
+
+sizes = st.integers(1, 9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes, sizes, st.integers(2, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
+def test_equals_the_literal_formula_whatever_the_padding(m: int, n: int, d: int, pad: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(m, d)), rng.normal(size=(n, d))
+    wx, wy = rng.uniform(0.1, 2, m).tolist(), rng.uniform(0.1, 2, n).tolist()
+    p, r, f = bertscore(x, y, wx, wy)
+    got = match_one(x, y, wx, wy, pad)
+    # fp32 cosines of unit vectors: 1e-5; F1 divides by P + R, which can be near 0 for random signs.
+    assert got[:2] == pytest.approx([p, r], abs=1e-5)
+    if abs(p + r) > 0.05:
+        assert got[2] == pytest.approx(f, rel=1e-3, abs=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sizes, sizes, st.integers(0, 2**32 - 1))
+def test_swapping_the_sides_swaps_precision_and_recall(m: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(m, 5)), rng.normal(size=(n, 5))
+    p, r, f = match_one(x, y, [1.0] * m, [1.0] * n)
+    assert match_one(y, x, [1.0] * n, [1.0] * m) == pytest.approx([r, p, f], abs=1e-5)
+
+
+def test_padding_never_wins_against_negative_cosines() -> None:
+    x, y = np.array([[1.0, 0.0]]), np.array([[-1.0, 0.1]])
+    got = match_one(x, y, [1.0], [1.0], pad=4)
+    assert got[0] < -0.9  # multiplying padding by 0 would give 0
+    assert got == pytest.approx(match_one(x, y, [1.0], [1.0]), abs=1e-6)
+
+
+def test_a_side_without_weight_is_undefined_and_opposite_figures_give_zero() -> None:
+    x, y = np.array([[1.0, 0.0]]), np.array([[0.5, 0.5]])
+    p, r, f = match_one(x, y, [0.0], [1.0])
+    assert np.isnan(p)
+    assert r == pytest.approx(0.7071, abs=1e-4)
+    assert np.isnan(f)
+    assert match_one(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), [1.0], [1.0]) == [0, 0, 0]
+
+
+def test_excluded_tokens_cannot_be_matched() -> None:
+    x = torch.tensor([[[1.0, 0.0]]])
+    y = torch.tensor([[[1.0, 0.0], [0.6, 0.8]]])
+    ones, pool = torch.ones(1, 1), torch.tensor([[True]])
+    everything = greedy_match(x, y, ones, torch.ones(1, 2), pool, torch.tensor([[True, True]]))
+    only_second = greedy_match(x, y, ones, torch.ones(1, 2), pool, torch.tensor([[False, True]]))
+    assert everything[0, 0] == 1
+    assert only_second[0, 0] == pytest.approx(0.6)
+
+
+def test_several_references_columnwise_and_best() -> None:
+    pairs = np.array([[[0.9, 0.1, 0.18], [0.5, 0.6, 0.545], [0.2, 0.95, 0.33], [0.3, 0.3, 0.3]]], dtype=np.float32)
+    rows = np.array([0, 0, 0, 2])
+    columnwise = reduce_references(pairs, rows, 3, "columnwise")
+    assert columnwise.scores[0, 0] == pytest.approx([0.9, 0.95, 0.545])
+    best = reduce_references(pairs, rows, 3, "best")
+    assert best.scores[0, 0] == pytest.approx([0.5, 0.6, 0.545])
+    assert best.scores[0, 2] == pytest.approx([0.3, 0.3, 0.3])
+    assert columnwise.empty.tolist() == best.empty.tolist() == [False, True, False]
+    assert np.isnan(best.scores[0, 1]).all()

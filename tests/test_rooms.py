@@ -1,0 +1,122 @@
+"""The house: which room may import which (rooms.toml), and no circle anywhere."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS: dict[str, list[str]] = tomllib.loads((ROOT / "rooms.toml").read_text())["rooms"]
+FRONT_DOORS = {"bsx", "bsx.analysis", "bsx.__main__", "bsx.errors", "bsx.registry"}
+"""Modules that stand in no room: the two lazy public faces, the way in, and what everybody raises."""
+
+
+def modules() -> dict[str, Path]:
+    """Return every module of the product: dotted name -> file."""
+    found = {}
+    for folder, name in (("bsx", "bsx"), ("analysis", "bsx.analysis"), ("registry", "bsx.registry")):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            if any(part.is_symlink() for part in (file, *file.parents)):
+                continue
+            parts = [name, *file.relative_to(ROOT / folder).with_suffix("").parts]
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imports(file: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield what a module imports of the product, inside functions and for type checkers too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in known else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def graph() -> dict[str, set[str]]:
+    """Return module -> modules of the product that it imports."""
+    known = modules()
+    return {name: {to for to in imports(file, known) if to in known and to != name} for name, file in known.items()}
+
+
+def room(module: str) -> str | None:
+    """Return the room a module stands in."""
+    return next((name for name in ROOMS if module == name or module.startswith(f"{name}.")), None)
+
+
+def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of nodes that can reach one another (Tarjan's strongly connected components)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for to in sorted(arrows.get(node, ())):
+            if to not in index:
+                visit(to)
+                low[node] = min(low[node], low[to])
+            elif to in stack:
+                low[node] = min(low[node], index[to])
+        if low[node] == index[node]:
+            group = []
+            while True:
+                group.append(stack.pop())
+                if group[-1] == node:
+                    break
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for node in sorted(arrows):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def test_every_module_stands_in_a_room() -> None:
+    homeless = [name for name in modules() if room(name) is None and name not in FRONT_DOORS]
+    homeless = [name for name in homeless if not name.startswith("bsx.examples")]
+    assert not homeless, f"not in rooms.toml: {homeless}"
+
+
+def test_imports_follow_the_table() -> None:
+    forbidden = []
+    order = list(ROOMS)
+    for module, targets in graph().items():
+        own = room(module)
+        for to in targets:
+            other = room(to)
+            if own is None or (other in (None, own) and to != "bsx"):
+                continue
+            if to == "bsx":
+                forbidden.append(f"{module} -> the public face bsx")
+            elif "*" in ROOMS[own]:
+                if order.index(str(other)) > order.index(own):
+                    forbidden.append(f"{module} -> {to}")
+            elif other not in ROOMS[own]:
+                forbidden.append(f"{module} -> {to}")
+    assert not forbidden, "not allowed by rooms.toml:\n" + "\n".join(sorted(forbidden))
+
+
+def test_no_circle_between_modules() -> None:
+    assert not circles(graph())
+
+
+def test_no_circle_between_rooms() -> None:
+    between: dict[str, set[str]] = defaultdict(set)
+    for module, targets in graph().items():
+        for to in targets:
+            if room(module) and room(to) and room(module) != room(to):
+                between[str(room(module))].add(str(room(to)))
+    assert not circles(between)
+
+
+def test_a_circle_would_be_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
