@@ -101,7 +101,7 @@ def page(found: dict[str, dict[str, Any]]) -> str:
         "",
         f"The first {ROWS} rows with distinct references of the pairs into English of `daseg-wmt17.tsv` (all cs-en). "
         "Once the references themselves are perturbed and scored against themselves, once the MT outputs against the "
-        "references. [docs/perturbations.md](../../docs/perturbations.md) explains the columns.",
+        "references. [docs/attack/perturbations.md](../../docs/attack/perturbations.md) explains the columns.",
         "",
         "```text",
         "python benchmarks/perturbations.py --data DATA --work WORK",

@@ -1,4 +1,4 @@
-"""What 10^6 to 10^10 pairs cost at measured rates: prints the table of docs/scale.md.
+"""What 10^6 to 10^10 pairs cost at measured rates: prints the table of docs/scale/cluster.md.
 
 python benchmarks/scale_costs.py. Reads benchmarks/results/speed.json, pairs per second of one machine; measures
 nothing.

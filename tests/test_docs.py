@@ -127,4 +127,4 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "site" / "models.html").is_file()
+    assert (tmp_path / "site" / "models" / "choose.html").is_file()

@@ -1,4 +1,4 @@
-"""Write the tables of the metric pages, docs/metrics.md and docs/metrics/<name>.md, from the registry and the code.
+"""Write the tables of the metric pages, docs/score/metrics.md and docs/reference/metrics/<name>.md, from the registry and the code.
 
 Run: python tools/metric_pages.py            (rewrites what is between the markers; starts a page that is missing)
      python tools/metric_pages.py --check    (fails if a page is missing or differs from what would be written)
@@ -70,7 +70,7 @@ def overview(catalog: Catalog) -> str:
         extra = f"`{entry.extra}`" if entry.extra else ""
         with_model = has_model(entry, catalog)
         title = entry.title + ("" if entry.higher_is_better else " (lower is better)")
-        page = f"[`{name}`](metrics/{name}.md)"
+        page = f"[`{name}`](../reference/metrics/{name}.md)"
         rows.append([page, title, needs, model(entry, with_model), extra, offline(entry, with_model)])
     return table(["metric", "what it is", "compares with", "own model", "extra", "runs offline"], rows)
 
@@ -140,10 +140,10 @@ def new_page(entry: MetricEntry) -> str:
 
 def main() -> None:
     catalog = shipped()
-    pages: dict[Path, dict[str, str]] = {DOCS / "metrics.md": {"metrics": overview(catalog)}}
+    pages: dict[Path, dict[str, str]] = {DOCS / "score" / "metrics.md": {"metrics": overview(catalog)}}
     entries: dict[Path, MetricEntry] = {}
     for name, entry in catalog.metrics.items():
-        page = DOCS / "metrics" / f"{name}.md"
+        page = DOCS / "reference" / "metrics" / f"{name}.md"
         entries[page] = entry
         pages[page] = {"facts": facts(entry, catalog), "settings": settings(name, catalog)}
     stale = []

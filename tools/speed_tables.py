@@ -18,7 +18,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("speed", "cache", "large-corpora", "scale")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / "scale" / f"{name}.md" for name in ("speed", "cache", "large-corpora", "cluster")),
+)
 PEER = "bert-score"
 
 

@@ -140,7 +140,7 @@ class Syntax(Factor):
     """Similarity of dependency trees. Source: Kaster, Zhao & Eger 2021, section 3.
 
     The paper's code parsed with the lexicalised PCFG models of CoreNLP; any parser will do here, and its choice matters
-    (docs/factors.md has figures).
+    (docs/explain/factors.md has figures).
     """
 
     Config = SyntaxConfig

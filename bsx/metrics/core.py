@@ -39,7 +39,7 @@ class MetricCore(ABC):
     """What a run needs of a metric: its settings, what it reads, the scores of a block, its signature.
 
     `bsx.metrics.base.Metric` adds the calls a user makes. A subclass names its ``Config`` and defines `score_block`;
-    see docs/add-a-metric.md.
+    see docs/extend/add-a-metric.md.
 
     Args:
         entry: what the registry says about it.
