@@ -1,8 +1,8 @@
 """Agreement of sentence BLEU, chrF and BERTScore with people on every data set at hand, as committed in agreement/.
 
 Run from the repository: ``.venv/bin/python benchmarks/agreement.py --data DIR -o benchmarks/agreement``.
-DIR holds the tables that docs/evaluate/datasets.md names (wmt/, captions/, multiref/, stsb/). Scores are kept in --work, so that
-an interrupted run goes on where it was. One encoder, the embedded MiniLM, at its registered layer.
+DIR holds the tables that docs/evaluate/datasets.md names (wmt/, captions/, multiref/, stsb/). Scores are kept in
+--work, so that an interrupted run goes on where it was. One encoder, the embedded MiniLM, at its registered layer.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Write the tables of the metric pages, docs/score/metrics.md and docs/reference/metrics/<name>.md, from the registry and the code.
+"""Write the tables of the metric pages from the registry and the code.
 
 Run: python tools/metric_pages.py            (rewrites what is between the markers; starts a page that is missing)
      python tools/metric_pages.py --check    (fails if a page is missing or differs from what would be written)
 
-Markers, each on a line of its own: ``<!-- metrics -->`` … ``<!-- /metrics -->`` for the list of all metrics,
-``<!-- facts -->`` and ``<!-- settings -->`` on the page of one metric. All else on a page is written by hand.
+Markers, each on a line of its own: ``<!-- metrics -->`` … ``<!-- /metrics -->`` for the list of all metrics in
+docs/score/metrics.md, ``<!-- facts -->`` and ``<!-- settings -->`` on the page of one metric.
+All else on a page is written by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The call and return shape of bert-score 0.3.13, on bsx's engine, with its numbers.
 
-Where that package's numbers depend on the batch, or it crashes, bsx's own rules hold; docs/score/differences.md lists the
-cases. Its choices that do not are followed: only CLS and SEP weigh 0 (so T5's end token and XLM's first token count
+Where that package's numbers depend on the batch, or it crashes, bsx's own rules hold; docs/score/differences.md lists
+the cases. Its choices that do not are followed: only CLS and SEP weigh 0 (so T5's end token and XLM's first token count
 as words), and ``all_layers`` returns the residual stream of pre-norm encoders.
 """
 

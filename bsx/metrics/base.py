@@ -23,7 +23,8 @@ from bsx.support.progress import Progress
 class Metric(MetricCore):
     """A metric with its settings, ready to score.
 
-    Made by `bsx.get_metric`. A subclass names its ``Config`` and defines `score_block`; see docs/extend/add-a-metric.md.
+    Made by `bsx.get_metric`. A subclass names its ``Config`` and defines `score_block`; see
+    docs/extend/add-a-metric.md.
     """
 
     def score(
