@@ -119,6 +119,21 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
+def processor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes the processor one with just the named instructions for low precision.
+
+    What a test asks of bf16 or fp16 on the CPU holds on any machine: PyTorch computes them everywhere, only slowly
+    where the processor has no instructions for them, which is why bsx refuses them there.
+    """
+    import torch
+
+    def has(*flags: str) -> None:
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: dict.fromkeys(flags, True), raising=False)
+
+    return has
+
+
+@pytest.fixture
 def wordnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lend NLTK a WordNet of a few words for the time of a test."""
     import nltk.data

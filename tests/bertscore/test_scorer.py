@@ -343,15 +343,27 @@ def test_wrong_settings_are_named(tiny_model: Callable[[str], str], settings: di
         Scorer(tiny_model("bert"), **settings)
 
 
-def test_low_precision_only_where_the_hardware_has_it(tiny_model: Callable[[str], str]) -> None:
+def test_low_precision_only_where_the_hardware_has_it(
+    tiny_model: Callable[[str], str], processor: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from bsx.encode.torch_encoder import choose_device, choose_dtype
 
     cpu = choose_device("cpu")
+    processor()
     assert choose_dtype("auto", cpu) == choose_dtype("fp32", cpu) == "fp32"
-    capabilities = torch.cpu.get_capabilities()
-    if not any(capabilities.get(flag) for flag in ("avx512_bf16", "amx_bf16", "arm_bf16")):
-        with pytest.raises(InputError, match="no bf16 arithmetic"):
-            Scorer(tiny_model("bert"), layer=1, dtype="bf16", device="cpu")
+    with pytest.raises(InputError, match="this cpu has no bf16 arithmetic"):
+        Scorer(tiny_model("bert"), layer=1, dtype="bf16", device="cpu")
+    for flag in ("avx512_bf16", "amx_bf16", "arm_bf16"):
+        processor(flag)
+        assert choose_dtype("bf16", cpu) == "bf16"
+        with pytest.raises(InputError, match="this cpu has no fp16 arithmetic"):
+            choose_dtype("fp16", cpu)
+    processor("amx_fp16")
+    assert choose_dtype("fp16", cpu) == "fp16"
+    assert choose_dtype("auto", cpu) == "fp32"
+    monkeypatch.delattr(torch.cpu, "get_capabilities")  # a PyTorch that cannot say
+    with pytest.raises(InputError, match="this cpu has no bf16 arithmetic"):
+        choose_dtype("bf16", cpu)
 
 
 def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_path: Path) -> None:

@@ -524,7 +524,8 @@ def test_damaged_folders_are_refused(trained: Path, tmp_path: Path) -> None:
             bsx.get_metric(f"trained:{folder}")
 
 
-def test_the_number_format_of_the_encoder_is_noted(trained: Path) -> None:
+def test_the_number_format_of_the_encoder_is_noted(trained: Path, processor: Callable[..., None]) -> None:
+    processor("avx512_bf16")
     assert bsx.get_metric(f"trained:{trained}").notes == ()
     (note,) = bsx.get_metric(f"trained:{trained}", run={"dtype": "bf16"}).notes
     assert "was trained on vectors in fp32, the encoder runs in bf16 now" in note
