@@ -1,5 +1,199 @@
 """Analysis of metric scores: works on tables, arrays and callables and never builds a scorer.
 
-Agreement with people (`meta`, `correlation`, `darr`, `significance`, …), tests between systems (`compare`), what layers
-know (`probing`), what a metric measures (`factors`, `disentangle`) and data with human judgments (`datasets`).
+Agreement with people, tests between systems, what layers know, what a metric measures, whether it can be fooled,
+ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
 """
+
+# ruff: noqa: I001
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bsx.support.faces import public_face
+
+if TYPE_CHECKING:
+    from bsx.analysis.adversarial.build_triples import build_paws as build_paws, clean_table6 as clean_table6
+    from bsx.analysis.adversarial.build_triples import lexical_overlap as lexical_overlap, overlaps as overlaps
+    from bsx.analysis.adversarial.build_triples import permute_nouns as permute_nouns
+    from bsx.analysis.adversarial.pairs import PairsResult as PairsResult, detect_pairs as detect_pairs
+    from bsx.analysis.adversarial.pairs import easy_to_hard as easy_to_hard
+    from bsx.analysis.adversarial.perturb import Perturbed as Perturbed, perturb as perturb
+    from bsx.analysis.adversarial.result import Robustness as Robustness
+    from bsx.analysis.adversarial.robustness import robustness as robustness
+    from bsx.analysis.adversarial.taggers import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
+    from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
+    from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
+    from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
+    from bsx.analysis.agreement.compare import CompareResult as CompareResult, MetricComparison as MetricComparison
+    from bsx.analysis.agreement.compare import compare_systems as compare_systems
+    from bsx.analysis.agreement.compare_settings import CompareSettings as CompareSettings
+    from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
+    from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
+    from bsx.analysis.agreement.plots import draw_agreement as draw_agreement, draw_layers as draw_layers
+    from bsx.analysis.agreement.plots import draw_learning_curve as draw_learning_curve
+    from bsx.analysis.agreement.plots import draw_metric_layers as draw_metric_layers
+    from bsx.analysis.agreement.plots import draw_significance as draw_significance
+    from bsx.analysis.agreement.result import MetaResult as MetaResult
+    from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
+    from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
+    from bsx.analysis.datasets.judged import JudgedTable as JudgedTable
+    from bsx.analysis.datasets.mlqe import load_mlqe as load_mlqe
+    from bsx.analysis.datasets.mtme import load_mt_metrics_eval as load_mt_metrics_eval
+    from bsx.analysis.datasets.obtain import get_dataset as get_dataset, verify_dataset as verify_dataset
+    from bsx.analysis.datasets.pairs import load_pairs as load_pairs, load_paws as load_paws, load_qqp as load_qqp
+    from bsx.analysis.datasets.pairs import load_stsb as load_stsb
+    from bsx.analysis.datasets.store import load_dataset as load_dataset
+    from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores
+    from bsx.analysis.datasets.systems import load_system_outputs as load_system_outputs
+    from bsx.analysis.datasets.tabular import load_multi_reference as load_multi_reference, load_table as load_table
+    from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
+    from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
+    from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
+    from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
+    from bsx.analysis.disentangling.checks import NestedTest as NestedTest, linearity_checks as linearity_checks
+    from bsx.analysis.disentangling.checks import nested_test as nested_test
+    from bsx.analysis.disentangling.fit import disentangle as disentangle
+    from bsx.analysis.disentangling.plots import draw_coefficients as draw_coefficients
+    from bsx.analysis.disentangling.plots import draw_residuals as draw_residuals, draw_shares as draw_shares
+    from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult
+    from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
+    from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold
+    from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult
+    from bsx.analysis.ensembles.run import ensemble as ensemble
+    from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
+    from bsx.analysis.factors.base import Factor as Factor, FactorConfig as FactorConfig, FactorScores as FactorScores
+    from bsx.analysis.factors.base import SentencePairs as SentencePairs
+    from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias
+    from bsx.analysis.factors.lexical import bleu1 as bleu1
+    from bsx.analysis.factors.lexicon import build_lexicon as build_lexicon, read_lexicon as read_lexicon
+    from bsx.analysis.factors.lexicon import write_lexicon as write_lexicon
+    from bsx.analysis.factors.morphology import mor as mor, mor_scores as mor_scores
+    from bsx.analysis.factors.parsers import Parser as Parser, make_parser as make_parser
+    from bsx.analysis.factors.parses import Parse as Parse, read_conllu as read_conllu
+    from bsx.analysis.factors.retrofitting import retrofit as retrofit, retrofit_fixed_point as retrofit_fixed_point
+    from bsx.analysis.factors.syntax import syn as syn, syn_scores as syn_scores
+    from bsx.analysis.factors.syntax import tree_edit_distance as tree_edit_distance
+    from bsx.analysis.factors.vectors import normalise_vectors as normalise_vectors, read_vectors as read_vectors
+    from bsx.analysis.factors.vectors import train_vectors as train_vectors, write_vectors as write_vectors
+    from bsx.analysis.factors.zoo import compute_factors as compute_factors, get_factor as get_factor
+    from bsx.analysis.factors.zoo import get_factors as get_factors
+    from bsx.analysis.perturbations.base import Perturbation as Perturbation
+    from bsx.analysis.perturbations.catalogue import get_perturbation as get_perturbation
+    from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
+    from bsx.analysis.probing.experiment import ProbeResult as ProbeResult, probe_layers as probe_layers
+    from bsx.analysis.probing.plots import draw_probes as draw_probes
+    from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
+    from bsx.analysis.report.build import build_report as build_report
+    from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
+    from bsx.analysis.report.documents import read_document as read_document
+    from bsx.analysis.report.result import Report as Report
+    from bsx.analysis.stats.classification import compare_auc as compare_auc, compare_auc_between as compare_auc_between
+    from bsx.analysis.stats.classification import precision_recall as precision_recall, roc_auc as roc_auc
+    from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
+    from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
+    from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
+    from bsx.analysis.stats.correlation import pairwise_accuracy as pairwise_accuracy, pearson as pearson
+    from bsx.analysis.stats.correlation import spearman as spearman
+    from bsx.analysis.stats.darr import compare_darr as compare_darr, darr as darr, darr_from_pairs as darr_from_pairs
+    from bsx.analysis.stats.folds import group_folds as group_folds, refuse_leak as refuse_leak
+    from bsx.analysis.stats.folds import unit_folds as unit_folds, units as units
+    from bsx.analysis.stats.grouped import grouped as grouped
+    from bsx.analysis.stats.hybrid import compare_hybrid_limits as compare_hybrid_limits
+    from bsx.analysis.stats.hybrid import hybrid_correlation as hybrid_correlation
+    from bsx.analysis.stats.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
+    from bsx.analysis.stats.importance import dominance as dominance
+    from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
+    from bsx.analysis.stats.pairwise import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
+    from bsx.analysis.stats.pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
+    from bsx.analysis.stats.pooled import pooled_test as pooled_test
+    from bsx.analysis.stats.preference import mcnemar as mcnemar, preference as preference
+    from bsx.analysis.stats.preference import wilson_interval as wilson_interval
+    from bsx.analysis.stats.regression import fit_ols as fit_ols, wald as wald
+    from bsx.analysis.stats.results import Comparison as Comparison, Estimate as Estimate
+    from bsx.analysis.stats.selection import ModelSelection as ModelSelection
+    from bsx.analysis.stats.selection import expected_model_selection as expected_model_selection
+    from bsx.analysis.stats.significance import perm_both as perm_both, williams as williams
+    from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
+    from bsx.analysis.stats.systems import bootstrap_systems as bootstrap_systems
+    from bsx.analysis.stats.systems import randomise_systems as randomise_systems
+    from bsx.analysis.stats.threshold import best_threshold as best_threshold
+
+# What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
+_HOMES = {
+    "adversarial.build_triples": "build_paws clean_table6 lexical_overlap overlaps permute_nouns",
+    "adversarial.pairs": "PairsResult detect_pairs easy_to_hard",
+    "adversarial.perturb": "Perturbed perturb",
+    "adversarial.result": "Robustness",
+    "adversarial.robustness": "robustness",
+    "adversarial.taggers": "conllu_tagger nltk_tagger stanza_tagger",
+    "adversarial.triples": "TriplesResult prefer_paraphrase score_pairs score_triples",
+    "agreement.compare": "CompareResult MetricComparison compare_systems",
+    "agreement.compare_settings": "CompareSettings",
+    "agreement.evaluate": "meta_evaluate",
+    "agreement.learning_curve": "LearningCurve learning_curve",
+    "agreement.plots": "draw_agreement draw_layers draw_learning_curve draw_metric_layers draw_significance",
+    "agreement.result": "MetaResult",
+    "agreement.settings": "MetaSettings",
+    "datasets.flickr8k": "load_flickr8k",
+    "datasets.judged": "JudgedTable",
+    "datasets.mlqe": "load_mlqe",
+    "datasets.mtme": "load_mt_metrics_eval",
+    "datasets.obtain": "get_dataset verify_dataset",
+    "datasets.pairs": "load_pairs load_paws load_qqp load_stsb",
+    "datasets.store": "load_dataset",
+    "datasets.systems": "load_metric_scores load_system_outputs",
+    "datasets.tabular": "load_multi_reference load_table",
+    "datasets.triples": "Triple TripleTable load_triples",
+    "datasets.wmt": "load_darr load_wmt_da load_wmt_da_system",
+    "disentangling.bootstrap": "compare_coefficients",
+    "disentangling.checks": "NestedTest linearity_checks nested_test",
+    "disentangling.fit": "disentangle",
+    "disentangling.plots": "draw_coefficients draw_residuals draw_shares",
+    "disentangling.result": "DisentangleResult",
+    "ensembles.fit": "Training learn_weights out_of_fold",
+    "ensembles.result": "EnsembleResult",
+    "ensembles.run": "ensemble",
+    "ensembles.settings": "EnsembleSettings",
+    "factors.base": "Factor FactorConfig FactorScores SentencePairs",
+    "factors.crosslingual": "cross_lingual_bias",
+    "factors.lexical": "bleu1",
+    "factors.lexicon": "build_lexicon read_lexicon write_lexicon",
+    "factors.morphology": "mor mor_scores",
+    "factors.parsers": "Parser make_parser",
+    "factors.parses": "Parse read_conllu",
+    "factors.retrofitting": "retrofit retrofit_fixed_point",
+    "factors.syntax": "syn syn_scores tree_edit_distance",
+    "factors.vectors": "normalise_vectors read_vectors train_vectors write_vectors",
+    "factors.zoo": "compute_factors get_factor get_factors",
+    "perturbations.base": "Perturbation",
+    "perturbations.catalogue": "get_perturbation",
+    "probing.beside_people": "probe_with_agreement",
+    "probing.experiment": "ProbeResult probe_layers",
+    "probing.plots": "draw_probes",
+    "probing.tasks": "ProbingTask",
+    "report.build": "build_report",
+    "report.documents": "Document parse_document read_document",
+    "report.result": "Report",
+    "stats.classification": "compare_auc compare_auc_between precision_recall roc_auc",
+    "stats.clusters": "compare_all significance_clusters",
+    "stats.correlation": "bootstrap_correlations fisher_interval kendall pairwise_accuracy pearson spearman",
+    "stats.darr": "compare_darr darr darr_from_pairs",
+    "stats.folds": "group_folds refuse_leak unit_folds units",
+    "stats.grouped": "grouped",
+    "stats.hybrid": "compare_hybrid_limits hybrid_correlation hybrid_correlation_limit",
+    "stats.importance": "dominance",
+    "stats.layers": "LayerAgreement layer_agreement",
+    "stats.pairwise": "pairwise_accuracy_with_ties soft_pairwise_accuracy",
+    "stats.pooled": "pooled_test",
+    "stats.preference": "mcnemar preference wilson_interval",
+    "stats.regression": "fit_ols wald",
+    "stats.results": "Comparison Estimate",
+    "stats.selection": "ModelSelection expected_model_selection",
+    "stats.significance": "perm_both williams williams_from_correlations",
+    "stats.systems": "bootstrap_systems randomise_systems",
+    "stats.threshold": "best_threshold",
+}
+
+if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
+    __getattr__, __dir__ = public_face(__name__, _HOMES)

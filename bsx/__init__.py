@@ -1,63 +1,100 @@
 """bsx: BERTScore and its relatives for any language, and a view of what a metric measures.
 
-Importing this package is cheap: torch, transformers and pandas are imported when first needed.
+The names below are the public face, beside `bsx.analysis`. Importing this package is cheap: torch, transformers and
+pandas are imported when first needed.
 """
+
+# ruff: noqa: I001
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from bsx.support.faces import public_face
+
 if TYPE_CHECKING:
-    from bsx.bertscore.alignment import Alignment as Alignment
+    from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
+    from bsx.bertscore.alignment_plot import draw_alignment as draw_alignment
+    from bsx.bertscore.baseline import BaselineRun as BaselineRun
+    from bsx.bertscore.config import ScorerConfig as ScorerConfig
     from bsx.bertscore.idf import Idf as Idf
+    from bsx.bertscore.loss import bertscore_loss as bertscore_loss
     from bsx.bertscore.results import Scores as Scores
     from bsx.bertscore.scorer import Scorer as Scorer
+    from bsx.catalog.catalog import Catalog as Catalog, load_registry as load_registry
+    from bsx.catalog.entries import Check as Check, MetricEntry as MetricEntry
+    from bsx.catalog.overlay import write_baseline as write_baseline, write_ensemble as write_ensemble
+    from bsx.catalog.overlay import write_model as write_model
+    from bsx.cluster.dataset import score_dataset as score_dataset
+    from bsx.data.columns import read_columns as read_columns
+    from bsx.data.corpus import MemoryCorpus as MemoryCorpus
+    from bsx.data.detect import detect_language as detect_language
+    from bsx.encode.run_config import RunConfig as RunConfig
     from bsx.encode.session import Encoders as Encoders
-    from bsx.errors import BsxError as BsxError
-    from bsx.metrics.base import Metric as Metric
+    from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
+    from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
+    from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
+    from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
+    from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
+    from bsx.metrics.core import MetricConfig as MetricConfig
+    from bsx.metrics.embedding.base import EncoderMetric as EncoderMetric
+    from bsx.metrics.paired import paired_scores as paired_scores
     from bsx.metrics.results import MetricScores as MetricScores
-    from bsx.metrics.zoo import get_metric as get_metric
-    from bsx.metrics.zoo import get_metrics as get_metrics
-    from bsx.models.ranking import ModelChoice as ModelChoice
-    from bsx.models.ranking import select_model as select_model
+    from bsx.metrics.run import score_corpus as score_corpus
+    from bsx.metrics.zoo import get_metric as get_metric, get_metrics as get_metrics
+    from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
     from bsx.support.signature import Signature as Signature
+    from bsx.train.config import TrainConfig as TrainConfig
+    from bsx.train.data import Instances as Instances
+    from bsx.train.encoder import FrozenEncoder as FrozenEncoder
+    from bsx.train.record import ModelRecord as ModelRecord
+    from bsx.train.run import train_metric as train_metric
+    from bsx.train.scoring import score_instances as score_instances
+    from bsx.train.vectors import VectorStore as VectorStore
 
     __version__: str
 
+# What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
 _HOMES = {
-    "Alignment": "bsx.bertscore.alignment",
-    "BsxError": "bsx.errors",
-    "Encoders": "bsx.encode.session",
-    "Idf": "bsx.bertscore.idf",
-    "Metric": "bsx.metrics.base",
-    "MetricScores": "bsx.metrics.results",
-    "ModelChoice": "bsx.models.ranking",
-    "Scorer": "bsx.bertscore.scorer",
-    "Scores": "bsx.bertscore.results",
-    "Signature": "bsx.support.signature",
-    "get_metric": "bsx.metrics.zoo",
-    "get_metrics": "bsx.metrics.zoo",
-    "select_model": "bsx.models.ranking",
+    "bertscore.alignment": "Alignment align_texts",
+    "bertscore.alignment_plot": "draw_alignment",
+    "bertscore.baseline": "BaselineRun",
+    "bertscore.config": "ScorerConfig",
+    "bertscore.idf": "Idf",
+    "bertscore.loss": "bertscore_loss",
+    "bertscore.results": "Scores",
+    "bertscore.scorer": "Scorer",
+    "catalog.catalog": "Catalog load_registry",
+    "catalog.entries": "Check MetricEntry",
+    "catalog.overlay": "write_baseline write_ensemble write_model",
+    "cluster.dataset": "score_dataset",
+    "data.columns": "read_columns",
+    "data.corpus": "MemoryCorpus",
+    "data.detect": "detect_language",
+    "encode.run_config": "RunConfig",
+    "encode.session": "Encoders",
+    "errors": (
+        "BsxError DataUnavailableError InputError MissingExtraError ModelUnavailableError RegistryError "
+        "UnknownNameError"
+    ),
+    "metrics.base": "Metric PairMetric",
+    "metrics.blocks": "PairScores Pairs",
+    "metrics.core": "MetricConfig",
+    "metrics.embedding.base": "EncoderMetric",
+    "metrics.paired": "paired_scores",
+    "metrics.results": "MetricScores",
+    "metrics.run": "score_corpus",
+    "metrics.zoo": "get_metric get_metrics",
+    "models.ranking": "ModelChoice select_model",
+    "support.signature": "Signature",
+    "train.config": "TrainConfig",
+    "train.data": "Instances",
+    "train.encoder": "FrozenEncoder",
+    "train.record": "ModelRecord",
+    "train.run": "train_metric",
+    "train.scoring": "score_instances",
+    "train.vectors": "VectorStore",
 }
-
-__all__ = [
-    "Alignment",
-    "BsxError",
-    "Encoders",
-    "Idf",
-    "Metric",
-    "MetricScores",
-    "ModelChoice",
-    "Scorer",
-    "Scores",
-    "Signature",
-    "__version__",
-    "get_metric",
-    "get_metrics",
-    "score",
-    "select_model",
-]
 
 
 def score(candidates: object, references: object, *, lang: str | None = None, **settings: Any) -> Scores:
@@ -84,16 +121,12 @@ def score(candidates: object, references: object, *, lang: str | None = None, **
     return Scorer(lang=lang, **settings).score(candidates, references)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
+    _find, __dir__ = public_face(__name__, _HOMES, "__version__", "score")
 
-        globals()[name] = version("bsx")  # read once: it costs milliseconds
-        return globals()[name]
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'bsx' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from bsx.support.provenance import bsx_version
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+            return bsx_version()
+        return _find(name)

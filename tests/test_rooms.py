@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS: dict[str, list[str]] = tomllib.loads((ROOT / "rooms.toml").read_text())["rooms"]
@@ -120,3 +123,26 @@ def test_no_circle_between_rooms() -> None:
 
 def test_a_circle_would_be_found() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
+
+
+@pytest.mark.parametrize("face", ["bsx", "bsx.analysis"])
+def test_the_public_faces_export_what_they_say(face: str) -> None:
+    package = importlib.import_module(face)
+    typed = {
+        alias.name: str(node.module)
+        for node in ast.walk(ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+    lazy = {name: f"{face}.{module}" for module, names in package._HOMES.items() for name in names.split()}
+    assert typed == lazy
+    assert dir(package) == sorted([*lazy, *(("__version__", "score") if face == "bsx" else ())])
+    rooms = {name.removeprefix(f"{face}.") for name in modules()}
+    for name, home in lazy.items():
+        value = getattr(package, name)
+        assert value.__module__ == home, f"{name} is defined in {value.__module__}, not in {home}"
+        assert value.__doc__, f"{name} has no docstring"
+        assert name not in rooms, f"{name} is a room too"
+    with pytest.raises(AttributeError, match="has no attribute 'scroe'"):
+        _ = package.scroe

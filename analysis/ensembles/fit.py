@@ -99,7 +99,7 @@ def _positions(scores: Array) -> list[list[float]]:
     return [[float(a), float(b)] for a, b in zip(points, positions, strict=True)]
 
 
-def learn(training: Training, settings: EnsembleSettings) -> Weights:
+def learn_weights(training: Training, settings: EnsembleSettings) -> Weights:
     """Return weights fitted to human scores; see `bsx.analysis.ensembles.weights`."""
     scores, human, groups = training.scores, training.human, training.groups
     penalty = None

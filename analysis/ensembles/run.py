@@ -19,7 +19,7 @@ from bsx.analysis.ensembles.fit import (
     best_member,
     choose_by_profile,
     fit_members,
-    learn,
+    learn_weights,
     normalisation,
     out_of_fold,
     weighted,
@@ -135,14 +135,16 @@ def ensemble(
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
     if learns:
-        final = learn(training, settings)
+        final = learn_weights(training, settings)
     elif settings.how == "factors":
         final = Weights(choose_by_profile(names, profiles, lower, settings.size))
     else:
         final = Weights(equal_weights(range(len(names)), len(names)))
     combination = weighted(settings.how, normalise, members, final.values)
     scored = _Scored(combination.apply(data.columns))
-    rule: Callable[[Training], Weights] = (lambda part: learn(part, settings)) if learns else (lambda part: final)
+    rule: Callable[[Training], Weights] = (
+        (lambda part: learn_weights(part, settings)) if learns else (lambda part: final)
+    )
     if fit is not None:
         if learns or settings.best == "training":
             _refuse_shared(source, data, segment)

@@ -27,7 +27,7 @@ from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.syntax import file_digest
-from bsx.analysis.factors.vectors import normalise, read_vectors, train_vectors, write_vectors
+from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
 from bsx.errors import InputError
 from bsx.support.optional import need
 
@@ -37,7 +37,7 @@ __all__ = [
     "build_lexicon",
     "mor",
     "mor_scores",
-    "normalise",
+    "normalise_vectors",
     "read_lexicon",
     "read_vectors",
     "retrofit",
@@ -140,7 +140,7 @@ class Morphology(Factor):
                 return FactorScores(np.full(len(pairs), np.nan), details | {"overlap": overlap}, (reason,), reason)
         vectors, source = self._vectors(texts, lexicon, resources)
         details["vectors"] = source
-        moved = normalise(vectors)
+        moved = normalise_vectors(vectors)
         if config.retrofitting == "sweeps":
             moved = retrofit(moved, lexicon, config.iterations)
         elif config.retrofitting == "fixed-point":

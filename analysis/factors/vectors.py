@@ -141,7 +141,7 @@ numpy.save(corpus.with_name("vectors.npy"), vectors)
 """
 
 
-def normalise(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
+def normalise_vectors(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
     """Divide each vector by sqrt(|v|^2 + 1e-6), as Faruqui et al.'s tool does before retrofitting."""
     scaled = {}
     for word, vector in vectors.items():

@@ -30,7 +30,7 @@ def to_text(alignment: Alignment) -> str:
     return "\n".join([*lines, f"f1 {alignment.f1:.4f}", str(alignment.signature)])
 
 
-def draw(alignment: Alignment, path: Path) -> None:
+def draw_alignment(alignment: Alignment, path: Path) -> None:
     """Write a heatmap of all cosines, with the greedy matches marked, to a .png, .svg or .html file.
 
     Raises:

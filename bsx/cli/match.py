@@ -20,7 +20,7 @@ def match(
     **settings: Any,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.bertscore.alignment_plot import FORMATS, draw, to_text
+    from bsx.bertscore.alignment_plot import FORMATS, draw_alignment, to_text
 
     if plot is not None and plot.suffix not in FORMATS:
         from bsx.errors import InputError
@@ -30,5 +30,5 @@ def match(
 
     alignment = Scorer(**settings).align(candidate, reference)
     if plot is not None:
-        draw(alignment, plot)
+        draw_alignment(alignment, plot)
     print(json.dumps(alignment.to_dict(), ensure_ascii=False) if as_json else to_text(alignment))

@@ -18,7 +18,7 @@ from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.record import ModelRecord
-from bsx.train.run import train
+from bsx.train.run import train_metric
 
 Report = Callable[[str, int, int], None]
 
@@ -115,7 +115,7 @@ class Job:
         notify: Callable[[str], None] | None = None,
     ) -> ModelRecord:
         """Train on all training data, or on the instances given; see `bsx.train.run.train`."""
-        return train(
+        return train_metric(
             self.architecture,
             instances if instances is not None else self.data["train"].instances,
             self.data["valid"].instances,

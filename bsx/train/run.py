@@ -27,7 +27,7 @@ from bsx.train.vectors import VectorStore
 Files = dict[str, Sequence[Path]]
 
 
-def train(
+def train_metric(
     architecture: Architecture,
     train: Instances,
     valid: Instances,

@@ -22,7 +22,7 @@ from bsx.train.data import Instances, Target, agreement
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.record import MODEL, PLAN, SavedModel
 from bsx.train.resume_state import read_tensors
-from bsx.train.run import train
+from bsx.train.run import train_metric
 from bsx.train.scoring import score_instances
 from bsx.train.vectors import VectorStore
 from tests.helpers import tiny
@@ -177,7 +177,7 @@ def test_blocks_are_small_and_damage_is_found(
 def test_it_learns_32_pairs_by_heart(architecture: Any, encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = judged(32)
     settings = config(hidden=24, dropout=0.0, epochs=60, patience=60, learning_rate=0.01)
-    record = train(architecture, data, data, encoder=encoder, output=tmp_path / "m", config=settings)
+    record = train_metric(architecture, data, data, encoder=encoder, output=tmp_path / "m", config=settings)
     assert record.members[0].valid > 0.97
     assert record.members[0].log[-1].loss < 0.1 < record.members[0].log[0].loss
 
@@ -187,7 +187,7 @@ def test_the_encoder_stays_as_it_is(encoder: FrozenEncoder, tmp_path: Path) -> N
     list(encoder.view.run([[1, 2, 3]]))  # loads the encoder
     module: Any = encoder.view.shared._batcher.embedder.module  # type: ignore[union-attr]
     before = {name: weight.clone() for name, weight in module.named_parameters()}
-    train("esim", data, data, encoder=encoder, output=tmp_path / "m", config=config())
+    train_metric("esim", data, data, encoder=encoder, output=tmp_path / "m", config=config())
     learnt = read_tensors(tmp_path / "m" / "seed-1.safetensors")[0]
     assert learnt["mix.weights"].abs().sum() > 0  # it starts at 0
     for name, weight in module.named_parameters():
@@ -199,7 +199,7 @@ def test_the_encoder_stays_as_it_is(encoder: FrozenEncoder, tmp_path: Path) -> N
 def test_preferences_are_learnt(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = preferred(24)
     settings = config(hidden=24, dropout=0.0, epochs=40, patience=40, learning_rate=0.01, loss="ranking")
-    record = train("bilstm", data, data, encoder=encoder, output=tmp_path / "m", config=settings, seeds=(1, 2))
+    record = train_metric("bilstm", data, data, encoder=encoder, output=tmp_path / "m", config=settings, seeds=(1, 2))
     assert record.statistic == "tau"
     assert min(member.valid for member in record.members) > 0.8
     # Only differences were learnt: the networks' outputs are brought to one scale.
@@ -217,7 +217,9 @@ def test_a_seed_gives_the_same_weights_interrupted_or_not(encoder: FrozenEncoder
     store = tmp_path / "vectors"
 
     def run(name: str, **more: Any) -> dict[str, torch.Tensor]:
-        train("esim", data, valid, encoder=encoder, output=tmp_path / name, config=settings, vectors=store, **more)
+        train_metric(
+            "esim", data, valid, encoder=encoder, output=tmp_path / name, config=settings, vectors=store, **more
+        )
         return read_tensors(tmp_path / name / "seed-1.safetensors")[0]
 
     whole = run("whole")
@@ -246,7 +248,7 @@ def test_a_seed_gives_the_same_weights_interrupted_or_not(encoder: FrozenEncoder
 
 def test_an_interrupted_epoch_is_done_again(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data, valid = judged(32), judged(16, 2)
-    whole = train("bilstm", data, valid, encoder=encoder, output=tmp_path / "a", config=config())
+    whole = train_metric("bilstm", data, valid, encoder=encoder, output=tmp_path / "a", config=config())
 
     def stop(phase: str, done: int, total: int) -> None:
         if phase == "seed 1" and done > 32 + 16:  # in the second epoch
@@ -254,14 +256,14 @@ def test_an_interrupted_epoch_is_done_again(encoder: FrozenEncoder, tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train("bilstm", data, valid, encoder=encoder, output=tmp_path / "b", config=config(), report=stop)
-    resumed = train("bilstm", data, valid, encoder=encoder, output=tmp_path / "b", config=config(), resume=True)
+        train_metric("bilstm", data, valid, encoder=encoder, output=tmp_path / "b", config=config(), report=stop)
+    resumed = train_metric("bilstm", data, valid, encoder=encoder, output=tmp_path / "b", config=config(), resume=True)
     assert resumed == whole
 
 
 def test_training_stops_and_halves_its_steps(encoder: FrozenEncoder, tmp_path: Path) -> None:
     settings = config(epochs=75, patience=3, learning_rate=0.004)
-    record = train("bilstm", judged(32), judged(16, 2), encoder=encoder, output=tmp_path / "m", config=settings)
+    record = train_metric("bilstm", judged(32), judged(16, 2), encoder=encoder, output=tmp_path / "m", config=settings)
     (member,) = record.members
     assert len(member.log) == member.best_epoch + 3 < 75
     best, rate = -1.0, settings.learning_rate
@@ -274,9 +276,9 @@ def test_training_stops_and_halves_its_steps(encoder: FrozenEncoder, tmp_path: P
 
 def test_adding_seeds(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data, valid = judged(32), judged(16, 2)
-    one = train("bilstm", data, valid, encoder=encoder, output=tmp_path / "m", config=config())
+    one = train_metric("bilstm", data, valid, encoder=encoder, output=tmp_path / "m", config=config())
     lines: list[str] = []
-    two = train(
+    two = train_metric(
         "bilstm",
         data,
         valid,
@@ -297,7 +299,9 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
 
     def run(**changes: Any) -> Any:
         given = {"encoder": encoder, "output": tmp_path / "m", "config": config(epochs=1), **changes}
-        return train(given.pop("architecture", "bilstm"), given.pop("train", data), given.pop("valid", valid), **given)
+        return train_metric(
+            given.pop("architecture", "bilstm"), given.pop("train", data), given.pop("valid", valid), **given
+        )
 
     run()
     for changes, message in (
@@ -331,7 +335,7 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
 def test_a_failure_leaves_nothing_that_blocks_the_next_try(encoder: FrozenEncoder, tmp_path: Path) -> None:
     blank = Instances.scored(["\u200b", "\u200b"], [1.0, 2.0], ["x", "y"])
     with pytest.raises(InputError, match="training data: fewer than two instances have texts with content"):
-        train("bilstm", blank, judged(8), encoder=encoder, output=tmp_path / "m", config=config())
+        train_metric("bilstm", blank, judged(8), encoder=encoder, output=tmp_path / "m", config=config())
     assert not (tmp_path / "m").exists()
 
 
@@ -345,15 +349,17 @@ def test_an_interruption_while_vectors_are_made_can_be_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(VectorStore, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train("bilstm", judged(8), judged(8, 2), **given)
+            train_metric("bilstm", judged(8), judged(8, 2), **given)
     with pytest.raises(InputError, match="holds a training already: --resume goes on with it"):
-        train("bilstm", judged(8), judged(8, 2), **given)
-    assert len(train("bilstm", judged(8), judged(8, 2), resume=True, **given).members) == 1
+        train_metric("bilstm", judged(8), judged(8, 2), **given)
+    assert len(train_metric("bilstm", judged(8), judged(8, 2), resume=True, **given).members) == 1
 
 
 def test_validation_on_training_data_is_noted(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data, lines = judged(8), list[str]()
-    train("bilstm", data, data, encoder=encoder, output=tmp_path / "m", config=config(epochs=1), notify=lines.append)
+    train_metric(
+        "bilstm", data, data, encoder=encoder, output=tmp_path / "m", config=config(epochs=1), notify=lines.append
+    )
     assert lines[0] == "note: 8 of 8 instances of validation data are in training data too"
 
 
@@ -362,7 +368,7 @@ def test_texts_without_content_are_left_out_and_counted(encoder: FrozenEncoder, 
     texts = [*sentences(12, 5), "", "\u200b"]
     blank = Instances.scored(texts, [*np.arange(12.0), 99, 98], [*sentences(12, 6), "x", "y"])
     lines: list[str] = []
-    record = train(
+    record = train_metric(
         "bilstm", blank, data, encoder=encoder, output=tmp_path / "m", config=config(epochs=1), notify=lines.append
     )
     assert (record.train.instances, record.train.left_out) == (12, 2)
@@ -380,7 +386,9 @@ def trained(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathF
     home = tmp_path_factory.mktemp("trained")
     shutil.copytree(tiny_model("bert"), home / "encoder")
     frozen = FrozenEncoder(Encoders(model=str(home / "encoder"), device="cpu"))
-    train("esim", judged(24), judged(12, 2), encoder=frozen, output=home / "m", config=config(epochs=1), seeds=(1, 2))
+    train_metric(
+        "esim", judged(24), judged(12, 2), encoder=frozen, output=home / "m", config=config(epochs=1), seeds=(1, 2)
+    )
     return home / "m"
 
 
@@ -446,7 +454,9 @@ def _single(trained: Path, member: int) -> Any:
 def test_sources_instead_of_references_and_both(inputs: Any, encoder: FrozenEncoder, tmp_path: Path) -> None:
     data, valid = judged(24, 1, inputs), judged(12, 2, inputs)
     folder = tmp_path / "m"
-    train("bilstm-attention", data, valid, encoder=encoder, output=folder, config=config(epochs=1, inputs=inputs))
+    train_metric(
+        "bilstm-attention", data, valid, encoder=encoder, output=folder, config=config(epochs=1, inputs=inputs)
+    )
     metric = bsx.get_metric("trained", folder=folder)
     assert metric.needs == {"candidate", "source"} | ({"reference"} if inputs == "both" else set())
     candidates, references, sources = (sentences(5, k) for k in (21, 22, 23))

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 pytest.importorskip("scipy")
 from scipy import optimize, stats
 
-from bsx.analysis.ensembles.fit import Training, Weights, fit_members, learn, out_of_fold, weighted
+from bsx.analysis.ensembles.fit import Training, Weights, fit_members, learn_weights, out_of_fold, weighted
 from bsx.analysis.ensembles.run import ensemble
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.ensembles.weights import (
@@ -359,7 +359,7 @@ def test_a_planted_leak_shows_a_gain_where_there_is_none() -> None:
     leaky, honest = unit_folds(rows, 10, 1), unit_folds(of, 10, 1)
     found = {}
     for name, folds in (("leaky", leaky), ("honest", honest)):
-        together, _, _ = out_of_fold(data, folds, names, lambda part: learn(part, ridge))
+        together, _, _ = out_of_fold(data, folds, names, lambda part: learn_weights(part, ridge))
         found[name] = stats.pearsonr(together, human)[0]
     best = max(stats.pearsonr(scores[:, j], human)[0] for j in range(k))
     assert found["leaky"] / best - 1 > 0.5
@@ -382,7 +382,7 @@ def test_each_rows_weights_come_from_other_segments() -> None:
     def spy(part: Training) -> Weights:
         rows = [i for i in range(240) if (part.human == table["human"][i]).any()]
         seen.append({table["segment"][i] for i in rows})
-        return learn(part, EnsembleSettings(how="weights"))
+        return learn_weights(part, EnsembleSettings(how="weights"))
 
     folds = unit_folds(data.of, 4, 1)
     together, baseline, taught = out_of_fold(data, folds, NAMES, spy)

@@ -19,7 +19,7 @@ from bsx.analysis.factors.lexicon import (
 )
 from bsx.analysis.factors.morphology import mor
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
-from bsx.analysis.factors.vectors import normalise, read_vectors, train_vectors, write_vectors
+from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.errors import InputError
 
@@ -72,7 +72,7 @@ def test_the_toy_of_the_reference(shared: Path) -> None:
     raw = {word: np.cos(np.arange(1, 4) * index) for index, word in enumerate("abcde", start=1)}
     lexicon = {"a": ["b", "c"], "b": ["a"], "d": ["c", "x"], "x": ["a"]}
     expected = json.loads((shared / "reference_values.json").read_text())["retrofit_toy"]
-    found = retrofit(normalise(raw), lexicon)
+    found = retrofit(normalise_vectors(raw), lexicon)
     for word, vector in expected.items():
         np.testing.assert_allclose(found[word], vector, atol=1e-6)
 
@@ -219,7 +219,7 @@ def test_the_factor_with_files(tmp_path: Path) -> None:
     lex.write_text("cats dog\n")
     specs = ["mor", "mor:retrofitting=none", "mor:preset=kaster2021,retrofitting=fixed-point"]
     found = compute_factors(specs, ["a cat", "?"], ["cats", "cat"], vectors=vec, lexicon=lex)
-    plain = normalise({"cat": np.array([1, 0]), "cats": np.array([0, 1]), "dog": np.array([1, 1])})
+    plain = normalise_vectors({"cat": np.array([1, 0]), "cats": np.array([0, 1]), "dog": np.array([1, 1])})
     moved = retrofit(plain, {"cats": ["dog"]})
     assert found["mor"].values[0] == pytest.approx(mor(["cat"], ["cats"], moved))
     assert np.isnan(found["mor"].values[1])
