@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
     from bsx.analysis.stats.pairwise import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
     from bsx.analysis.stats.pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
-    from bsx.analysis.stats.pooled import pooled_test as pooled_test
+    from bsx.analysis.stats.regression import pooled_test as pooled_test
     from bsx.analysis.stats.preference import mcnemar as mcnemar, preference as preference
     from bsx.analysis.stats.preference import wilson_interval as wilson_interval
     from bsx.analysis.stats.regression import fit_ols as fit_ols, wald as wald
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
     from bsx.analysis.stats.systems import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems import randomise_systems as randomise_systems
-    from bsx.analysis.stats.threshold import best_threshold as best_threshold
+    from bsx.analysis.stats.classification import best_threshold as best_threshold
 
 # What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
 _HOMES = {
@@ -175,7 +175,7 @@ _HOMES = {
     "report.build": "build_report",
     "report.documents": "Document parse_document read_document",
     "report.result": "Report",
-    "stats.classification": "compare_auc compare_auc_between precision_recall roc_auc",
+    "stats.classification": "best_threshold compare_auc compare_auc_between precision_recall roc_auc",
     "stats.clusters": "compare_all significance_clusters",
     "stats.correlation": "bootstrap_correlations fisher_interval kendall pairwise_accuracy pearson spearman",
     "stats.darr": "compare_darr darr darr_from_pairs",
@@ -185,14 +185,12 @@ _HOMES = {
     "stats.importance": "dominance",
     "stats.layers": "LayerAgreement layer_agreement",
     "stats.pairwise": "pairwise_accuracy_with_ties soft_pairwise_accuracy",
-    "stats.pooled": "pooled_test",
     "stats.preference": "mcnemar preference wilson_interval",
-    "stats.regression": "fit_ols wald",
+    "stats.regression": "fit_ols pooled_test wald",
     "stats.results": "Comparison Estimate",
     "stats.selection": "ModelSelection expected_model_selection",
     "stats.significance": "perm_both williams williams_from_correlations",
     "stats.systems": "bootstrap_systems randomise_systems",
-    "stats.threshold": "best_threshold",
 }
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass

@@ -33,7 +33,7 @@ from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.record import ModelRecord, SavedModel
-from bsx.train.run import train
+from bsx.train.run import train_metric
 from bsx.train.vectors import VectorStore
 
 Rows = list[dict[str, str]]
@@ -160,7 +160,7 @@ def main() -> None:
     vectors = arguments.work / "vectors"
     records = {}
     for architecture in ARCHITECTURES:
-        records[architecture] = train(
+        records[architecture] = train_metric(
             architecture,
             parts["train"],
             parts["valid"],

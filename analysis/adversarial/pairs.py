@@ -14,6 +14,8 @@ from bsx.analysis.adversarial.triples import complete, correct_p
 from bsx.analysis.stats.classification import (
     Interval,
     PrecisionRecall,
+    ThresholdAccuracy,
+    best_threshold,
     compare_auc,
     compare_auc_between,
     precision_recall,
@@ -22,7 +24,6 @@ from bsx.analysis.stats.classification import (
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.resample import Seed
 from bsx.analysis.stats.results import Comparison, Estimate
-from bsx.analysis.stats.threshold import ThresholdAccuracy, best_threshold
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 

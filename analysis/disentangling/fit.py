@@ -17,12 +17,13 @@ from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
-from bsx.analysis.stats.pooled import PooledTest, pooled_test
 from bsx.analysis.stats.regression import (
     STANDARD_ERRORS,
     Ols,
+    PooledTest,
     StandardErrors,
     fit_ols,
+    pooled_test,
     refuse_collinear,
     require_rows,
 )

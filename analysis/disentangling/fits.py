@@ -8,8 +8,7 @@ from typing import Self
 
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.importance import Dominance
-from bsx.analysis.stats.pooled import PooledTest
-from bsx.analysis.stats.regression import StandardErrors
+from bsx.analysis.stats.regression import PooledTest, StandardErrors
 from bsx.errors import UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean

@@ -14,7 +14,7 @@ from bsx.analysis.disentangling.fits import MetricFit, Regressions
 from bsx.analysis.render.latex import escape
 from bsx.analysis.render.numbers import explained, figure, p_value, plain
 from bsx.analysis.render.text_table import align
-from bsx.analysis.stats.pooled import PooledTest
+from bsx.analysis.stats.regression import PooledTest
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 

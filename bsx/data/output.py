@@ -156,7 +156,7 @@ class ScoreTable:
             with self._exits:
                 self._flush()
                 if self._arrow is not None and self._writer is not None and self.signature is not None:
-                    self._writer.add_key_value_metadata({"bsx.support.signature": self.signature})
+                    self._writer.add_key_value_metadata({"bsx.signature": self.signature})
             outcome: bool | None = None
         else:
             outcome = self._exits.__exit__(kind, error, trace)

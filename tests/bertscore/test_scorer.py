@@ -422,7 +422,7 @@ def test_saved_scores_come_back(tiny_bert: Scorer, tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "s.parquet")
     assert table.column("precision").to_pylist() == scores.precision.tolist()
     metadata = pq.read_metadata(tmp_path / "s.parquet").metadata
-    assert metadata[b"bsx.support.signature"].decode() == str(scores.signature)
+    assert metadata[b"bsx.signature"].decode() == str(scores.signature)
     assert json.loads(scores.to_json())["scores"]["f1"] == scores.f1.tolist()
     with pytest.raises(InputError, match="cannot tell the format"):
         scores.save(tmp_path / "s.xls")

@@ -21,7 +21,7 @@ from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.plots import draw_coefficients, draw_residuals, draw_shares
 from bsx.analysis.render.numbers import figure
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
-from bsx.analysis.stats.pooled import pooled_test
+from bsx.analysis.stats.regression import pooled_test
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError, UnknownNameError
 

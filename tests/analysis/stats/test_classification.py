@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("scipy")
-from bsx.analysis.stats.classification import compare_auc, compare_auc_between, precision_recall, roc_auc
+from bsx.analysis.stats.classification import (
+    best_threshold,
+    compare_auc,
+    compare_auc_between,
+    precision_recall,
+    roc_auc,
+)
 from bsx.analysis.stats.preference import mcnemar, preference, wilson_interval
-from bsx.analysis.stats.threshold import best_threshold
 from bsx.errors import InputError
 
 Array = np.ndarray
