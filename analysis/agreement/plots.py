@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsx.analysis.stats.layers import LayerAgreement
+from bsx.data.picture import label, picture
 from bsx.errors import InputError
-from bsx.support.optional import need
 
 if TYPE_CHECKING:
     from bsx.analysis.agreement.learning_curve import LearningCurve
     from bsx.analysis.agreement.result import MetaResult
 
-PICTURES = (".png", ".svg", ".pdf")
 _COLOURS = ("#1f3a5f", "#b3261e", "#2e7d32", "#8a5a00", "#6a1b9a", "#00838f", "#5d4037", "#455a64")
-
-
-def check_picture(path: Path) -> None:
-    """Raise InputError unless the file's name says a format that can be drawn and its folder is there."""
-    if path.suffix not in PICTURES:
-        raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(PICTURES)}")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist")
-
-
-@contextlib.contextmanager
-def _figure(path: Path, width: float, height: float) -> Iterator[Any]:
-    """Yield a figure that is saved at the end, complete or not at all."""
-    check_picture(path)
-    need("matplotlib", "drawing")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from bsx.data.output import atomic_path
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    yield figure
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], dpi=150)
-
-
-def _plain(label: str) -> str:
-    """Return a label in which matplotlib finds no formula."""
-    return label.replace("$", r"\$")
 
 
 def draw_agreement(result: MetaResult, path: Path) -> None:
@@ -61,7 +29,7 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
     """
     groups, metrics = result.groups, result.metrics
     height = 1.2 + len(metrics) * max(0.35, 0.16 * len(groups))
-    with _figure(path, 6.4, height) as figure:
+    with picture(path, 6.4, height) as figure:
         axes = figure.add_subplot()
         for g, group in enumerate(groups):
             colour = _COLOURS[g % len(_COLOURS)]
@@ -73,13 +41,13 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
                 wins = group.clusters is None or name in group.clusters.winners
                 axes.plot([found.low, found.high], [place + shift] * 2, color=colour, lw=1.2)
                 axes.plot(found.value, place + shift, "o", ms=4.5, color=colour, mfc=colour if wins else "white")
-            axes.plot([], [], "o-", ms=4.5, lw=1.2, color=colour, label=_plain(group.group))
+            axes.plot([], [], "o-", ms=4.5, lw=1.2, color=colour, label=label(group.group))
         axes.axvline(0, color="#999999", lw=0.8)
-        axes.set_yticks(range(len(metrics)), [_plain(name) for name in metrics])
+        axes.set_yticks(range(len(metrics)), [label(name) for name in metrics])
         axes.set_ylim(len(metrics) - 0.4, -0.6)
         level = f"{100 * result.settings.confidence:g} % interval"
         filled = "; filled: not outperformed" if any(group.clusters is not None for group in groups) else ""
-        axes.set_xlabel(_plain(f"{result.headline} with {result.human}, {level}{filled}"))
+        axes.set_xlabel(label(f"{result.headline} with {result.human}, {level}{filled}"))
         if len(groups) > 1:
             axes.legend(fontsize=8, ncols=math.ceil(len(groups) / 10), loc="center left", bbox_to_anchor=(1, 0.5))
 
@@ -110,20 +78,20 @@ def draw_significance(result: MetaResult, path: Path) -> None:
     if np.isnan(cells).all():
         raise InputError("nothing was tested: a matrix of tests needs two metrics and a test")
     size = 1.8 + 0.62 * len(names)
-    with _figure(path, size + 0.8, size) as figure:
+    with picture(path, size + 0.8, size) as figure:
         axes = figure.add_subplot()
         shade = cells / len(result.groups) if several else np.where(cells < alpha, 1 - cells / alpha, 0) * 0.8
         axes.imshow(np.ma.masked_invalid(shade), cmap="Greens", vmin=0, vmax=1)
         for row, column in np.argwhere(~np.isnan(cells)):
             value = cells[row, column]
-            label = f"{value:.0f}" if several else ("<.001" if value < 0.001 else f"{value:.3f}".lstrip("0"))
+            shown = f"{value:.0f}" if several else ("<.001" if value < 0.001 else f"{value:.3f}".lstrip("0"))
             ink = "white" if shade[row, column] > 0.6 else "black"
-            axes.text(column, row, label, ha="center", va="center", fontsize=8, color=ink)
-        labels = [_plain(name) for name in names]
+            axes.text(column, row, shown, ha="center", va="center", fontsize=8, color=ink)
+        labels = [label(name) for name in names]
         axes.set_xticks(range(len(names)), labels, rotation=45, ha="right")
         axes.set_yticks(range(len(names)), labels)
         what = f"groups (of {len(result.groups)}) with p < {alpha:g}" if several else "one-sided p"
-        axes.set_title(_plain(f"row better than column: {what}"), fontsize=10)
+        axes.set_title(label(f"row better than column: {what}"), fontsize=10)
 
 
 def draw_layers(result: LayerAgreement, path: Path, *, title: str) -> None:
@@ -134,7 +102,7 @@ def draw_layers(result: LayerAgreement, path: Path, *, title: str) -> None:
         path: .png, .svg or .pdf.
         title: of the picture.
     """
-    with _figure(path, 6.4, 4) as figure:
+    with picture(path, 6.4, 4) as figure:
         axes = figure.add_subplot()
         layers = np.arange(len(result.mean))
         axes.fill_between(layers, result.low, result.high, color="#999999", alpha=0.3, label="F1, 95% interval")
@@ -143,7 +111,7 @@ def draw_layers(result: LayerAgreement, path: Path, *, title: str) -> None:
         axes.axvline(result.best_layer, color="#b3261e", lw=1, label=f"best: layer {result.best_layer}")
         axes.set_xlabel("layer (0 = embeddings)")
         axes.set_ylabel(f"mean {result.statistic} with human scores")
-        axes.set_title(_plain(title), fontsize=10)
+        axes.set_title(label(title), fontsize=10)
         axes.legend()
 
 
@@ -155,15 +123,15 @@ def draw_metric_layers(results: Mapping[str, LayerAgreement], path: Path, *, tit
         path: .png, .svg or .pdf.
         title: of the picture.
     """
-    with _figure(path, 6.4, 4) as figure:
+    with picture(path, 6.4, 4) as figure:
         axes = figure.add_subplot()
         for name, result in results.items():
             layers = np.arange(len(result.mean))
-            (line,) = axes.plot(layers, result.mean[:, 2], "-", marker="o", ms=4, label=_plain(name))
+            (line,) = axes.plot(layers, result.mean[:, 2], "-", marker="o", ms=4, label=label(name))
             axes.fill_between(layers, result.low, result.high, color=line.get_color(), alpha=0.15)
         axes.set_xlabel("layer (0 = embeddings)")
         axes.set_ylabel(f"mean {next(iter(results.values())).statistic} with human scores, 95% interval")
-        axes.set_title(_plain(title), fontsize=10)
+        axes.set_title(label(title), fontsize=10)
         axes.legend(fontsize=8)
 
 
@@ -175,17 +143,17 @@ def draw_learning_curve(curve: LearningCurve, path: Path, *, title: str) -> None
         path: .png, .svg or .pdf.
         title: of the picture.
     """
-    with _figure(path, 5.6, 3.6) as figure:
+    with picture(path, 5.6, 3.6) as figure:
         axes = figure.subplots()
         for i, each in enumerate(dict.fromkeys(point.judgments for point in curve.points)):
             points = [point for point in curve.points if point.judgments == each]
             sizes, colour = [point.instances for point in points], _COLOURS[i % len(_COLOURS)]
             low, high = [point.low for point in points], [point.high for point in points]
             axes.fill_between(sizes, low, high, color=colour, alpha=0.15, lw=0)
-            label = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
-            axes.plot(sizes, [point.estimate for point in points], color=colour, marker="o", ms=4, label=label)
+            name = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
+            axes.plot(sizes, [point.estimate for point in points], color=colour, marker="o", ms=4, label=name)
         axes.set_xscale("log")
         axes.set_xlabel("training instances")
         axes.set_ylabel("Pearson's r with people")
-        axes.set_title(_plain(title), fontsize=10)
+        axes.set_title(label(title), fontsize=10)
         axes.legend(fontsize=8)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.errors import InputError
+from bsx.data.picture import COLOURS, label, picture
 from bsx.support.optional import need
 
-# Okabe & Ito 2008: told apart by colour-blind readers too. More factors than colours go round again, hatched.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
-_HATCHES = ("", "//", "..")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_HATCHES = ("", "//", "..")  # more factors than colours go round again, hatched
 
 
 def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "") -> None:
@@ -23,32 +25,32 @@ def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "")
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
-        path: .png or .svg.
+        path: .png, .svg or .pdf.
         title: of the picture.
     """
     labels = [f"{fit.metric} (R² {fit.r2:.2f})" for fit in result.results]
     height = 1.4 + 0.34 * len(labels) * max(1.0, len(result.factors) / 3)
-    figure = _figure(path, width=_width(labels), height=height)
-    axes = figure.add_subplot()
-    p = len(result.factors)
-    for j, name in enumerate(result.factors):
-        colour = _COLOURS[j % len(_COLOURS)]
-        for i, fit in enumerate(result.results):
-            place = i + 0.7 * ((j + 0.5) / p - 0.5)
-            low, high = fit.ci_bootstrap.get(name, fit.ci[name])
-            axes.plot([low, high], [place, place], color=colour, lw=1.5)
-            face = colour if fit.significant[name] else "white"
-            axes.plot(fit.coef[name], place, "o", ms=5, color=colour, mfc=face)
-        axes.plot([], [], "o", ms=5, color=colour, label=name)
-    axes.axvline(0, color="#666666", lw=0.8)
-    axes.set_yticks(range(len(labels)), [_plain(label) for label in labels])
-    axes.set_ylim(len(result.results) - 0.5, -0.5)
-    kind = "bootstrap" if result.bootstrap else "analytic"
-    axes.set_xlabel(
-        "sd of the metric for 1 sd of the factor\n"
-        f"{100 * result.confidence:g} % {kind} interval; hollow: not significant"
-    )
-    _finish(figure, axes, path, title)
+    with picture(path, _width(labels), height) as figure:
+        axes = figure.add_subplot()
+        p = len(result.factors)
+        for j, name in enumerate(result.factors):
+            colour = COLOURS[j % len(COLOURS)]
+            for i, fit in enumerate(result.results):
+                place = i + 0.7 * ((j + 0.5) / p - 0.5)
+                low, high = fit.ci_bootstrap.get(name, fit.ci[name])
+                axes.plot([low, high], [place, place], color=colour, lw=1.5)
+                face = colour if fit.significant[name] else "white"
+                axes.plot(fit.coef[name], place, "o", ms=5, color=colour, mfc=face)
+            axes.plot([], [], "o", ms=5, color=colour, label=name)
+        axes.axvline(0, color="#666666", lw=0.8)
+        axes.set_yticks(range(len(labels)), [label(name) for name in labels])
+        axes.set_ylim(len(result.results) - 0.5, -0.5)
+        kind = "bootstrap" if result.bootstrap else "analytic"
+        axes.set_xlabel(
+            "sd of the metric for 1 sd of the factor\n"
+            f"{100 * result.confidence:g} % {kind} interval; hollow: not significant"
+        )
+        _finish(figure, axes, title)
 
 
 def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> None:
@@ -56,36 +58,36 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
-        path: .png or .svg.
+        path: .png, .svg or .pdf.
         title: of the picture.
     """
     labels = [fit.metric for fit in result.results]
-    figure = _figure(path, width=_width(labels), height=1.4 + 0.34 * len(labels))
-    axes = figure.add_subplot()
-    places = np.arange(len(result.results))
-    left = np.zeros(len(places))
-    for j, name in enumerate(result.factors):
-        share = np.array([max(fit.r2_share[name], 0.0) for fit in result.results])
-        hatch = _HATCHES[j // len(_COLOURS) % len(_HATCHES)]
-        axes.barh(places, share, left=left, height=0.7, color=_COLOURS[j % len(_COLOURS)], hatch=hatch, label=name)
-        for i, value in enumerate(share):
-            if value >= 0.04:
-                axes.text(
-                    left[i] + value / 2,
-                    i,
-                    f"{value:.2f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color="white",
-                    bbox={"boxstyle": "round,pad=0.1", "fc": "#00000066", "ec": "none"},
-                )
-        left += share
-    axes.set_yticks(places, [_plain(label) for label in labels])
-    axes.set_ylim(len(places) - 0.5, -0.5)
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("share of the metric's variance that each factor explains")
-    _finish(figure, axes, path, title)
+    with picture(path, _width(labels), 1.4 + 0.34 * len(labels)) as figure:
+        axes = figure.add_subplot()
+        places = np.arange(len(result.results))
+        left = np.zeros(len(places))
+        for j, name in enumerate(result.factors):
+            share = np.array([max(fit.r2_share[name], 0.0) for fit in result.results])
+            hatch = _HATCHES[j // len(COLOURS) % len(_HATCHES)]
+            axes.barh(places, share, left=left, height=0.7, color=COLOURS[j % len(COLOURS)], hatch=hatch, label=name)
+            for i, value in enumerate(share):
+                if value >= 0.04:
+                    axes.text(
+                        left[i] + value / 2,
+                        i,
+                        f"{value:.2f}",
+                        ha="center",
+                        va="center",
+                        fontsize=7,
+                        color="white",
+                        bbox={"boxstyle": "round,pad=0.1", "fc": "#00000066", "ec": "none"},
+                    )
+            left += share
+        axes.set_yticks(places, [label(name) for name in labels])
+        axes.set_ylim(len(places) - 0.5, -0.5)
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("share of the metric's variance that each factor explains")
+        _finish(figure, axes, title)
 
 
 def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title: str = "") -> None:
@@ -94,7 +96,7 @@ def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title:
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
         metric: which.
-        path: .png or .svg.
+        path: .png, .svg or .pdf.
         title: of the picture.
     """
     fit = result[metric]
@@ -102,43 +104,30 @@ def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title:
     scale = np.sqrt(np.square(fit.residuals).sum() / fit.df * np.maximum(1 - fit.leverage, 1e-12))
     scaled = np.divide(fit.residuals, scale, out=np.zeros_like(fit.residuals), where=scale > 0)
     n = len(scaled)
-    figure = _figure(path, width=8, height=6.4)
-    dots: dict[str, Any] = {
-        "marker": ".",
-        "s": 14,
-        "alpha": min(1.0, max(0.15, 500 / n)),
-        "color": _COLOURS[0],
-        "lw": 0,
-    }
-    (fitted, quantiles), (spread, leverage) = figure.subplots(2, 2)
-    fitted.scatter(fit.fitted, fit.residuals, **dots)
-    fitted.axhline(0, color="#666666", lw=0.8)
-    fitted.set(xlabel="fitted (sd)", ylabel="residual (sd)", title="a bend: not linear")
-    expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
-    quantiles.scatter(expected, np.sort(scaled), **dots)
-    quantiles.plot(expected[[0, -1]], expected[[0, -1]], color="#666666", lw=0.8)
-    quantiles.set(xlabel="normal quantile", ylabel="standardised residual", title="off the line: not normal")
-    spread.scatter(fit.fitted, np.sqrt(np.abs(scaled)), **dots)
-    spread.set(xlabel="fitted (sd)", ylabel="√|standardised residual|", title="a slope: uneven spread")
-    leverage.scatter(fit.leverage, scaled, **dots)
-    leverage.axhline(0, color="#666666", lw=0.8)
-    leverage.set(xlabel="leverage", ylabel="standardised residual", title="far right and far from 0: decides much")
-    for axes in (fitted, quantiles, spread, leverage):
-        axes.title.set_fontsize(9)
-    figure.suptitle(_plain(title or f"{metric}: residuals"), fontsize=10)
-    _save(figure, path)
-
-
-def _figure(path: Path, *, width: float, height: float) -> Any:
-    if path.suffix not in (".png", ".svg"):
-        raise InputError(f"{path}: cannot draw this format; the name must end in .png or .svg")
-    need("matplotlib", "drawing")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    with picture(path, 8, 6.4) as figure:
+        dots: dict[str, Any] = {
+            "marker": ".",
+            "s": 14,
+            "alpha": min(1.0, max(0.15, 500 / n)),
+            "color": COLOURS[0],
+            "lw": 0,
+        }
+        (fitted, quantiles), (spread, leverage) = figure.subplots(2, 2)
+        fitted.scatter(fit.fitted, fit.residuals, **dots)
+        fitted.axhline(0, color="#666666", lw=0.8)
+        fitted.set(xlabel="fitted (sd)", ylabel="residual (sd)", title="a bend: not linear")
+        expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
+        quantiles.scatter(expected, np.sort(scaled), **dots)
+        quantiles.plot(expected[[0, -1]], expected[[0, -1]], color="#666666", lw=0.8)
+        quantiles.set(xlabel="normal quantile", ylabel="standardised residual", title="off the line: not normal")
+        spread.scatter(fit.fitted, np.sqrt(np.abs(scaled)), **dots)
+        spread.set(xlabel="fitted (sd)", ylabel="√|standardised residual|", title="a slope: uneven spread")
+        leverage.scatter(fit.leverage, scaled, **dots)
+        leverage.axhline(0, color="#666666", lw=0.8)
+        leverage.set(xlabel="leverage", ylabel="standardised residual", title="far right and far from 0: decides much")
+        for axes in (fitted, quantiles, spread, leverage):
+            axes.title.set_fontsize(9)
+        figure.suptitle(label(title or f"{metric}: residuals"), fontsize=10)
 
 
 def _width(labels: list[str]) -> float:
@@ -146,20 +135,9 @@ def _width(labels: list[str]) -> float:
     return max(6.4, 4.4 + 0.08 * max(map(len, labels)))
 
 
-def _plain(text: str) -> str:
-    return text.replace("$", r"\$")
-
-
-def _finish(figure: Any, axes: Any, path: Path, title: str) -> None:
+def _finish(figure: Figure, axes: Axes, title: str) -> None:
     if title:
-        figure.suptitle(_plain(title), fontsize=10)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, [_plain(label) for label in labels], loc="outside lower center", ncols=min(6, len(labels)))
-    _save(figure, path)
-
-
-def _save(figure: Any, path: Path) -> None:
-    from bsx.data.output import atomic_path
-
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], dpi=150)
+        figure.suptitle(label(title), fontsize=10)
+    handles, names = axes.get_legend_handles_labels()
+    shown = [label(name) for name in names]
+    figure.legend(handles, shown, loc="outside lower center", ncols=min(6, len(names)))

@@ -7,12 +7,9 @@ from pathlib import Path
 
 from bsx.analysis.probing.beside_people import SideBySide
 from bsx.analysis.probing.experiment import ProbeResult
-from bsx.errors import InputError
-from bsx.support.optional import need
+from bsx.data.picture import COLOURS, label, picture
 
-# Okabe & Ito's colours, which most colour-blind readers can tell apart; markers tell them apart in print.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-MARKERS = "osD^vPX"
+MARKERS = "osD^vPX"  # tell lines apart in print
 
 
 def draw_probes(results: Sequence[ProbeResult], path: Path, *, title: str, people: SideBySide | None = None) -> None:
@@ -20,48 +17,37 @@ def draw_probes(results: Sequence[ProbeResult], path: Path, *, title: str, peopl
 
     Args:
         results: from `bsx.analysis.probing.experiment.probe_layers`.
-        path: .png or .svg.
+        path: .png, .svg or .pdf.
         title: of the picture.
         people: the same results beside the agreement with people, which then gets a panel.
     """
-    if path.suffix not in (".png", ".svg"):
-        raise InputError(f"{path}: cannot draw this format; the name must end in .png or .svg")
-    need("matplotlib", "drawing")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from bsx.data.output import atomic_path
-
     controlled = [result for result in results if result.control is not None]
     panels = 1 + bool(controlled) + (people is not None)
-    figure = Figure(figsize=(6.8, 1.2 + 2.4 * panels), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
-    accuracy = axes.pop(0)
-    accuracy.set_ylabel("accuracy")
-    accuracy.set_title(title.replace("$", r"\$"), fontsize=10)
-    selectivity = axes.pop(0) if controlled else None
-    for i, result in enumerate(results):
-        style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "ms": 4, "lw": 1.4}
-        band = {"color": style["color"], "alpha": 0.15, "lw": 0}
-        accuracy.fill_between(result.layers, result.low, result.high, **band)
-        accuracy.plot(result.layers, result.accuracy, label=result.task.replace("_", " "), **style)
-        accuracy.axhline(result.baseline, color=style["color"], ls=":", lw=0.8)
-        if selectivity is not None and result.control is not None:
-            selectivity.fill_between(result.layers, result.control.low, result.control.high, **band)
-            selectivity.plot(result.layers, result.control.selectivity, **style)
-    accuracy.plot([], [], color="#666666", ls=":", lw=0.8, label="most frequent label")
-    if selectivity is not None:
-        selectivity.axhline(0, color="#666666", lw=0.8)
-        selectivity.set_ylabel("selectivity")
-    if people is not None:
-        agreement = axes.pop(0)
-        agreement.fill_between(people.layers, people.low, people.high, color="#999999", alpha=0.3, lw=0)
-        agreement.plot(people.layers, people.agreement, color="#1f3a5f", marker="o", ms=4)
-        agreement.set_ylabel(f"{people.statistic} with people")
-    bottom = figure.axes[-1]
-    bottom.set_xlabel("layer (0 = embeddings)")
-    bottom.set_xticks(results[0].layers)
-    figure.legend(*accuracy.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], dpi=150)
+    with picture(path, 6.8, 1.2 + 2.4 * panels) as figure:
+        axes = list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
+        accuracy = axes.pop(0)
+        accuracy.set_ylabel("accuracy")
+        accuracy.set_title(label(title), fontsize=10)
+        selectivity = axes.pop(0) if controlled else None
+        for i, result in enumerate(results):
+            style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "ms": 4, "lw": 1.4}
+            band = {"color": style["color"], "alpha": 0.15, "lw": 0}
+            accuracy.fill_between(result.layers, result.low, result.high, **band)
+            accuracy.plot(result.layers, result.accuracy, label=label(result.task.replace("_", " ")), **style)
+            accuracy.axhline(result.baseline, color=style["color"], ls=":", lw=0.8)
+            if selectivity is not None and result.control is not None:
+                selectivity.fill_between(result.layers, result.control.low, result.control.high, **band)
+                selectivity.plot(result.layers, result.control.selectivity, **style)
+        accuracy.plot([], [], color="#666666", ls=":", lw=0.8, label="most frequent label")
+        if selectivity is not None:
+            selectivity.axhline(0, color="#666666", lw=0.8)
+            selectivity.set_ylabel("selectivity")
+        if people is not None:
+            agreement = axes.pop(0)
+            agreement.fill_between(people.layers, people.low, people.high, color="#999999", alpha=0.3, lw=0)
+            agreement.plot(people.layers, people.agreement, color="#1f3a5f", marker="o", ms=4)
+            agreement.set_ylabel(f"{people.statistic} with people")
+        bottom = figure.axes[-1]
+        bottom.set_xlabel("layer (0 = embeddings)")
+        bottom.set_xticks(results[0].layers)
+        figure.legend(*accuracy.get_legend_handles_labels(), loc="outside right upper", fontsize=8)

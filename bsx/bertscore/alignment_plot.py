@@ -1,4 +1,4 @@
-"""Pictures of a token alignment: text for a terminal, a heatmap as PNG or SVG, a page as HTML."""
+"""Pictures of a token alignment: text for a terminal, a heatmap as PNG, SVG or PDF, a page as HTML."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import html
 from pathlib import Path
 
 from bsx.bertscore.alignment import Alignment, Side
-from bsx.data.output import atomic_path, atomic_text
-from bsx.errors import InputError
-from bsx.support.optional import need
+from bsx.data.output import atomic_text
+from bsx.data.picture import PICTURES, check_picture, label, picture
 
-FORMATS = (".png", ".svg", ".html")
+FORMATS = (*PICTURES, ".html")
 
 
 def to_text(alignment: Alignment) -> str:
@@ -31,46 +30,33 @@ def to_text(alignment: Alignment) -> str:
 
 
 def draw_alignment(alignment: Alignment, path: Path) -> None:
-    """Write a heatmap of all cosines, with the greedy matches marked, to a .png, .svg or .html file.
+    """Write a heatmap of all cosines, with the greedy matches marked, to a .png, .svg, .pdf or .html file.
 
     Raises:
         InputError: for another format or an unwritable place.
-        MissingExtraError: if matplotlib is missing (.png and .svg).
+        MissingExtraError: if matplotlib is missing, for any format but .html.
     """
+    check_picture(path, FORMATS)
     if path.suffix == ".html":
         with atomic_text(path) as stream:
             stream.write(_page(alignment))
-    elif path.suffix in FORMATS:
-        _draw_with_matplotlib(alignment, path)
     else:
-        raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
+        _heatmap(alignment, path)
 
 
-def _draw_with_matplotlib(alignment: Alignment, path: Path) -> None:
-    need("matplotlib", "drawing .png and .svg heatmaps")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+def _heatmap(alignment: Alignment, path: Path) -> None:
     rows, columns = alignment.cosines.shape
-    figure = Figure(figsize=(2.6 + 0.55 * columns, 1.6 + 0.42 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    image = axes.imshow(alignment.cosines, cmap="cividis", vmin=min(0.0, float(alignment.cosines.min())), vmax=1.0)
-    # A literal $ or \ in a text must not be read as mathematics.
-    axes.set_xticks(range(columns), [_plain(t) for t in alignment.reference.tokens], rotation=45, ha="right")
-    axes.set_yticks(range(rows), [_plain(t) for t in alignment.candidate.tokens])
-    axes.set_xlabel(f"reference (R = {alignment.recall:.3f})")
-    axes.set_ylabel(f"candidate (P = {alignment.precision:.3f})")
-    axes.set_title(f"F1 = {alignment.f1:.3f}   o best for candidate   x best for reference", fontsize=9)
-    axes.plot(alignment.candidate.match, range(rows), "o", mfc="none", mec="white", ms=12, mew=1.6)
-    axes.plot(range(columns), alignment.reference.match, "x", color="#e34948", ms=7, mew=1.8)
-    figure.colorbar(image, ax=axes, label="cosine")
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], dpi=150, metadata={"Description": str(alignment.signature)})
-
-
-def _plain(token: str) -> str:
-    return token.replace("\\", "\\\\").replace("$", r"\$")
+    with picture(path, 2.6 + 0.55 * columns, 1.6 + 0.42 * rows, about=str(alignment.signature)) as figure:
+        axes = figure.add_subplot()
+        image = axes.imshow(alignment.cosines, cmap="cividis", vmin=min(0.0, float(alignment.cosines.min())), vmax=1.0)
+        axes.set_xticks(range(columns), [label(t) for t in alignment.reference.tokens], rotation=45, ha="right")
+        axes.set_yticks(range(rows), [label(t) for t in alignment.candidate.tokens])
+        axes.set_xlabel(f"reference (R = {alignment.recall:.3f})")
+        axes.set_ylabel(f"candidate (P = {alignment.precision:.3f})")
+        axes.set_title(f"F1 = {alignment.f1:.3f}   o best for candidate   x best for reference", fontsize=9)
+        axes.plot(alignment.candidate.match, range(rows), "o", mfc="none", mec="white", ms=12, mew=1.6)
+        axes.plot(range(columns), alignment.reference.match, "x", color="#e34948", ms=7, mew=1.8)
+        figure.colorbar(image, ax=axes, label="cosine")
 
 
 def _page(alignment: Alignment) -> str:

@@ -68,7 +68,7 @@ def meta(
     build_config(how, MetaSettings)  # before anything is read or scored
     for path in (plot, plot_tests):
         if path is not None:
-            from bsx.analysis.agreement.plots import check_picture
+            from bsx.data.picture import check_picture
 
             check_picture(path)
     wanted = Wanted(metric or [], human, group, system, segment, lower or [])

@@ -30,7 +30,7 @@ def layers(
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Which correlation.")] = "pearson",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples of segments, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl.")] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",

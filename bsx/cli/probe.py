@@ -38,7 +38,7 @@ def probe(
     group: Annotated[str | None, typer.Option(help="Its column of groups to average over; lp if there is one.")] = None,
     lang: Annotated[str, typer.Option("-l", "--lang", help="Keep its rows whose lp goes into this language.")] = "en",
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Correlation with people.")] = "pearson",
-    plot: Annotated[Path | None, typer.Option(help="Draw everything over layers: .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw everything over layers: .png, .svg or .pdf.")] = None,
     format: Annotated[Literal["text", "json", "csv", "latex"], typer.Option(help="How to print.")] = "text",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write a row a task and layer: .tsv .csv .jsonl .parquet.")
@@ -51,9 +51,10 @@ def probe(
     from bsx.cli.probe_job import Plan
     from bsx.cli.probe_output import as_csv, as_json, write_table
     from bsx.cli.probe_text import as_latex, as_text
+    from bsx.data.picture import PICTURES
     from bsx.errors import InputError
 
-    for path, suffixes in ((plot, (".png", ".svg")), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):
+    for path, suffixes in ((plot, PICTURES), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"{path}: the name must end in {', '.join(suffixes)}")
     tasks = read_tasks(files, tokens=tokens, limit=limit)

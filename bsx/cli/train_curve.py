@@ -43,10 +43,11 @@ def curve(
 ) -> None:
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
     from bsx.analysis.agreement.learning_curve import Sample, learning_curve
-    from bsx.analysis.agreement.plots import check_picture, draw_learning_curve
+    from bsx.analysis.agreement.plots import draw_learning_curve
     from bsx.cli.progress import progress_bar
     from bsx.cli.train_input import Columns
     from bsx.cli.train_job import Job, kept_on_interrupt, note, number_list
+    from bsx.data.picture import check_picture
     from bsx.errors import InputError
     from bsx.train.scoring import score_instances
     from bsx.train.vectors import VectorStore

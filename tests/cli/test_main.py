@@ -212,10 +212,11 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     assert "&lt;" in page
     assert "<b>" not in page
     assert "He paid $5 &lt;b&gt;" in page
-    for suffix in ("png", "svg"):
+    for suffix in ("png", "svg", "pdf"):
         assert cli("match", candidate, reference, "-m", "minilm", "--plot", tmp_path / f"a.{suffix}").status == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "a.svg").read_text()
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     text = cli("match", "the cat", "a cat", "-m", "minilm")
     assert "cat" in text.out
     assert "-> cat" in text.out
@@ -224,7 +225,7 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
 def test_match_errors(cli: Cli, tmp_path: Path) -> None:
     assert "No such option: --idf" in cli("match", "a", "b", "-m", "minilm", "--idf").err
     assert "the candidate has no content" in cli("match", " ", "a", "-m", "minilm").err
-    assert "cannot draw this format" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "a.pdf").err
+    assert "cannot draw this format" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "a.gif").err
     assert "does not exist" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "no" / "a.png").err
 
 

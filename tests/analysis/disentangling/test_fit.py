@@ -431,8 +431,8 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     draw_shares(result, tmp_path / "s.svg")
     draw_residuals(result, "m", tmp_path / "r.png")
     assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.png"))
-    with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
-        draw_shares(result, tmp_path / "s.pdf")
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
+        draw_shares(result, tmp_path / "s.gif")
 
 
 def test_a_dataframe_and_missing_numbers() -> None:

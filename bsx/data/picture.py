@@ -1,0 +1,68 @@
+"""Pictures by matplotlib: which formats there are, the figure, and the file that appears when it is complete."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bsx.data.output import atomic_path
+from bsx.errors import InputError
+from bsx.support.optional import need
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = (".png", ".svg", ".pdf")
+# Okabe & Ito 2008: told apart by colour-blind readers too.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
+
+
+def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
+    """Raise InputError unless the file's name says a format that can be drawn and its folder is there.
+
+    Args:
+        path: of the picture.
+        formats: suffixes that are allowed.
+    """
+    if path.suffix not in formats:
+        raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(formats)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
+
+
+@contextlib.contextmanager
+def picture(path: Path, width: float, height: float, *, about: str = "") -> Iterator[Figure]:
+    """Yield an empty figure that is saved at the end, complete or not at all; equal figures become equal files.
+
+    Args:
+        path: .png, .svg or .pdf.
+        width: in inches.
+        height: in inches.
+        about: a description to keep inside the file.
+
+    Raises:
+        InputError: for another format or an unwritable place.
+        MissingExtraError: if matplotlib is missing.
+    """
+    check_picture(path)
+    need("matplotlib", "drawing")
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    yield figure
+    # Without these, the hour and random identifiers would stand in the file.
+    kept: dict[str, str | None] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix, {})
+    if about:
+        kept["Subject" if path.suffix == ".pdf" else "Description"] = about
+    with atomic_path(path) as temporary, rc_context({"svg.hashsalt": "bsx"}):
+        figure.savefig(temporary, format=path.suffix[1:], dpi=150, metadata=kept)
+
+
+def label(text: str) -> str:
+    """Return a text in which matplotlib finds no formula."""
+    return text.replace("$", r"\$")
