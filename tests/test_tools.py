@@ -13,6 +13,7 @@ from tests.conftest import REPOSITORY
 @pytest.mark.parametrize(
     "script",
     [
+        "alignment_picture.py",
         "carry_models.py",
         "carry_baselines.py",
         "make_languages.py",

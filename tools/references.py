@@ -1,0 +1,79 @@
+"""Write the generated parts of the documentation while it is built; mkdocs calls this file as a hook.
+
+docs/reference/cli.md gets every command with its options, from the commands themselves; docs/reference/bsx.md and
+analysis.md get a section for every name that `bsx` and `bsx.analysis` export. All three are made anew in each build, so
+they cannot go stale.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+import typer
+
+from bsx.cli.main import COMMANDS, build
+
+# page -> the public module that it describes
+FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis"}
+MARK = "<!-- generated -->"
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def options(command: Any, context: Any) -> list[str]:
+    """Return the table of a command's arguments and options, as its help says them."""
+    rows = []
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if record is None or "--help" in parameter.opts:
+            continue
+        spelling, text = record
+        rows.append(f"| `{spelling}` | {cell(text)} |")
+    return ["| option | meaning |", "|---|---|", *rows, ""] if rows else []
+
+
+def commands() -> str:
+    """Return every command with its help and its options as Markdown."""
+    app = typer.main.get_command(build(list(COMMANDS)))
+    context_class = app.context_class
+    lines: list[str] = []
+
+    def walk(command: Any, parent: Any, name: str, level: int) -> None:
+        context = context_class(command, info_name=name, parent=parent)
+        if parent is not None:
+            lines.extend((f"{'#' * level} {context.command_path}", "", inspect.cleandoc(command.help or ""), ""))
+            usage = " ".join(command.collect_usage_pieces(context))
+            lines.extend(("```text", f"{context.command_path} {usage}", "```", ""))
+            lines.extend(options(command, context))
+        for child in getattr(command, "commands", {}).values():
+            walk(child, context, child.name, level + 1)
+
+    walk(app, None, "bsx", 1)
+    return "\n".join(lines)
+
+
+def members(module: str) -> str:
+    """Return a mkdocstrings section for every name that a module exports, by room, each with the room's own words."""
+    face = importlib.import_module(module)
+    rooms: dict[str, list[str]] = {}
+    for home, names in face._HOMES.items():
+        rooms.setdefault(home.partition(".")[0], []).extend(names.split())
+    own = sorted(set(dir(face)) - {name for names in rooms.values() for name in names} - {"__version__"})
+    lines = [f"::: {module}.{name}" for name in own]
+    for room, names in rooms.items():
+        words = inspect.getdoc(importlib.import_module(f"{module}.{room}")) or ""
+        lines += [f"## {room}", words.partition("\n\n")[0], *(f"::: {module}.{name}" for name in names)]
+    return "\n\n".join(lines)
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill the mark on a generated page; mkdocs calls this for every page."""
+    if page.file.src_uri == "reference/cli.md":
+        return markdown.replace(MARK, commands())
+    if page.file.src_uri in FACES:
+        return markdown.replace(MARK, members(FACES[page.file.src_uri]))
+    return markdown
