@@ -42,6 +42,7 @@ test-ray: $(STAMP) ## Install Ray and run the tests that need it
 lint: $(STAMP) ## Format and lint in place
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python tools/house_map.py
 	$(BIN)/python -m pytest -q tests/test_packaging.py -k types
 
 docs: $(STAMP) ## Build the documentation into site/, strictly

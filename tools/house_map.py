@@ -1,0 +1,99 @@
+"""Write the map of the house into CONTRIBUTING.md: rooms and directions from rooms.toml, contents from the docstrings.
+
+Run: python tools/house_map.py            (rewrites what is between the markers)
+     python tools/house_map.py --check    (fails if CONTRIBUTING.md differs from what would be written)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "CONTRIBUTING.md"
+ROOMS: dict[str, list[str]] = tomllib.loads((ROOT / "rooms.toml").read_text(encoding="utf-8"))["rooms"]
+ANALYSIS = "bsx.analysis."
+
+
+def folder(room: str) -> Path:
+    """Return where a room's files are; bsx/analysis is a link to the folder beside it."""
+    path = room.replace(".", "/")
+    return ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
+
+
+def built(room: str) -> bool:
+    return (folder(room) / "__init__.py").is_file()
+
+
+def summary(file: Path) -> str:
+    """Return the first sentence of a module's docstring."""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    if not text:
+        raise SystemExit(f"{file.relative_to(ROOT)}: has no docstring")
+    first = " ".join(text.partition("\n\n")[0].split())
+    return re.sub(r"\.$", "", re.split(r"(?<=\.) (?=[A-Z])", first)[0]).replace("|", "\\|").replace("``", "`")
+
+
+def floors(prefix: str) -> list[list[str]]:
+    """Return the rooms below one name by floor, the highest first: a room stands above all that it may import."""
+    height: dict[str, int] = {}
+    for room, below in ROOMS.items():  # the table goes from the ground floor up
+        known = height.values() if below == ["*"] else (height[other] for other in below)
+        height[room] = 1 + max(known, default=0)
+    wanted = [room for room in ROOMS if room.startswith(ANALYSIS) == (prefix == ANALYSIS)]
+    levels = sorted({height[room] for room in wanted}, reverse=True)
+    return [[room.removeprefix(prefix) for room in wanted if height[room] == level] for level in levels]
+
+
+def drawing() -> str:
+    """Return both halves of the house as text, one floor a line."""
+    halves = {"bsx/": floors("bsx."), "analysis/ (installed as bsx.analysis)": floors(ANALYSIS)}
+    lines = []
+    for title, stairs in halves.items():
+        lines += [title, *(f"  {'   '.join(floor)}" for floor in stairs), ""]
+    return "\n".join(["```text", *lines[:-1], "```"])
+
+
+def table() -> str:
+    """Return a row for each room."""
+    places = [folder(room) for room in filter(built, ROOMS)]
+    names = [place.relative_to(ROOT).as_posix() for place in places]
+    rows = [f"| [`{n}/`]({n}) | {summary(p / '__init__.py')} |" for n, p in zip(names, places, strict=True)]
+    return "\n".join(["| room | what it holds |", "|---|---|", *rows])
+
+
+def contents() -> str:
+    """Return a list of files for each room, folded away."""
+    parts = []
+    for room in filter(built, ROOMS):
+        place = folder(room)
+        rows = [
+            f"| `{file.relative_to(place).as_posix()}` | {summary(file)} |"
+            for file in sorted(place.rglob("*.py"))
+            if file.name != "__init__.py"
+        ]
+        name = place.relative_to(ROOT).as_posix()
+        head = f"<details><summary><code>{name}/</code></summary>"
+        parts += [head, "", "| file | what it holds |", "|---|---|", *rows, "", "</details>"]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    before = after = PAGE.read_text(encoding="utf-8")
+    for mark, text in {"drawing": drawing(), "rooms": table(), "files": contents()}.items():
+        pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
+        after = pattern.sub(lambda found, text=text: f"{found[1]}\n{text}\n\n{found[2]}", after)  # type: ignore[misc]
+    if sys.argv[1:] == ["--check"]:
+        if before != after:
+            raise SystemExit(
+                "CONTRIBUTING.md: not what the docstrings and rooms.toml say; run python tools/house_map.py"
+            )
+        return
+    PAGE.write_text(after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
