@@ -147,7 +147,7 @@ class Robustness:
     case_scores: Mapping[str, Array] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the document that ``bsx adversarial perturb --format json`` prints, without provenance."""
+        """Return the document that ``bsx adversarial perturb`` prints as JSON, without provenance."""
         ranges = [
             {"metric": one.metric, "clean": one.clean, "unrelated": one.unrelated, "range": one.range, "n": one.n}
             for one in self.ranges

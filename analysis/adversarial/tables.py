@@ -116,7 +116,7 @@ def triples_dict(
 
 
 def pairs_text(content: Mapping[str, Any]) -> str:
-    """Return the text form of what ``bsx adversarial pairs --format json`` prints."""
+    """Return the text form of what ``bsx adversarial pairs`` prints as JSON."""
     blocks = [_detection(content)]
     if "against" in content:
         blocks += [f"hard set: {content['against']['name']}\n{_detection(content['against'])}"]
@@ -154,7 +154,7 @@ def _detection(content: Mapping[str, Any]) -> str:
 
 
 def triples_text(content: Mapping[str, Any]) -> str:
-    """Return the text form of what ``bsx adversarial triples --format json`` prints."""
+    """Return the text form of what ``bsx adversarial triples`` prints as JSON."""
     width = _width(content["results"])
     lines = [
         f"{'metric':<{width}}  {'n':>6}  {'prefers B':>9}  {'ties':>5}  rate with interval      mean margin         p"

@@ -249,6 +249,5 @@ def _refuse_missing(numbers: Mapping[str, Array]) -> None:
         row = int(np.argmax(np.isnan(numbers[name]))) + 1
         counts = ", ".join(f"{name} {count}" for name, count in missing.items())
         raise InputError(
-            f"missing values: {counts}; the first is in row {row}, column {name!r}; "
-            "--nan omit (nan='omit' in Python) leaves such rows out"
+            f"missing values: {counts}; the first is in row {row}, column {name!r}; `nan='omit'` leaves such rows out"
         )

@@ -64,7 +64,7 @@ class GroupResult:
         return next((found for found in self.metrics if found.metric == metric), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``bsx meta --format json`` prints for a group."""
+        """Return what ``bsx meta`` prints as JSON for a group."""
         clusters = None
         if self.clusters is not None:
             ranks = dict(zip(self.clusters.names, self.clusters.ranks, strict=True))

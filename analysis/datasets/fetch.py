@@ -86,7 +86,8 @@ def download(url: str, target: Path, sha256: str | None, size: int | None, repor
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise DataUnavailableError(
-            f"{url}: cannot be fetched ({reason}); without a network, give a folder that has {target.name} with --from"
+            f"{url}: cannot be fetched ({reason}); without a network, `bsx.analysis.get_dataset(…, "
+            f"source=FOLDER)` takes a folder that has {target.name}"
         ) from error
     try:
         check(part, sha256, size, url)

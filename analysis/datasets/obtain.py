@@ -120,7 +120,7 @@ def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str
 
 def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
     if not source.is_dir():
-        raise InputError(f"--from: there is no folder {source}")
+        raise InputError(f"there is no folder {source} to copy from")
 
     def find(path: str) -> Path | None:
         return next((found for found in (source / path, source / Path(path).name) if found.is_file()), None)

@@ -84,4 +84,7 @@ def how_to_get(entry: DatasetEntry) -> str:
     if entry.files:
         return f"bsx data get {entry.name} fetches it"
     paths = ", ".join(entry.local.paths) if entry.local is not None else ""
-    return f"nobody publishes it in this form; put {paths} there, or name their folder with --from ({entry.homepage})"
+    return (
+        f"nobody publishes it in this form; put {paths} there, or name their folder: "
+        f"`bsx.analysis.get_dataset({entry.name!r}, source=FOLDER)` ({entry.homepage})"
+    )

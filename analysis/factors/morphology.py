@@ -119,7 +119,7 @@ class Morphology(Factor):
         config: MorphologyConfig = self.config
         details: dict[str, Any] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
-            raise InputError("mor: needs word vectors: --vectors FILE (.vec or .bin), or --train-vectors")
+            raise InputError("mor: needs word vectors: `vectors=FILE` (.vec or .bin), or `train_vectors=True`")
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)

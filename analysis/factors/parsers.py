@@ -77,7 +77,7 @@ class StanzaParser(Parser):
         if code is None:
             raise InputError(
                 f"stanza has no parser for {self.lang}: parse the sentences with another one and give the parses as "
-                "CoNLL-U (--parses1, --parses2)"
+                "CoNLL-U (`parses1=`, `parses2=`)"
             )
         return code
 
@@ -114,8 +114,8 @@ class StanzaParser(Parser):
         if not files and not self.download:
             raise ModelUnavailableError(
                 f"there is no stanza model for {self.lang} in {self._place}: "
-                f"python -c 'import stanza; stanza.download(\"{self._code}\")' fetches it (or --download does); "
-                "--stanza-dir names another folder, --parses1 and --parses2 give parses that you have"
+                f"python -c 'import stanza; stanza.download(\"{self._code}\")' fetches it (or `download=True` does); "
+                "`parser_dir=` names another folder, `parses1=` and `parses2=` give parses that you have"
             )
         return files
 
@@ -201,7 +201,7 @@ class SpacyParser(Parser):
                 return spacy.load(name)
         raise ModelUnavailableError(
             f"there is no spaCy model for {self.lang}: python -m spacy download {names[-1]} fetches one; "
-            "--parses1 and --parses2 give parses that you have"
+            "`parses1=` and `parses2=` give parses that you have"
         )
 
     def _model(self) -> dict[str, Any]:

@@ -344,7 +344,7 @@ def as_text(result: Reproduction) -> str:
         blocks += triples_text(result.triples, result.names)
     else:
         blocks.append("Figure 3 and Table 6 are left out: the folder has no freitag.tsv and paws.tsv.")
-    missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with --wmt17"
+    missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with `wmt17=`"
     blocks.append(result.table13.to_text() if result.table13 is not None else missing)
     if result.off:
         lines = [f"NOT REPRODUCED: {len(result.off)} cells are off by more than {TOLERANCE}"]

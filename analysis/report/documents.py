@@ -86,7 +86,7 @@ def parse_document(content: object, name: str) -> Content:
     """Return a document in its shape.
 
     Args:
-        content: what ``--format json`` printed, parsed.
+        content: the JSON that a command printed, parsed.
         name: what to call it in messages.
 
     Raises:
@@ -95,7 +95,7 @@ def parse_document(content: object, name: str) -> Content:
     if not isinstance(content, Mapping) or not isinstance(content.get("provenance"), Mapping):
         raise InputError(
             f"{name}: has no key 'provenance' that says what it is; a report reads what {_COMMANDS} print "
-            "with --format json"
+            "with `format='json'`"
         )
     kind = content["provenance"].get("kind")
     if kind == "score":

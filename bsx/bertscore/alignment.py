@@ -59,7 +59,7 @@ class Alignment:
     signature: Signature
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the alignment as plain numbers and strings, as ``bsx match --json`` prints it."""
+        """Return the alignment as plain numbers and strings, as ``bsx match`` prints it in JSON."""
 
         def side(part: Side, other: Side) -> dict[str, Any]:
             rows = zip(part.tokens, part.weights, part.match, part.similarity, strict=True)

@@ -49,7 +49,7 @@ class ScorerConfig(RunConfig):
         bool,
         Field(
             description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm; without it, "
-            "--all-layers returns the residual stream, as bert-score does."
+            "`all_layers=True` returns the residual stream, as bert-score does."
         ),
     ] = True
 

@@ -61,14 +61,15 @@ def find_baseline(choice: Choice, catalog: Catalog, layers: int) -> LayerBaselin
     elif choice.entry is not None and isinstance(choice.entry.languages, list) and len(choice.entry.languages) == 1:
         code = choice.entry.languages[0]
     else:
-        raise InputError(f"rescaling {choice.name} needs the language of the texts: add --lang")
+        raise InputError(f"rescaling {choice.name} needs the language of the texts: add `lang=`")
     baseline = catalog.baseline(code, choice.name)
     if baseline is None:
         others = ", ".join(catalog.baseline_languages(choice.name))
         known = f"has them for {others}" if others else "has none for this model"
         raise InputError(
             f"no rescaling baseline for {choice.name} in {code!r} (the registry {known}): "
-            f"`bsx registry baseline {choice.name} --lang {code} --corpus FILE --write` makes one; or drop --rescale"
+            f"`bsx.jobs.baseline({choice.name!r}, lang={code!r}, corpus=FILE, write=True)` makes "
+            "one; or drop `rescale=True`"
         )
     return _from_entry(baseline, f"registry: {code}/{choice.name}", layers)
 

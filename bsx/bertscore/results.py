@@ -66,7 +66,7 @@ class Scores:
         return f"Scores(n={len(self)}, {figures}, signature={str(self.signature)!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary that ``bsx score --format json`` prints for one system."""
+        """Return the summary that ``bsx score`` prints as JSON for one system."""
         layer: int | str = self.layers[0] if self.f1.ndim == 1 else "all"
         return {
             "metric": self.signature["metric"],

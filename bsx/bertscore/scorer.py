@@ -120,7 +120,8 @@ class Scorer:
             return self.config.layer
         if entry is None or not isinstance(entry.layer, int):
             raise InputError(
-                f"no best layer is known for {self._choice.name}: choose one with --layer, or all with --all-layers"
+                f"no best layer is known for {self._choice.name}: choose one with `layer=`, or all "
+                "with `all_layers=True`"
             )
         return entry.layer
 
@@ -313,7 +314,7 @@ class Scorer:
     def align(self, candidate: str, reference: str) -> Alignment:
         """Return which token matches which, for one pair; see `bsx.bertscore.alignment.Alignment`."""
         if self.config.all_layers:
-            raise InputError("an alignment shows one layer: choose it with --layer")
+            raise InputError("an alignment shows one layer: choose it with `layer=`")
         if self.config.idf and self._fixed_idf is None:
             raise InputError("one reference is no corpus to count idf on: give the scorer idf weights or texts instead")
         texts = [check_text(candidate, "candidate"), check_text(reference, "reference")]

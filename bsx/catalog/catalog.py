@@ -206,7 +206,7 @@ class Catalog:
             known = sorted(saved for kind, saved in self.origins if kind == "ensemble")
             raise UnknownNameError(
                 f"unknown ensemble {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; "
-                "`bsx ensemble … --save NAME` adds one"
+                "`bsx.jobs.ensemble(…, save=NAME)` adds one"
             )
         entry = validate(EnsembleEntry, read_yaml(file), file)
         if entry.name != name:
@@ -272,7 +272,7 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
     """Return the overlays in rising precedence: the user's folder, those in ``BSX_REGISTRY``, then ``named``.
 
     Args:
-        named: what ``--registry`` says.
+        named: one more folder, above all others.
 
     Raises:
         InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist.
@@ -280,7 +280,7 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
     folders = [user_folder()] if user_folder().is_dir() else []
     given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]
     if named is not None:
-        given.append((str(named), "--registry"))
+        given.append((str(named), "`registry=`"))
     for part, origin in given:
         folder = Path(part).expanduser()
         if not folder.is_dir():

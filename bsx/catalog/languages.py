@@ -49,6 +49,6 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     close = list(dict.fromkeys(by_part[part] for part in near(tag.strip(), by_part)))
     hint = f" Near: {', '.join(close)}." if close else ""
     raise UnknownNameError(
-        f"unknown language {tag!r}.{hint} `bsx models --languages` lists all {len(catalog.languages)}; "
-        "any text can be scored by naming a model with --model."
+        f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}; "
+        "any text can be scored by naming a model with `model=`."
     )

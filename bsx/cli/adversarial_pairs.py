@@ -50,8 +50,8 @@ def pairs(
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
     from bsx.analysis.adversarial.pairs import detect_pairs, easy_to_hard
     from bsx.analysis.adversarial.tables import drops_dict, pairs_dict, pairs_text
+    from bsx.cli.messages import say
     from bsx.cli.results import write_result
-    from bsx.cli.skip_errors import say
     from bsx.support.provenance import provenance
 
     columns = given.names(metrics)

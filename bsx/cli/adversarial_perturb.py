@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 from bsx.encode.run_config import RunConfig
@@ -128,5 +128,4 @@ def perturb(
         "provenance": provenance("adversarial-perturb", read, metrics.signatures),
     }
     write_result(json.dumps(content, ensure_ascii=False) if format == "json" else result.to_text(), output)
-    for note in notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(notes)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say
 from bsx.cli.meta import LEFT_OUT, Format, Output
 from bsx.cli.options import with_settings
 from bsx.errors import InputError
@@ -70,5 +70,4 @@ def compare(
     result = CompareResult(config, prepared.segments, tuple(found))
     write_result(render(result, format, lambda: provenance("compare", read, signatures)), output)
     notes = [note for one in metrics for note in one.notes]
-    for note in [*notes, *flags(summarise(prepared, totals))]:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say([*notes, *flags(summarise(prepared, totals))])

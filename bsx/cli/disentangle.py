@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+
+from bsx.cli.messages import say
 
 
 def disentangle(
@@ -103,8 +104,7 @@ def disentangle(
     if output is not None:
         write_all(result, {name: form() for name, form in forms.items()}, output, plot=plot)
     if format != "text":
-        for notice in result.warnings:
-            print(f"bsx: note: {notice.message}", file=sys.stderr)
+        say(notice.message for notice in result.warnings)
     print(forms[format](), end="")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 
 
@@ -88,7 +89,6 @@ def ensemble(
     if save is not None:
         saved = save_ensemble(result, save, member or [], human, [source], signatures_of(source, names), registry)
     write_result(json.dumps(content, ensure_ascii=False) if format == "json" else result.to_text(), output)
-    for note in result.notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(result.notes)
     if saved is not None:
         print(f"bsx: saved {saved}; use it as --metric ensemble:{save}", file=sys.stderr)

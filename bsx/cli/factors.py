@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.messages import say
 from bsx.cli.progress import progress_bar
 from bsx.errors import InputError
 
@@ -97,8 +97,7 @@ def factors(
     if nan == "error" and missing.any():
         factor, row = (int(index) for index in np.argwhere(missing)[0])
         raise InputError(f"{list(kept)[factor]}: row {row + 1} has no value; --nan keep writes nan, omit leaves it out")
-    for note in [note for scores in results.values() for note in scores.notes]:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(note for scores in results.values() for note in scores.notes)
     wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
     summary = {
         "pairs": len(rows),

@@ -130,5 +130,7 @@ def _say_interrupted() -> int:
 
 
 def _complain(message: str) -> int:
-    print(f"bsx: error: {' '.join(message.split())}", file=sys.stderr)
+    from bsx.cli.messages import spelled
+
+    print(f"bsx: error: {' '.join(spelled(message).split())}", file=sys.stderr)
     return 2

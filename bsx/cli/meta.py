@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ import typer
 
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
@@ -109,5 +109,4 @@ def meta(
             draw_significance(result, plot_tests)
     read = [str(path) for path in (file, data) if path is not None]
     write_result(render(result, format, lambda: provenance("meta", read, columns.signatures)), output)
-    for note in [*columns.notes, *result.notes]:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say([*columns.notes, *result.notes])

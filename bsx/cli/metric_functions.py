@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from bsx.cli.messages import say
 
 if TYPE_CHECKING:
     from bsx.metrics.base import Metric
@@ -28,6 +29,5 @@ def open_metrics(named: Sequence[str], settings: dict[str, Any]) -> list[Metric]
     metrics = get_metrics(
         [spec for part in named for spec in split_specs(part)], registry=load_registry(run.pop("registry", None)), **run
     )
-    for note in (note for metric in metrics for note in metric.notes):
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(note for metric in metrics for note in metric.notes)
     return metrics

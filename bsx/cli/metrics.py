@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.messages import say, spelled
 from bsx.cli.metrics_ablation import ablation
 from bsx.cli.metrics_fit import fit_alignment
 from bsx.cli.metrics_layers import layers
@@ -37,9 +37,10 @@ def list_metrics(
     from bsx.metrics.inventory import inventory
 
     catalog = load_registry(registry)
-    for problem in catalog.problems:
-        print(f"bsx: note: left out of the registry: {problem}", file=sys.stderr)
-    rows = [row for row in inventory(catalog) if needs is None or needs in row["needs"]]
+    say(f"left out of the registry: {problem}" for problem in catalog.problems)
+    rows = [
+        {**row, "runs": spelled(row["runs"])} for row in inventory(catalog) if needs is None or needs in row["needs"]
+    ]
     if format == "json":
         print(json.dumps(rows, ensure_ascii=False))
         return
@@ -60,6 +61,7 @@ def show(
     from bsx.metrics.inventory import describe
 
     details = describe(name, load_registry(registry))
+    details["runs"] = spelled(details["runs"])
     if format == "json":
         print(json.dumps(details, ensure_ascii=False))
         return

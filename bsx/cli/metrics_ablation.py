@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from bsx.cli.messages import say
 
 if TYPE_CHECKING:
     from bsx.cli.judged import Judged
@@ -51,8 +52,7 @@ def ablation(
         with ScoreTable(output) as table:
             for row in rows:
                 table.write(row)
-    for note in judged.notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(judged.notes)
     print(json.dumps(rows, ensure_ascii=False) if format == "json" else _text(rows))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from bsx.cli.messages import say
 
 if TYPE_CHECKING:
     from bsx.analysis.stats.layers import LayerAgreement
@@ -42,8 +43,7 @@ def layers(
 
     specs = [spec for part in metric or ["bertscore"] for spec in split_specs(part)]
     judged = read_judged(data, candidate, reference, human, group, lang)
-    for note in judged.notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(judged.notes)
     results = dict(_sweep(specs, judged, model, device, (statistic, resamples, seed)))
     rows = [
         {

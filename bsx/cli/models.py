@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +10,7 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import ModelEntry
+from bsx.cli.messages import say, spelled
 
 models = typer.Typer(rich_markup_mode=None)
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -59,14 +59,14 @@ def list_models(
             "language": choice.language.code,
             "selected": choice.name,
             "prefer": prefer,
-            "notes": list(choice.notes),
+            "notes": [spelled(note) for note in choice.notes],
             "models": rows,
         }
         print(json.dumps(result, ensure_ascii=False))
         return
     print(f"{choice.language.name}: {choice.name} ({choice.reason})")
     for note in choice.notes:
-        print(f"note: {note}")
+        print(f"note: {spelled(note)}")
     _print_rows(rows, {**columns, "reason": 0}, format)
 
 
@@ -127,8 +127,7 @@ def pin(name: Name, registry: Registry = None) -> None:
 
 def _load(registry: Path | None) -> Catalog:
     catalog = load_registry(registry)
-    for problem in catalog.problems:
-        print(f"bsx: note: left out of the registry: {problem}", file=sys.stderr)
+    say(f"left out of the registry: {problem}" for problem in catalog.problems)
     return catalog
 
 

@@ -10,14 +10,7 @@ import typer
 from pydantic import BaseModel
 
 from bsx.bertscore.config import ScorerConfig
-
-# Settings that commands spell in their own way.
-SHORT = {
-    "model": ["-m", "--model"],
-    "lang": ["-l", "--lang"],
-    "dtype": ["--precision", "--dtype"],
-    "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
-}
+from bsx.cli.messages import SHORT, spelled
 
 
 def with_settings(
@@ -43,12 +36,14 @@ def with_settings(
 
         parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         for name, field in fields.items():
-            spelled = SHORT.get(name, [f"--{name.replace('_', '-')}"])
+            flags = SHORT.get(name, [f"--{name.replace('_', '-')}"])
             if name == "leading_space":
-                spelled = ["--leading-space/--no-leading-space"]
+                flags = ["--leading-space/--no-leading-space"]
             elif field.annotation is bool:
-                spelled = [f"{spelled[0]}/--no-{name.replace('_', '-')}"] if field.default else spelled
-            option = typer.Option(*spelled, help=field.description, show_default=field.default not in (None, False))
+                flags = [f"{flags[0]}/--no-{name.replace('_', '-')}"] if field.default else flags
+            option = typer.Option(
+                *flags, help=spelled(field.description or ""), show_default=field.default not in (None, False)
+            )
             parameters.append(
                 inspect.Parameter(
                     name,

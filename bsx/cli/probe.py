@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 
 _SCORING = ("all_layers", "idf", "rescale", "baseline", "multi_ref", "specials", "leading_space", "long", "strict")
@@ -74,8 +74,7 @@ def probe(
         resamples=resamples,
     )
     findings = plan.run(tasks, people, statistic, {**settings, "registry": registry})
-    for note in findings.notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(findings.notes)
     if plot is not None:
         from bsx.analysis.probing.plots import draw_probes
 

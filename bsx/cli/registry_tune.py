@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
+from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 
@@ -47,8 +48,7 @@ def tune(
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     language = find_language(lang, catalog)
     judged = read_judged(data, candidate, reference, human, group, language.code)
-    for note in judged.notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say(judged.notes)
     from bsx.analysis.stats.layers import layer_agreement
     from bsx.bertscore.scorer import Scorer
 

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from bsx.cli.messages import spelled
+
 
 def reproduce(
     paper: Annotated[Literal["kaster2021"], typer.Argument(help="Which paper: Kaster, Zhao & Eger 2021.")],
@@ -29,6 +31,6 @@ def reproduce(
     from bsx.analysis.published.kaster2021 import reproduce as recompute
 
     result = recompute(data, lex=lex, wmt17=wmt17)
-    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else as_text(result))
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else spelled(as_text(result)))
     if not result.ok:
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 from bsx.data.open import open_corpus
@@ -115,8 +116,7 @@ def score(
             table.signature = str(signature)
     result = summary.to_dict(scorer.model, signature)
     print(json.dumps(result, ensure_ascii=False) if format == "json" else summary.to_text(result))
-    for note in (*scorer.notes, *summary.notes(scorer.tokenizer.max_tokens)):
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say((*scorer.notes, *summary.notes(scorer.tokenizer.max_tokens)))
 
 
 def _detect(corpus: Corpus) -> str:

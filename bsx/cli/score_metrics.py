@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bsx.cli.messages import say
 from bsx.cli.progress import progress_bar
 from bsx.data.open import open_corpus
 from bsx.encode.run_config import RunConfig
@@ -139,8 +140,7 @@ def score_metrics(
             table.sidecar = result
     print(json.dumps(result, ensure_ascii=False) if format == "json" else _text(result))
     about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
-    for note in [*(note for metric in metrics for note in metric.notes), *about_encoders, *flags(result)]:
-        print(f"bsx: note: {note}", file=sys.stderr)
+    say([*(note for metric in metrics for note in metric.notes), *about_encoders, *flags(result)])
 
 
 def wanted_sides(specs: Sequence[str], settings: dict[str, Any]) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -167,12 +166,6 @@ def _rows(
         more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
         result.notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
     return result
-
-
-def say(notes: Sequence[str]) -> None:
-    """Print notes on standard error."""
-    for note in notes:
-        print(f"bsx: note: {note}", file=sys.stderr)
 
 
 def _failing(score: Callable[[Sequence[int]], Any], count: int, *, first_only: bool) -> dict[int, str]:

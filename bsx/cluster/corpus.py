@@ -1,4 +1,4 @@
-"""A corpus of this machine's files scored by the workers of a cluster: what ``bsx score --engine ray`` does."""
+"""A corpus of this machine's files scored by the workers of a cluster: what ``bsx score`` does with the engine ray."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def _cards(ray: Any, device: str, workers: int) -> int:
     if there < workers:
         raise InputError(
             f"a worker takes a graphics card, and the cluster has {there} for {workers} workers: "
-            f"use --workers {there} or --device cpu"
+            f"use `workers={there}` or `device='cpu'`"
             if there
-            else "the cluster has no graphics card: use --device cpu"
+            else "the cluster has no graphics card: use `device='cpu'`"
         )
     return 1
 

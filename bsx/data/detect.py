@@ -1,4 +1,4 @@
-"""Which language are these texts in? Asked only when the user says ``--lang auto``."""
+"""Which language are these texts in? Asked only when the language is given as ``auto``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHAR
     identifier = _identifier()
     sampled = _sample((text for text in texts if text.strip()), SAMPLE, seed)
     if not sampled:
-        raise InputError("the language cannot be detected: there is no text; name it with --lang")
+        raise InputError("the language cannot be detected: there is no text; name it with `lang=`")
     lengths: Counter[str] = Counter()
     for text in sampled:
         lengths[identifier.classify(text)[0]] += len(text)
@@ -57,7 +57,7 @@ def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHAR
     code, length = lengths.most_common(1)[0]
     if length / total < minimum_share:
         found = ", ".join(f"{name} {count / total:.0%}" for name, count in lengths.most_common(3))
-        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with --lang")
+        raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with `lang=`")
     return Detection(code, length / total, len(sampled))
 
 

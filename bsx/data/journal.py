@@ -69,13 +69,13 @@ class Journal:
             begun = dict(self._header["identity"])
             self.settings = dict(self._header["settings"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.folder}: cannot be read ({error}): start over without --resume") from error
+            raise InputError(f"{self.folder}: cannot be read ({error}): start over without `resume=True`") from error
         wanted = json.loads(json.dumps(identity))
         for name in sorted({*begun, *wanted}):
             if begun.get(name) != wanted.get(name):
                 raise InputError(
                     f"{self.folder}: was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
-                    "give what it was begun with, or start over without --resume"
+                    "give what it was begun with, or start over without `resume=True`"
                 )
         self._remove_leftover()
         self._write_header()

@@ -50,9 +50,11 @@ def open_corpus(
     """
     if data is not None:
         if candidates or references or source_file is not None:
-            raise InputError("give either -c and -r, or --data with its columns, not both")
+            raise InputError("give either `candidates=` and `references=`, or `data=` with its columns, not both")
     elif candidate_columns or reference_columns or id_column is not None or source_column is not None:
-        raise InputError("--candidate, --reference, --source and --id name columns of --data FILE, which is missing")
+        raise InputError(
+            "`candidate=`, `reference=`, `source=` and `id=` name columns of `data=FILE`, which is missing"
+        )
     else:
         _check_files(candidates, references, source_file, wants)
     named = [*candidates, *references, *(name for name in (data, source_file) if name is not None)]
@@ -60,7 +62,9 @@ def open_corpus(
         raise InputError("only one file can be standard input (-)")
     for name in named:
         if output is not None and output.exists() and name != "-" and Path(name).exists() and output.samefile(name):
-            raise InputError(f"{output}: is an input of this run, which would overwrite it: give -o another name")
+            raise InputError(
+                f"{output}: is an input of this run, which would overwrite it: give `output=` another name"
+            )
     with contextlib.ExitStack() as stack:
 
         def opened(name: str) -> NamedFile:
@@ -120,15 +124,18 @@ def _check_files(
     candidates: Sequence[str], references: Sequence[str], source: str | None, wants: frozenset[str]
 ) -> None:
     if not candidates or ("reference" in wants and not references):
-        raise InputError("nothing to score: give -c FILE and -r FILE, or --data FILE --candidate COL --reference COL")
+        raise InputError(
+            "nothing to score: give `candidates=FILE` and `references=FILE`, or `data=FILE` "
+            "`candidate=COL` `reference=COL`"
+        )
     if not references and source is None:
-        raise InputError("nothing to compare candidates with: give -s FILE with the sources")
+        raise InputError("nothing to compare candidates with: give `sources=FILE` with the sources")
 
 
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
     if name not in columns:
         raise InputError(
-            f"{file}: has no column {name!r}: --data needs --{name} COL; it has the columns {', '.join(columns)}"
+            f"{file}: has no column {name!r}: `data=` needs `{name}=COL`; it has the columns {', '.join(columns)}"
         )
     return [name]
 

@@ -147,7 +147,7 @@ class Batcher:
         if len(batch) == 1:
             raise InputError(
                 f"one text of {longest} tokens does not fit in the memory of {self.embedder.device}: "
-                "use a smaller model, another --device or --dtype"
+                "use a smaller model, another `device=` or `dtype=`"
             ) from error
         if self.embedder.device.type == "cuda":
             torch.cuda.empty_cache()

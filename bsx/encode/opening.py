@@ -80,9 +80,9 @@ class Opener:
         obstacle = self._obstacle()
         if backend == "onnx" or dtype == "int8":
             if backend == "torch":
-                raise InputError("int8 is computed by ONNX Runtime: leave --backend torch out, or use fp32")
+                raise InputError("int8 is computed by ONNX Runtime: leave `backend='torch'` out, or use fp32")
             if obstacle is not None:
-                instead = "use --precision fp32" if dtype == "int8" else "use --backend torch"
+                instead = "use `dtype='fp32'`" if dtype == "int8" else "use `backend='torch'`"
                 raise InputError(f"ONNX Runtime cannot run this: {obstacle}; {instead}")
             for package in ("onnxruntime", "onnx"):
                 need(package, "The backend onnx")

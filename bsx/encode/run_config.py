@@ -35,7 +35,7 @@ class RunConfig(BaseModel):
     cache: Annotated[
         Path | None, Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice.")
     ] = None
-    cache_size: Annotated[str, Field(description="Disk space for --cache; vectors unused for longest go first.")] = (
+    cache_size: Annotated[str, Field(description="Disk space for `cache=`; vectors unused for longest go first.")] = (
         "10GB"
     )
     trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False

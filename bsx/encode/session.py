@@ -25,7 +25,7 @@ from bsx.support.settings import build_config
 
 
 def memory_budget(memory: str | None, device: torch.device) -> int:
-    """Return the bytes that vectors may take: what ``--memory`` says, or a quarter of what is free."""
+    """Return the bytes that vectors may take: what ``memory`` says, or a quarter of what is free."""
     if memory is not None:
         return parse_bytes(memory)
     free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()

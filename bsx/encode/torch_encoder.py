@@ -60,7 +60,7 @@ def choose_dtype(name: Dtype, device: torch.device) -> Precision:
         return "fp32"
     if name == "int8":
         if device.type != "cpu":
-            raise InputError(f"int8 runs on the CPU only, the device is {device}: use --device cpu, or bf16 or fp16")
+            raise InputError(f"int8 runs on the CPU only, the device is {device}: use `device='cpu'`, or bf16 or fp16")
         return name
     if device.type == "cuda":
         supported = torch.cuda.is_bf16_supported(including_emulation=False) if name == "bf16" else True
@@ -268,7 +268,7 @@ def position_limit(config: Any, family: Family) -> int | None:
 def _cut(config: Any, family: Family, layer: int) -> None:
     """Make a configuration describe the encoder up to ``layer``, so that no layer above it is built or loaded."""
     if getattr(config, "num_hidden_groups", 1) != 1:
-        raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with --all-layers")
+        raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with `all_layers=True`")
     setattr(config, family.layer_count, layer)
     for name in ("layer_types", "attention_window"):  # what ModernBERT, Longformer and LED say layer by layer
         if isinstance(getattr(config, name, None), list | tuple):

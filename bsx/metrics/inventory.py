@@ -73,12 +73,12 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     if package is not None:
         return f"needs python= with {package.name}"
     if entry.model is None:
-        return "with --model or --lang" if "model" in kind.Config.model_fields else "yes"
+        return "with `model=` or `lang=`" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
     if find(source) is not None:
         return "yes"
-    return "needs its model, or --model" if issubclass(kind, EncoderMetric) else "needs its model"
+    return "needs its model, or `model=`" if issubclass(kind, EncoderMetric) else "needs its model"
 
 
 def _installed(module: str) -> bool:

@@ -62,7 +62,7 @@ class MetricScores:
         return f"MetricScores(n={len(self)}, system={self.system:.4f}, signature={str(self.signature)!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary that ``bsx score --metric … --format json`` prints for one system."""
+        """Return the summary that ``bsx score`` prints as JSON for one system."""
         return {
             "metric": self.metric,
             "n": len(self),

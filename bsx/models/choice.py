@@ -44,7 +44,7 @@ def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
     language = find_language(lang, catalog) if lang is not None else None
     if model is None:
         if language is None:
-            raise InputError("say which language the texts are in (--lang) or which model to use (--model)")
+            raise InputError("say which language the texts are in (`lang=`) or which model to use (`model=`)")
         entry = rank(language, catalog).entry
         return Choice(entry.name, entry.source, entry, language)
     known = catalog.find(model)

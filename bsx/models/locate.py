@@ -60,7 +60,7 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     if choice.source.sha256 is not None and digest != choice.source.sha256:
         raise InputError(
             f"the weights of {choice.name} in {folder} have sha256 {digest}, the registry pins {choice.source.sha256}: "
-            "refusing to load them; reinstall the package, or name the folder itself with --model to use it as it is"
+            "refusing to load them; reinstall the package, or name the folder itself with `model=` to use it as it is"
         )
     identity = f"sha256:{digest}" if choice.source.hub is None else f"hub:{folder.name}"
     return Checkpoint(folder, identity, tokenizer_digest)
@@ -77,7 +77,7 @@ def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
     code = choice.language.code if choice.language is not None else None
     here = available(catalog, code)
     scope = f" for {choice.language.name}" if choice.language is not None else ""
-    options = ", ".join(f"--model {name}" for name in here) if here else "none"
+    options = ", ".join(f"`model={name!r}`" for name in here) if here else "none"
     fetching = f" Fetch it where the hub is reachable: bsx models pull {choice.name}." if choice.source.hub else ""
     return f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."
 

@@ -33,23 +33,26 @@ class Constraints:
     available: bool = False
 
     def filters(self) -> list[tuple[str, Callable[[ModelEntry], bool]]]:
-        """Return each constraint as its name on the command line and a test."""
+        """Return each constraint as it was asked for and a test."""
         tests: list[tuple[str, Callable[[ModelEntry], bool]]] = []
         if self.licence is not None:
             allowed = PERMISSIVE if self.licence == "permissive" else (self.licence,)
-            tests.append((f"--licence {self.licence}", lambda e: e.licence in allowed))
+            tests.append((f"`licence={self.licence!r}`", lambda e: e.licence in allowed))
         if self.max_parameters is not None:
             most = parse_count(self.max_parameters)
             tests.append(
-                (f"--max-parameters {self.max_parameters}", lambda e: e.parameters is not None and e.parameters <= most)
+                (
+                    f"`max_parameters={self.max_parameters!r}`",
+                    lambda e: e.parameters is not None and e.parameters <= most,
+                )
             )
         if self.max_memory is not None:
             size = parse_bytes(self.max_memory)
             tests.append(
-                (f"--max-memory {self.max_memory}", lambda e: e.parameters is not None and 4 * e.parameters <= size)
+                (f"`max_memory={self.max_memory!r}`", lambda e: e.parameters is not None and 4 * e.parameters <= size)
             )
         if self.available:
-            tests.append(("--available", _is_here))
+            tests.append(("`available=True`", _is_here))
         return tests
 
 

@@ -98,7 +98,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         if encoders.model is None:
             raise ModelUnavailableError(
                 f"{what}: the encoder it was trained on, {record.model}, is not here ({error}); if it lies elsewhere "
-                "now, --model says where"
+                "now, `model=` says where"
             ) from error
         located = encoders.locate(encoders.model)
     checks = {

@@ -170,7 +170,7 @@ def _open_folder(output: Path, plan: ModelRecord, names: dict[str, str], *, resu
             raise InputError(f"{output}: cannot be made a folder ({error.filename}: {error.strerror})") from error
         return fresh
     if not resume:
-        raise InputError(f"{output}: holds a training already: --resume goes on with it, or adds seeds")
+        raise InputError(f"{output}: holds a training already: `resume=True` goes on with it, or adds seeds")
     before, now = (_essence(record) for record in (read(earlier), plan))
     for part in ("train", "valid"):
         if before.pop(part) != now.pop(part):

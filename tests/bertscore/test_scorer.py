@@ -160,7 +160,7 @@ def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], st
     cut = Scorer(folder, layer=2).score([long, "cat"], ["cat", "cat " * 63])
     assert cut.truncated.tolist() == [0, 1]
     assert cut.tokens_lost.tolist() == [38, 1]
-    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*--long window"):
+    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*`long='window'`"):
         Scorer(folder, layer=2, strict=True).score([long], ["cat"])
     windowed = Scorer(folder, layer=2, long="window")
     whole = windowed.score([long], ["cat"])

@@ -93,7 +93,7 @@ def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) 
 def test_an_unknown_model_is_an_error_with_near_matches() -> None:
     with pytest.raises(UnknownNameError, match="unknown model 'roberta-lage'. Near: roberta-large"):
         choose("roberta-lage", None, shipped())
-    with pytest.raises(InputError, match="--lang.*--model"):
+    with pytest.raises(InputError, match="lang=.*model="):
         choose(None, None, shipped())
 
 

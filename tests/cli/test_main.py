@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 
 from bsx import Scorer
+from bsx.cli.messages import spelled
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -436,3 +438,31 @@ def test_no_command_has_an_option_twice() -> None:
     found = Counter(walk(get_command(build(list(COMMANDS))), "bsx"))
     assert len(found) > 100
     assert [place for place, times in found.items() if times > 1] == []
+
+
+def test_settings_that_the_library_names_are_spelled_as_options() -> None:
+    assert spelled("choose one with `layer=`, or all with `all_layers=True`") == (
+        "choose one with --layer, or all with --all-layers"
+    )
+    assert spelled("`dtype='fp32'`, `final_norm=False`, `model='a/b'`") == (
+        "--precision fp32, --no-final-norm, --model a/b"
+    )
+    assert spelled("`bsx.jobs.baseline('x', lang='de', corpus=FILE, write=True)` makes one") == (
+        "`bsx registry baseline x --lang de --corpus FILE --write` makes one"
+    )
+    assert spelled("`bsx.analysis.get_dataset(…, source=FOLDER)`") == "`bsx data get … --from FOLDER`"
+    assert spelled("the metric `bertscore` and layer=3 stay") == "the metric `bertscore` and layer=3 stay"
+
+
+def test_nothing_outside_the_command_line_names_an_option() -> None:
+    root = Path(__file__).resolve().parents[2]
+    option = re.compile(r"""(?:^|["'`\s(])--[a-z][a-z-]+""")
+    found = [
+        f"{file.relative_to(root)}:{number}"
+        for folder in ("bsx", "analysis")
+        for file in sorted((root / folder).rglob("*.py"))
+        if "cli" not in file.relative_to(root).parts
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if option.search(line.replace("var(--", ""))
+    ]
+    assert not found

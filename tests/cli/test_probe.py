@@ -118,7 +118,7 @@ def test_words_beyond_the_limit_have_no_vector(tiny_model: Run) -> None:
     assert got.found[72]
     assert (got.vectors[:, 62:70] == 0).all()
     _, tokenizer, view = opened(tiny_model("t5"))
-    with pytest.raises(InputError, match="no special token in front of a text: use --pooling mean or max"):
+    with pytest.raises(InputError, match="no special token in front of a text: use `pooling='mean'` or max"):
         sentence_features(TEXTS, tokenizer, view, pooling="cls", budget=BUDGET)
 
 

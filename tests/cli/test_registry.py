@@ -214,7 +214,7 @@ def test_language_detection() -> None:
     assert found.share == 1
     assert found.texts == 3
     mixed = [*german, "The dog sleeps on the carpet.", "It has been raining since last night.", "She takes the train."]
-    with pytest.raises(InputError, match=r"not clear from 6 sampled texts \(.*name it with --lang"):
+    with pytest.raises(InputError, match=r"not clear from 6 sampled texts \(.*name it with `lang=`"):
         detect_language(mixed)
     with pytest.raises(InputError, match="there is no text"):
         detect_language([" ", ""])

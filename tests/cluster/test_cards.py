@@ -61,5 +61,5 @@ def test_a_worker_takes_a_card(two_cards: None, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_more_workers_than_cards_would_wait_for_ever(two_cards: None) -> None:
-    with pytest.raises(InputError, match=r"has 2 for 3 workers: use --workers 2 or --device cpu"):
+    with pytest.raises(InputError, match=r"has 2 for 3 workers: use `workers=2` or `device='cpu'`"):
         scored(["bertscore"], 3)

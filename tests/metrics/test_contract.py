@@ -522,7 +522,7 @@ def test_settings_that_contradict_each_other() -> None:
 def test_a_metric_made_for_a_language_refuses_others() -> None:
     with pytest.raises(InputError, match=r"made for en, the texts are de"):
         get_metric("moverscore", run={"lang": "de"})
-    with pytest.raises(InputError, match=r"--lang.*--model"):
+    with pytest.raises(InputError, match=r"lang=.*model="):
         get_metric("bertr")
 
 

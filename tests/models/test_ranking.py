@@ -74,7 +74,7 @@ def test_speed_ranks_by_cost() -> None:
 def test_constraints_narrow_and_explain() -> None:
     small = select_model("en", max_parameters="70M", prefer="quality", registry=shipped())
     assert all(r.entry.parameters is not None and r.entry.parameters <= 70e6 for r in small.ranking)
-    assert "roberta-large, is left out (--max-parameters 70M)" in small.notes[0]
+    assert "roberta-large, is left out (`max_parameters='70M'`)" in small.notes[0]
     free = select_model("de", licence="permissive", registry=shipped())
     assert all(r.entry.licence in ("MIT", "Apache-2.0", "BSD-3-Clause") for r in free.ranking)
     fits = select_model("en", max_memory="200MB", registry=shipped())
@@ -82,11 +82,11 @@ def test_constraints_narrow_and_explain() -> None:
     here = select_model("en", available=True, registry=shipped())
     assert here.name == "minilm"
     with pytest.raises(
-        InputError, match=r"no model for German is left: --max-parameters 1K excludes \d+; loosen --max"
+        InputError, match=r"no model for German is left: `max_parameters='1K'` excludes \d+; loosen `max"
     ):
         select_model("de", max_parameters="1K", registry=shipped())
     with pytest.raises(
-        InputError, match=r"--licence permissive excludes \d+, --max-memory 1MB excludes \d+; loosen --max-m"
+        InputError, match=r"`licence='permissive'` excludes \d+, `max_memory='1MB'` excludes \d+; loosen `max_m"
     ):
         select_model("de", licence="permissive", max_memory="1MB", registry=shipped())
 
@@ -175,7 +175,7 @@ def test_the_users_own_folder_is_an_overlay(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_missing_overlays_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--registry: there is no folder"):
+    with pytest.raises(InputError, match="registry=`: there is no folder"):
         load_registry(tmp_path / "none")
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path / "none"))
     with pytest.raises(InputError, match="BSX_REGISTRY: there is no folder"):

@@ -234,7 +234,7 @@ def test_a_seed_gives_the_same_weights_interrupted_or_not(encoder: FrozenEncoder
             run(name, notify=stop)
         with pytest.raises(InputError, match="interrupted: go on with bsx train"):
             SavedModel.open(tmp_path / name)
-        with pytest.raises(InputError, match="holds a training already: --resume"):
+        with pytest.raises(InputError, match="holds a training already: `resume=True`"):
             run(name)
         lines: list[str] = []
         resumed = run(name, resume=True, notify=lines.append)
@@ -350,7 +350,7 @@ def test_an_interruption_while_vectors_are_made_can_be_resumed(
         patch.setattr(VectorStore, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train_metric("bilstm", judged(8), judged(8, 2), **given)
-    with pytest.raises(InputError, match="holds a training already: --resume goes on with it"):
+    with pytest.raises(InputError, match="holds a training already: `resume=True` goes on with it"):
         train_metric("bilstm", judged(8), judged(8, 2), **given)
     assert len(train_metric("bilstm", judged(8), judged(8, 2), resume=True, **given).members) == 1
 
@@ -485,7 +485,7 @@ def test_a_changed_encoder_is_refused(trained: Path, tmp_path: Path) -> None:
     said = yaml.safe_load((home / MODEL).read_text(encoding="utf-8"))
     said["encoder"]["model"] = str(elsewhere)
     (home / MODEL).write_text(yaml.safe_dump(said), encoding="utf-8")
-    with pytest.raises(ModelUnavailableError, match=r"is not here .*--model says where"):
+    with pytest.raises(ModelUnavailableError, match=r"is not here .*`model=` says where"):
         bsx.get_metric(f"trained:{home}")
     metric = bsx.get_metric(f"trained:{home}", run={"model": str(trained.parent / "encoder")})
     usual = bsx.get_metric(f"trained:{trained}")

@@ -46,7 +46,9 @@ class BertR(EncoderMetric):
         default = None
         if self.config.model is None and self.encoders.model is None:
             if self.encoders.lang is None:
-                raise InputError("bertr: say which language the texts are in (--lang) or which model to use (--model)")
+                raise InputError(
+                    "bertr: say which language the texts are in (`lang=`) or which model to use (`model=`)"
+                )
             code = find_language(self.encoders.lang, self.encoders.catalog).code
             default = _MODELS.get(code, "bert-base-multilingual-cased")
         self.open_model(default=default)

@@ -123,7 +123,7 @@ def fit(
             "many; give more parallel text"
         )
     if not len(x):
-        raise InputError("no word is aligned with any other: give other text or --links")
+        raise InputError("no word is aligned with any other: give other text or `links=`")
     array = fit_clp(x, z) if settings.kind == "clp" else fit_umd(x, z)
     digest = hashlib.sha256("".join(f"{a}\t{b}\n" for a, b in (texts[i] for i in chosen)).encode()).hexdigest()
     facts = {

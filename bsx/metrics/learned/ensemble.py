@@ -44,7 +44,9 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
         RegistryError: for a file that is not an ensemble.
     """
     if named is None:
-        raise InputError("say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx ensemble --save` makes one")
+        raise InputError(
+            "say which ensemble: ensemble:NAME, or ensemble:FILE.yaml; `bsx.jobs.ensemble(…, save=NAME)` makes one"
+        )
     file = Path(named).expanduser()
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
         if not file.is_file():

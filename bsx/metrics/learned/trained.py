@@ -69,7 +69,9 @@ class Trained(EncoderMetric):
         self.saved = _open(config.folder)
         record = self.saved.record
         if config.report == "spread" and len(record.members) < 2:
-            raise InputError(f"{self.spec}: has one network; a spread needs two or more (bsx train … --seeds 1,2,3)")
+            raise InputError(
+                f"{self.spec}: has one network; a spread needs two or more (`bsx.jobs.train(…, seeds=[1, 2, 3])`)"
+            )
         self.located = find_again(record.encoder, self.encoders, self.spec)
         self.depth = self.located.architecture.depth
         self.tokenizer = limited_tokenizer(self.located, record.encoder.max_pieces)

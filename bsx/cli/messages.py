@@ -1,0 +1,72 @@
+"""What the library says, in the spelling of the command line.
+
+Messages of the library name a setting as Python does, between backticks: `` `layer=` ``, `` `long='window'` ``,
+`` `rescale=True` ``, or a call such as `` `bsx.jobs.train(…, resume=True)` ``. Here these become options and commands.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+
+# Settings that commands spell in their own way; the last spelling of a list is the one that messages use.
+SHORT = {
+    "model": ["-m", "--model"],
+    "lang": ["-l", "--lang"],
+    "dtype": ["--dtype", "--precision"],
+    "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
+    "parser_dir": ["--parser-dir", "--stanza-dir"],
+    "candidates": ["--candidates", "-c"],
+    "references": ["--references", "-r"],
+    "sources": ["--sources", "-s"],
+    "output": ["--output", "-o"],
+}
+
+_COMMANDS = {"baseline": "registry baseline", "get_dataset": "data get"}  # called otherwise than the function
+_RENAMED = {("get_dataset", "source"): "--from"}
+_CODE = re.compile(r"`([^`]+)`")
+_CALL = re.compile(r"bsx\.(?:jobs|analysis)\.(\w+)\((.*)\)")
+_SETTING = re.compile(r"([a-z]\w*)=(.*)")
+_ARGUMENT = re.compile(r"(?:\w+=)?(?:\[[^]]*\]|'[^']*'|[^,]+)")
+
+
+def spelled(message: str) -> str:
+    """Return a message of the library with the settings and calls that it names as options and commands.
+
+    >>> spelled("use `long='window'`, or drop `strict=True`")
+    'use --long window, or drop --strict'
+    >>> spelled("`bsx.jobs.train(…, seeds=[1, 2])` trains several")
+    '`bsx train … --seeds 1,2` trains several'
+    """
+    return _CODE.sub(_spell, message)
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes on standard error."""
+    for note in notes:
+        print(f"bsx: note: {spelled(note)}", file=sys.stderr)
+
+
+def _spell(code: re.Match[str]) -> str:
+    if code[1] == "bsx.load_registry().languages":
+        return "`bsx models --languages`"
+    call = _CALL.fullmatch(code[1])
+    if call is not None:
+        function = call[1]
+        arguments = (_option(part.strip(), function) for part in _ARGUMENT.findall(call[2]))
+        return f"`{' '.join(['bsx', _COMMANDS.get(function, function), *arguments])}`"
+    return _option(code[1]) if _SETTING.fullmatch(code[1]) else code[0]
+
+
+def _option(setting: str, function: str = "") -> str:
+    found = _SETTING.fullmatch(setting)
+    if found is None:
+        return setting.strip("'")
+    name, value = found[1], found[2].strip("'")
+    option = _RENAMED.get((function, name), SHORT.get(name, [f"--{name.replace('_', '-')}"])[-1])
+    if value == "False":
+        return f"--no-{name.replace('_', '-')}"
+    if value in ("", "…", "True"):
+        return option
+    return f"{option} {value.strip('[]').replace(', ', ',')}"
