@@ -117,7 +117,7 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
     assert "roberta-large is not on this machine" in message
     assert "HF_HUB_OFFLINE" in message
     assert "bsx models pull roberta-large" in message
-    assert "--model minilm" in message
+    assert "`model='minilm'`" in message
     with pytest.raises(ModelUnavailableError, match="Available here now for German: none"):
         locate(choose(None, "de", shipped()), shipped())
 

@@ -190,7 +190,7 @@ def test_what_cannot_be_fetched(server: Server, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="only http and https"):
         download("file:///x", tmp_path / "x", None, None)
     with pytest.raises(
-        DataUnavailableError, match=r"cannot be fetched \(.*; without a network, give a folder that has x"
+        DataUnavailableError, match=r"cannot be fetched \(.*; without a network, `bsx.analysis.get_dataset"
     ):
         download("http://127.0.0.1:9/x", tmp_path / "x", None, None)
 

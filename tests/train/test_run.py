@@ -232,7 +232,7 @@ def test_a_seed_gives_the_same_weights_interrupted_or_not(encoder: FrozenEncoder
         name = after.replace(" ", "").strip(":")
         with pytest.raises(KeyboardInterrupt):
             run(name, notify=stop)
-        with pytest.raises(InputError, match="interrupted: go on with bsx train"):
+        with pytest.raises(InputError, match="interrupted: go on with `bsx.jobs.train"):
             SavedModel.open(tmp_path / name)
         with pytest.raises(InputError, match="holds a training already: `resume=True`"):
             run(name)
