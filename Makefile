@@ -39,11 +39,11 @@ test-ray: $(STAMP) ## Install Ray and run the tests that need it
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 
-lint: $(STAMP) ## Format and lint in place
+lint: $(STAMP) ## Format, lint and type-check in place
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python tools/house_map.py
-	$(BIN)/python -m pytest -q tests/test_packaging.py -k types
+	$(BIN)/mypy
 
 docs: $(STAMP) ## Build the documentation into site/, strictly
 	$(BIN)/mkdocs build --strict

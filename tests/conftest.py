@@ -83,8 +83,8 @@ def wmt17(shared: Path) -> Pairs:
     """WMT17 segment-level direct assessment, the seven pairs to English."""
     with (shared / "data/wmt/daseg-wmt17.tsv").open(encoding="utf-8", newline="") as stream:
         rows = [r for r in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE) if r["lp"].endswith("-en")]
-    columns = ([r[name] for r in rows] for name in ("lp", "candidate", "reference"))
-    return Pairs(*columns, [float(r["human"]) for r in rows])
+    lp, candidates, references = ([r[name] for r in rows] for name in ("lp", "candidate", "reference"))
+    return Pairs(lp, candidates, references, [float(r["human"]) for r in rows])
 
 
 class Outcome(NamedTuple):

@@ -43,4 +43,4 @@ def test_matrix_and_cache_on_the_card(tiny_model: Callable[[str], str], tmp_path
         scorer = bsx.Scorer(tiny_model("bert"), layer=2, device="cuda", cache=tmp_path)
         scores.append(scorer.score(texts, texts[::-1]).f1)
         scorer.batcher.flush()  # type: ignore[union-attr]
-    assert np.array_equal(*scores)
+    assert np.array_equal(scores[0], scores[1])

@@ -102,10 +102,7 @@ print(round(float(scores.f1[0]), 3), len(scores.empty), bsx.__version__)
     assert "minilm" in run(installed, "-m", "bsx", "models", cwd=tmp_path)
 
 
-def test_types_and_doctests_hold_on_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
-    config = REPOSITORY / "pyproject.toml"
-    command = ("-m", "mypy", "-p", "bsx", "--config-file", str(config), "--cache-dir", str(REPOSITORY / ".mypy_cache"))
-    assert "Success" in run(Path(sys.executable), *command, "--python-executable", str(installed), cwd=tmp_path)
+def test_doctests_hold_on_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
     code = """
 import doctest, importlib, pkgutil, bsx
 failed = tried = 0

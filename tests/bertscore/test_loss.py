@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -15,10 +16,11 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
     scorer = Scorer(tiny_model("bert"), layer=2, specials="exclude")
     candidate, reference = "the old cat", "a young dog sat"
     ids = torch.tensor([scorer.tokenizer.tokenize([candidate])[0].ids.tolist()])
-    vectors = scorer.embedder.encode(ids, None)[0][:, 1:-1].clone()
+    embedder: Any = scorer.embedder
+    vectors = embedder.encode(ids, None)[0][:, 1:-1].clone()
     scores = scorer.score([candidate], [reference])
     for measure in ("precision", "recall", "f1"):
-        loss = scorer.loss(vectors, [reference], measure=measure)  # type: ignore[arg-type]
+        loss = scorer.loss(vectors, [reference], measure=measure)
         assert loss.item() == pytest.approx(1 - getattr(scores, measure)[0], abs=1e-5)
     padded = torch.cat([vectors, torch.full((1, 3, vectors.shape[2]), 9.0)], dim=1)
     mask = torch.tensor([[1, 1, 1, 0, 0, 0]])
@@ -29,8 +31,9 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
 
 def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str], str]) -> None:
     scorer = Scorer(tiny_model("roberta"), layer=3)
+    embedder: Any = scorer.embedder
     torch.manual_seed(0)
-    vectors = torch.randn(1, 3, scorer.embedder.dimensions, requires_grad=True)
+    vectors = torch.randn(1, 3, embedder.dimensions, requires_grad=True)
     optimiser = torch.optim.Adam([vectors], lr=0.05)
     first = scorer.loss(vectors, ["the cat sat"]).item()
     for _ in range(150):
@@ -39,7 +42,7 @@ def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str
         loss.backward()
         optimiser.step()
     assert loss.item() < 0.05 < first
-    assert all(parameter.grad is None for parameter in scorer.embedder._encoder.parameters())
+    assert all(parameter.grad is None for parameter in embedder._encoder.parameters())
 
 
 def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str]) -> None:

@@ -71,7 +71,8 @@ def test_compat_gives_the_same_numbers(kind: str, tiny_model: Callable[[str], st
     for layer in range(LAYERS + 1):
         if kind == "deberta-v2" and layer == 0:
             continue  # bert-score fails there: test_layer_0_of_deberta_v2
-        got = torch.stack(compat_score(CANDIDATES, REFERENCES, model_type=folder, num_layers=layer)).numpy()
+        scores: Any = compat_score(CANDIDATES, REFERENCES, model_type=folder, num_layers=layer)
+        got = torch.stack(scores).numpy()
         np.testing.assert_allclose(got, peer(folder, num_layers=layer), atol=TOLERANCE)
     cases: list[tuple[Sequence[Any], dict[str, Any]]] = [
         (REFERENCES, {"idf": True}),
@@ -81,7 +82,8 @@ def test_compat_gives_the_same_numbers(kind: str, tiny_model: Callable[[str], st
         (REFERENCES, {"all_layers": True, "idf": True}),
     ]
     for references, settings in cases:
-        got = torch.stack(compat_score(CANDIDATES, references, model_type=folder, num_layers=2, **settings)).numpy()
+        scores = compat_score(CANDIDATES, references, model_type=folder, num_layers=2, **settings)
+        got = torch.stack(scores).numpy()
         np.testing.assert_allclose(got, peer(folder, references, num_layers=2, **settings), atol=TOLERANCE)
 
 

@@ -53,7 +53,8 @@ def columns(scores: bsx.Scores) -> np.ndarray:
 def test_scores_depend_on_the_pair_alone(
     tiny_bert: Scorer, pairs: list[tuple[str, str]], batch_tokens: int, random: Any
 ) -> None:
-    tiny_bert.batcher.batch_tokens = batch_tokens
+    batcher: Any = tiny_bert.batcher
+    batcher.batch_tokens = batch_tokens
     candidates, references = zip(*pairs, strict=True)
     expected = columns(tiny_bert.score(candidates, references))
     order = list(range(len(pairs)))
@@ -233,7 +234,9 @@ def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) 
 def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = Scorer(tiny_model("bert"), layer=2, batch_tokens=512)
     expected = columns(scorer.score(TEXTS, TEXTS[::-1]))
-    encode = scorer.embedder.encode
+    embedder: Any = scorer.embedder
+    batcher: Any = scorer.batcher
+    encode = embedder.encode
     refused = []
 
     def with_little_memory(ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
@@ -242,10 +245,10 @@ def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], m
             raise torch.OutOfMemoryError("out of memory")
         return encode(ids, mask)
 
-    monkeypatch.setattr(scorer.embedder, "encode", with_little_memory)
+    monkeypatch.setattr(embedder, "encode", with_little_memory)
     np.testing.assert_allclose(columns(scorer.score(TEXTS, TEXTS[::-1])), expected, atol=1e-5)
     assert refused
-    assert scorer.batcher.batch_tokens <= 40
+    assert batcher.batch_tokens <= 40
     with pytest.raises(InputError, match="does not fit in the memory"):
         scorer.score(["cat " * 60], ["cat"])
 
@@ -266,10 +269,8 @@ def test_encoders_hold_no_layer_above_the_wanted_one(tiny_model: Callable[[str],
     from tests.helpers import tiny
 
     for kind in tiny.RECIPES:
-        sizes = [
-            sum(p.numel() for p in Scorer(tiny_model(kind), layer=layer).embedder._encoder.parameters())
-            for layer in (1, 2, 3)
-        ]
+        embedders: list[Any] = [Scorer(tiny_model(kind), layer=layer).embedder for layer in (1, 2, 3)]
+        sizes = [sum(p.numel() for p in embedder._encoder.parameters()) for embedder in embedders]
         if kind == "albert":  # its layers share one set of weights
             assert sizes[0] == sizes[2]
         else:

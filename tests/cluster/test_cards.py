@@ -38,7 +38,9 @@ def scored(specs: list[str], workers: int, **run: Any) -> list[float]:
 
 def cards_taken(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Record how many cards each call asks Ray for a worker."""
-    import bsx.cluster.corpus as home
+    import bsx.cluster.corpus as module
+
+    home: Any = module
 
     taken: list[float] = []
     original = home.map_workers

@@ -83,14 +83,15 @@ def test_architectures(kind: str, tiny_model: Callable[[str], str], tmp_path: Pa
 def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     bert, t5 = tiny_model("bert"), tiny_model("t5")
     seen = 0
-    for model, given_settings in [
+    cases: list[tuple[str, dict[str, Any]]] = [
         (bert, {}),
         (bert, {"layer": 1}),
         (t5, {}),
         (t5, {"layer": None, "all_layers": True, "final_norm": False}),
         (tiny_model("roberta"), {}),
         (tiny_model("roberta"), {"leading_space": True}),
-    ]:
+    ]
+    for model, given_settings in cases:
         one = scorer(model, tmp_path, **given_settings)
         plain = scorer(model, None, **given_settings)
         assert np.array_equal(one.score(CANDIDATES, REFERENCES).f1, plain.score(CANDIDATES, REFERENCES).f1)
@@ -160,7 +161,7 @@ def test_damage_is_computed_again(
         content[len(content) // 2] ^= 1
     elif damage == "header":
         content[20] ^= 0xFF
-    file.write_bytes({"truncate": content[:-100], "empty": b""}.get(damage, content))
+    file.write_bytes({"truncate": bytes(content[:-100]), "empty": b""}.get(damage, bytes(content)))
     with caplog.at_level(logging.WARNING, logger="bsx.cache"):
         second = scorer(model, tmp_path)
         again = second.score(CANDIDATES, REFERENCES)
@@ -331,5 +332,7 @@ def test_low_precision_is_kept_as_it_is(dtype: torch.dtype, tmp_path: Path) -> N
     one.publish()
     target = torch.empty(5, 8, dtype=dtype)
     again = cache.store({}, dtype, 8)
-    assert again.read([(sequence_key([1]), again.find([sequence_key([1])])[0], target)]) == [True]
+    found = again.find([sequence_key([1])])[0]
+    assert found is not None
+    assert again.read([(sequence_key([1]), found, target)]) == [True]
     assert torch.equal(target, vectors)

@@ -316,7 +316,8 @@ print(bsx.Scorer({str(folder)!r}, layer=2, backend="onnx").score(["the cat"], ["
     jobs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [job.communicate(timeout=300)[0] for job in jobs]
     assert [job.returncode for job in jobs] == [0, 0]
-    np.testing.assert_allclose(*(float(text) for text in said), atol=TOLERANCE)
+    one, two = (float(text) for text in said)
+    np.testing.assert_allclose(one, two, atol=TOLERANCE)
 
 
 def test_a_cache_that_cannot_be_written_is_an_error(

@@ -25,7 +25,7 @@ def build_comet(home: Path) -> None:
     import yaml
     from comet.models import ReferencelessRegression, RegressionMetric, UnifiedMetric
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import XLMRobertaConfig, XLMRobertaModel, XLMRobertaTokenizerFast
+    from transformers import XLMRobertaConfig, XLMRobertaModel, XLMRobertaTokenizerFast  # type: ignore[attr-defined]
 
     torch.manual_seed(3)
     pieces = [(piece, 0.0) for piece in ("<s>", "<pad>", "</s>", "<unk>")] + [("▁", -3.0)]
@@ -148,4 +148,5 @@ if __name__ == "__main__":
     if task in ("comet", "laser"):
         {"comet": build_comet, "laser": build_laser}[task](Path(arguments[0]))
     else:
-        print(json.dumps({"comet-scores": comet_scores, "laser-scores": laser_scores}[task](*arguments)))
+        scores: dict[str, Any] = {"comet-scores": comet_scores, "laser-scores": laser_scores}
+        print(json.dumps(scores[task](*arguments)))

@@ -353,7 +353,9 @@ def scores(rows: int = 60) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     for i in range(rows):
         for system in SYSTEMS:
             texts = {name: " ".join(draw.choices(words, k=12)) for name in ("reference", *SYSTEMS)}
-            figures = {name: draw.uniform(0, 1 if name == "bertscore" else 100) for name in METRICS}
+            figures: dict[str, float | None] = {
+                name: draw.uniform(0, 1 if name == "bertscore" else 100) for name in METRICS
+            }
             figures["chrf"] = None if i == 3 else figures["chrf"]
             table.append(
                 {"id": f"en-{i:05d}", **texts, "system": system, **figures, "domain": draw.choice(["news", "sport"])}

@@ -512,7 +512,8 @@ def build_gpt2(folder: Path, seed: int = 7) -> Path:
     import transformers
 
     vocabulary, merges = _byte_level(["<|endoftext|>"])
-    tokenizer = transformers.GPT2Tokenizer(vocab=vocabulary, merges=merges)
+    # Typed for merges read from a file, "a b"; as pairs they are taken too.
+    tokenizer = transformers.GPT2Tokenizer(vocab=vocabulary, merges=merges)  # type: ignore[arg-type]
     config = transformers.GPT2Config(
         vocab_size=len(vocabulary),
         n_positions=POSITIONS,

@@ -249,7 +249,7 @@ def test_what_it_needs_is_enforced_and_what_it_does_not_is_ignored(name: str, ma
     texts, others = TEXTS[:3], TEXTS[3:6]
     given = {"reference": "references", "source": "sources"}
     for kind in metric.needs - {"candidate"}:
-        unused = {given[other]: others for other in given if other != kind}
+        unused: dict[str, Any] = {given[other]: others for other in given if other != kind}
         with pytest.raises(InputError, match=f"{kind}s"):
             metric.score(texts, **unused)
         with pytest.raises(InputError, match=f"{kind}s"):

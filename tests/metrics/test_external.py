@@ -95,7 +95,8 @@ def test_the_entries_are_honest(name: str) -> None:
     ],
 )
 def test_a_missing_package_names_the_command(name: str, package: str, command: str) -> None:
-    for settings in ({}, {"python": sys.executable}):
+    cases: tuple[dict[str, Any], ...] = ({}, {"python": sys.executable})
+    for settings in cases:
         with pytest.raises(MissingExtraError) as caught:
             get_metric(name, run=CPU, **settings)
         message = str(caught.value)
@@ -314,7 +315,7 @@ def test_comet_on_a_named_model(comet: tuple[str, Path]) -> None:
 
 def test_comet_with_several_references(comet: tuple[str, Path]) -> None:
     python, home = comet
-    given = {"python": python, "model": str(home / "comet")}
+    given: dict[str, Any] = {"python": python, "model": str(home / "comet")}
     both = [[a, b, " "] for a, b in zip(REFERENCES, REFERENCES[::-1], strict=True)]
     best = get_metric("comet", run=CPU, **given)
     one = best.score(CANDIDATES, REFERENCES, SOURCES).values
@@ -360,7 +361,7 @@ def test_comet_models_that_do_not_fit(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    settings = {"model": str(comet[1] / model)} if model else {}
+    settings: dict[str, Any] = {"model": str(comet[1] / model)} if model else {}
     with pytest.raises(kind, match=message) as caught:
         get_metric(name, run=CPU, python=comet[0], **settings)
     assert "\n" not in str(caught.value)
@@ -393,7 +394,7 @@ def test_a_comet_model_whose_encoder_is_not_here(
     ],
 )
 def test_laser_equals_the_package(
-    laser: tuple[str, Path], name: str, settings: dict[str, str], langs: tuple[str, str]
+    laser: tuple[str, Path], name: str, settings: dict[str, Any], langs: tuple[str, str]
 ) -> None:
     python, home = laser
     metric = get_metric(name, run=CPU, python=python, model_dir=home, **settings)

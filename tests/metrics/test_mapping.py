@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_applying_maps() -> None:
 
 
 @pytest.mark.parametrize("kind", ["clp", "umd"])
-def test_what_is_saved_is_loaded_with_its_facts(kind: str, tmp_path: Path) -> None:
+def test_what_is_saved_is_loaded_with_its_facts(kind: Any, tmp_path: Path) -> None:
     array = (rotation() if kind == "clp" else rotation()[0]).astype(np.float32)
     facts = describe({"model": "a model", "layer": 8, "pairs": [1, 2]})
     assert facts == {"model": "a model", "layer": "8", "pairs": "[1, 2]"}
@@ -93,7 +94,7 @@ def test_what_is_saved_is_loaded_with_its_facts(kind: str, tmp_path: Path) -> No
     assert loaded.kind == kind
     assert loaded.digest == mapping.digest
     assert Mapping(kind, -array, facts).digest != mapping.digest
-    other = "umd" if kind == "clp" else "clp"
+    other: Any = "umd" if kind == "clp" else "clp"
     with pytest.raises(InputError, match=f"holds {kind}, not a {other} map"):
         load_mapping(tmp_path / "map.safetensors", other, DIM)
 
@@ -130,7 +131,7 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "text.pt").write_text("no tensor", encoding="utf-8")
     (tmp_path / "text.safetensors").write_text("no tensors", encoding="utf-8")
     torch.save({"map": torch.zeros(DIM)}, tmp_path / "dict.pt")
-    wrong = {
+    wrong: dict[tuple[str, Any, int], str] = {
         ("absent.npy", "clp", DIM): "there is no such file.*fit-alignment",
         ("matrix.npy", "umd", DIM): r"shape \(12, 12\); a umd map of this model has \(12,\)",
         ("vector.npy", "clp", DIM): r"shape \(12,\); a clp map of this model has \(12, 12\)",

@@ -96,13 +96,13 @@ def test_transport_of_many_pairs_at_once_and_of_texts_without_mass() -> None:
     rng = np.random.default_rng(0)
     texts = [(rng.normal(size=(k, 3)), rng.uniform(0.1, 1, k)) for k in (3, 1, 5, 2)]
     texts.append((rng.normal(size=(2, 3)), np.zeros(2)))
-    units = as_units(*texts)
+    units = as_units(*((vectors, masses.tolist()) for vectors, masses in texts))
     left, right = map(np.array, zip(*itertools.product(range(5), range(5)), strict=True))
     got = transport_costs(units, left, right, cost="squared").reshape(5, 5)
     assert np.isnan(got[4]).all()
     assert np.isnan(got[:, 4]).all()
     for i, j in itertools.product(range(4), range(4)):
-        alone = transport(texts[i][0], texts[j][0], texts[i][1], texts[j][1])
+        alone = transport(texts[i][0], texts[j][0], texts[i][1].tolist(), texts[j][1].tolist())
         assert got[i, j] == pytest.approx(alone, abs=1e-7)
     np.testing.assert_allclose(got[:4, :4], got[:4, :4].T, atol=1e-6)
     np.testing.assert_allclose(np.diag(got)[:4], 0, atol=1e-6)
@@ -111,7 +111,7 @@ def test_transport_of_many_pairs_at_once_and_of_texts_without_mass() -> None:
 def test_distances_pair_by_pair_equal_those_of_padded_batches() -> None:
     # A device takes the second way; both run anywhere. Products of fp32 differ in their last bits.
     rng = np.random.default_rng(0)
-    units = as_units(*((rng.normal(size=(k, 3)), np.ones(k)) for k in (3, 1, 5, 2)))
+    units = as_units(*((rng.normal(size=(k, 3)), [1.0] * k) for k in (3, 1, 5, 2)))
     left, right = map(np.array, zip(*itertools.product(range(4), range(4)), strict=True))
     ways: list[Cost] = ["squared", "euclidean"]
     for cost in ways:
@@ -135,7 +135,7 @@ def test_trimming_against_its_definition(seed: int) -> None:
     a, b = np.ones(m), np.ones(n)
     cost = literal.distances(literal.unit(x), literal.unit(y), squared=False)
     for share in (0.3, 0.6):
-        got = transport(x, y, a, b, cost="euclidean", trim=share)
+        got = transport(x, y, a.tolist(), b.tolist(), cost="euclidean", trim=share)
         assert got == pytest.approx(literal.trimmed_cost(a, b, cost, share), abs=2e-6)
 
 
@@ -276,7 +276,13 @@ def test_greedy_matching_of_the_same_tokens_is_bertscore(bert: str, idf: bool, m
     for settings in ({"pmeans": False, "layer": 2}, {"last_layers": 2}, {"drop_subwords": False, "pmeans": False}):
         metric = get_metric("moverscore", model=bert, matching="greedy", measure=measure, idf=idf, **settings)
         got = metric.score(CANDIDATES, REFERENCES)
-        how = {"pmeans": True, "last_layers": 5, "layer": -1, "drop_punctuation": True, "drop_subwords": True}
+        how: dict[str, Any] = {
+            "pmeans": True,
+            "last_layers": 5,
+            "layer": -1,
+            "drop_punctuation": True,
+            "drop_subwords": True,
+        }
         how |= {"words": (), **settings}
         weights = [
             literal.idf_of([literal.hidden_states(bert, text)[0] for text in texts])
@@ -455,7 +461,8 @@ def test_layer_weights_on_many_layers(seed: int) -> None:
     # As in a trained encoder: nine layers that are much alike.
     rng = np.random.default_rng(seed)
     layers = rng.normal(size=(1, 6, 16)) + 0.4 * np.cumsum(rng.normal(size=(9, 6, 16)), axis=0)
-    for window, rule in itertools.product((1, 2, 4), ("corrected", "released")):
+    rules: list[Any] = ["corrected", "released"]
+    for window, rule in itertools.product((1, 2, 4), rules):
         words, weights = dissect(torch.from_numpy(layers), window, rule)
         got = (words.numpy() * weights[:, None])[:-1].sum(axis=0) / weights[:-1].sum()
         expected = literal.sbert_wk_vector(layers, window=window, quirk=rule == "released")
@@ -518,7 +525,7 @@ def expected(shared: Path) -> dict[str, Any]:
 
 def test_toy_moverscore(expected: dict[str, Any]) -> None:
     values = expected["toy_metrics"]["moverscore"]
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "v1_pmeans_idf_n1": {"layers": 5, "idf": True, "n": 1},
         "v1_pmeans_unit_n1": {"layers": 5, "idf": False, "n": 1},
         "v1_lastlayer_idf_n1": {"layers": None, "idf": True, "n": 1},
@@ -596,7 +603,8 @@ def toy_dissecting(tokens: int, phase: float) -> np.ndarray:
 def test_toy_sbert_wk(expected: dict[str, Any]) -> None:
     values = expected["toy_sbertwk"]
     texts = [toy_dissecting(6, 0.0), toy_dissecting(5, 0.9)]
-    for name, rule in (("cos_reference_code", "released"), ("cos_corrected_window", "corrected")):
+    rules: list[tuple[str, Any]] = [("cos_reference_code", "released"), ("cos_corrected_window", "corrected")]
+    for name, rule in rules:
         vectors = []
         for states in texts:
             words, weights = dissect(torch.from_numpy(states[4:, :-1]), 2, rule)
@@ -637,7 +645,7 @@ def sentence_folder(st: Any, encoder: str, target: Path, pooling: Any, *, dense:
     """Build a sentence-transformers model on a tiny encoder, save it, and return it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from sentence_transformers import models
+        from sentence_transformers import models  # type: ignore[attr-defined]
 
         transformer = models.Transformer(encoder, max_seq_length=limit)
         modules = [transformer, models.Pooling(tiny.DIM, pooling_mode=pooling)]
@@ -753,7 +761,7 @@ def test_bleurt_of_the_first_kind_is_berts_own_regression(tmp_path: Path) -> Non
     built = tiny.build_bleurt(tmp_path / "bleurt", embedding_size=tiny.DIM)
     said = json.loads((built / "config.json").read_text())
     names = set(BertConfig().to_dict()) & set(said)
-    config = BertConfig(**{name: said[name] for name in names - {"model_type"}}, num_labels=1)
+    config = BertConfig(**{name: said[name] for name in names - {"model_type"}}, num_labels=1)  # type: ignore[call-arg]
     peer = BertForSequenceClassification(config).eval()
     weights = {name.replace("bleurt.", "bert."): t for name, t in load_file(built / "model.safetensors").items()}
     peer.load_state_dict(weights)
@@ -913,7 +921,8 @@ def test_nltk_equals_itself() -> None:
             return []
 
     split = TreebankWordTokenizer().tokenize
-    for given in ({}, {"alpha": 0.8, "beta": 2.0, "gamma": 0.3}):
+    weights: tuple[dict[str, Any], ...] = ({}, {"alpha": 0.8, "beta": 2.0, "gamma": 0.3})
+    for given in weights:
         got = get_metric("meteor", synonyms=False, **given).score(WORDS, OTHERS)
         for i, (candidate, group) in enumerate(zip(WORDS, OTHERS, strict=True)):
             each = [single_meteor_score(split(r), split(candidate), wordnet=NoWords(), **given) for r in group]

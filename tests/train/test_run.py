@@ -314,7 +314,7 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
             run(resume=True, **changes)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").touch()
-    for changes, message in (
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"output": tmp_path / "other"}, "holds no training"),
         ({"train": preferred(8), "output": tmp_path / "x"}, "loss=mse does not go with training data"),
         ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "loss=ranking does not go with training data"),
@@ -326,7 +326,8 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
             {"valid": valid.with_scores([1] * 8), "output": tmp_path / "x"},
             "all human scores are equal",
         ),
-    ):
+    )
+    for changes, message in wrong:
         with pytest.raises(InputError, match=message):
             run(**changes)
     assert not (tmp_path / "x").exists()

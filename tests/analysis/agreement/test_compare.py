@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
     assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
     assert [found["metric"] for found in result["metrics"]] == ["chrf", "ter", "bertscore"]
     for found in result["metrics"]:
-        metric = bsx.get_metric(found["metric"], **({"run": {"model": "minilm"}} if "bert" in found["metric"] else {}))
+        metric = bsx.get_metric(found["metric"], run={"model": "minilm"} if "bert" in found["metric"] else None)
         for system in found["systems"]:
             whole = metric.score(texts[system["system"]], texts["reference"]).system
             assert system["score"] == pytest.approx(whole, abs=1e-5)
@@ -103,7 +103,7 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
 
     references = texts["reference"]
     # Atlas and cinder are close, so that p-values are not all at their smallest.
-    named = [(name, texts[name]) for name in ("atlas", "cinder", "brook")]
+    named: list[tuple[str, Sequence[str]]] = [(name, texts[name]) for name in ("atlas", "cinder", "brook")]
     kinds = {"bootstrap": "bs", "randomise": "ar"}
     metrics = {"BLEU": sacrebleu.BLEU(references=[references]), "chrF2": sacrebleu.CHRF(references=[references])}
     signatures, theirs = PairedTest(named, metrics, None, kinds[test], n_samples=2000)()
@@ -113,7 +113,7 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
     config = CompareSettings(test=test, resamples=2000)
     for name, paired in zip(("BLEU", "chrF2"), ours, strict=True):
         found = compare_systems(paired.scores, aggregate=paired.aggregate, settings=config)
-        results = theirs[name]
+        results: Any = theirs[name]
         assert [s.score for s in found.systems] == pytest.approx([r.score for r in results])
         for tested, expected in zip(found.tests, results[1:], strict=True):
             p = tested.comparison.p_two_sided
@@ -139,7 +139,7 @@ def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> No
         found = compare_systems(scores, settings=CompareSettings(test=test, resamples=300, seed=4))  # type: ignore[arg-type]
         for result in found.tests:
             assert result.b == "a"
-            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)  # type: ignore[operator]
+            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
             assert result.comparison.p == expected.p
     assert CompareSettings(test="randomise").draws == 10_000
     with pytest.raises(InputError, match="only the system a is given"):

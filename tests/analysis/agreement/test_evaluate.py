@@ -74,7 +74,7 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
     result = json.loads(done.out)
     assert [group["group"] for group in result["groups"]] == ["yy-en", "xx-en"]
     lp, human = np.array(columns["lp"]), np.array(columns["human"])
-    means = {name: [] for name in NAMES}
+    means: dict[str, list[float]] = {name: [] for name in NAMES}
     for group in result["groups"]:
         chosen = lp == group["group"]
         assert group["n"] == chosen.sum() == 75
@@ -125,7 +125,7 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
     options: dict[str, Any] = {"resamples": 150, "seed": 3, "statistic": statistic}
     for test, function in (("bootstrap", paired_bootstrap), ("perm-both", perm_both)):
         result = meta_evaluate(columns, metrics=["good", "fair"], human="human", test=test, **options)
-        expected = function(x, y, h, **options)  # type: ignore[operator]
+        expected = function(x, y, h, **options)
         found = result.groups[0].tests[0].comparison
         assert (found.p, found.difference) == pytest.approx((expected.p, expected.difference))
         if test == "bootstrap":
@@ -337,8 +337,8 @@ def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
     g = wmt20.complete(shared, pair)
     shape = next(iter(g.columns.values())).shape
     columns: dict[str, Any] = {name: x.ravel() for name, x in g.columns.items()}
-    columns["system"] = np.repeat(g.systems, shape[1])
-    columns["segment"] = np.tile(g.segments, shape[0])
+    columns["system"] = np.repeat(np.array(g.systems), shape[1])
+    columns["segment"] = np.tile(np.array(g.segments), shape[0])
     where: dict[str, Any] = {"metrics": list(expected), "human": "human_z", "system": "system", "segment": "segment"}
     systems = meta_evaluate(columns, level="sys", spa="wmt", test="none", **where).groups[0]
     for found in systems.metrics:
@@ -458,7 +458,7 @@ def test_system_level_bleu_on_wmt17(shared: Path) -> None:
 
 
 def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
-    rows = {
+    rows: dict[str, list[Any]] = {
         "id": ["a", "b", "c", "d"],
         "reference": ["the cat is here", "a dog walked", "it rained today", "we left early"],
         "one": ["the cat is here", "a dog ran", "rain", "we left"],

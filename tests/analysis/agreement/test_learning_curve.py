@@ -113,7 +113,7 @@ def test_wrong_numbers_are_named() -> None:
         ({"confidence": 1.0}, "confidence"),
     ):
         with pytest.raises(InputError, match=message):
-            curve(**settings)  # type: ignore[arg-type]
+            curve(**settings)
     with pytest.raises(InputError, match="groups: 1 for 40"):
         learning_curve(lambda sample: HUMAN, JUDGED, HUMAN, ["a"], sizes=(10,))
     with pytest.raises(InputError, match="scores: all 40 items have the value 1"):

@@ -448,7 +448,7 @@ def test_a_dataframe_and_missing_numbers() -> None:
     assert "1 rows left out" in result.to_text()
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "missing": ({}, {"factors": ["sem", "lexx"]}, r"no column 'lexx'; there are m, k, sem, syn, lex\. Near: lex"),
     "text": ({"syn": ["1", "x"] * 100}, {}, r"column 'syn', row 2 is 'x', not a finite number"),
     "constant": ({"syn": [3.0] * 200}, {}, r"column 'syn': all 200 values are 3"),
@@ -476,7 +476,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_wrong_input_is_explained(case: str) -> None:
     columns, settings, message = BAD[case]
-    arguments = {"metrics": ["m"], "factors": FACTORS, **settings}
+    arguments: dict[str, Any] = {"metrics": ["m"], "factors": FACTORS, **settings}
     with pytest.raises((InputError, UnknownNameError), match=message):
         disentangle({**make(), **columns}, **arguments)
 

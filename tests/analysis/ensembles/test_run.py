@@ -75,8 +75,7 @@ def test_rules_without_weights_against_loops(how: str) -> None:
     expected = np.array([sum(columns[m][i] for m in NAMES) / 4 for i in range(240)])
     result = ensemble(table, NAMES, "human", group="lp", lower=["d"], how=how, resamples=20)
     gains = []
-    for found, rows in zip(result.groups, (range(120), range(120, 240)), strict=True):
-        rows = list(rows)
+    for found, rows in zip(result.groups, (list(range(120)), list(range(120, 240))), strict=True):
         r = {m: stats.pearsonr((-table[m] if m == "d" else table[m])[rows], table["human"][rows])[0] for m in NAMES}
         whole = stats.pearsonr(expected[rows], table["human"][rows])[0]
         assert found.members == pytest.approx(r, abs=1e-12)
@@ -90,8 +89,8 @@ def test_rules_without_weights_against_loops(how: str) -> None:
 
 def test_z_is_over_all_rows_not_within_groups() -> None:
     # b's spread is ten times larger in y: z over all rows lets it count more there than z within y would.
-    table = {"a": [1, 2, 3, 5, 1, 4, 2, 3], "b": [1, 3, 2, 4, 10, 20, 30, 50], "h": [1, 2, 3, 4, 1, 2, 3, 4]}
-    table = {name: np.array(column, dtype=float) for name, column in table.items()}
+    lists = {"a": [1, 2, 3, 5, 1, 4, 2, 3], "b": [1, 3, 2, 4, 10, 20, 30, 50], "h": [1, 2, 3, 4, 1, 2, 3, 4]}
+    table = {name: np.array(column, dtype=float) for name, column in lists.items()}
     table["lp"] = np.array(list("xxxxyyyy"))
     found = ensemble(table, ["a", "b"], "h", group="lp", resamples=2).groups[1]
     z = stats.zscore(table["a"]) + stats.zscore(table["b"])
@@ -111,7 +110,7 @@ def test_scales_change_nothing_for_z_and_orders_nothing_for_ranks(scale: float, 
     apply = [
         weighted("rank", "rank", fit_members({"a": t["a"]}, [], "rank"), np.ones(1)).apply(t) for t in (table, bent)
     ]
-    np.testing.assert_array_equal(*apply)
+    np.testing.assert_array_equal(apply[0], apply[1])
 
 
 def test_turning_a_metric_is_the_same_as_naming_it_lower() -> None:
@@ -230,7 +229,7 @@ def test_forward_selection_against_loops() -> None:
     scores = np.column_stack([data.scores, data.scores @ [0.5, 0.5, 0, 0] + data.scores[:, 2]])
 
     def quality(members: list[int]) -> float:
-        total = sum(scores[:, j] for j in members)
+        total: Any = sum(scores[:, j] for j in members)
         return float(
             np.mean([stats.pearsonr(total[data.groups == g], data.human[data.groups == g])[0] for g in (0, 1)])
         )

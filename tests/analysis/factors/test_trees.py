@@ -104,7 +104,7 @@ def test_distance_equals_zss_and_apted() -> None:
             nodes[head].addkid(nodes[word])
         return nodes[0].children[0]
 
-    class Free(apted.Config):
+    class Free(apted.Config):  # type: ignore[misc, name-defined]
         def rename(self, one: object, two: object) -> int:
             return 0
 

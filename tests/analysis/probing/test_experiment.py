@@ -205,13 +205,13 @@ def test_the_bootstrap_equals_a_literal_loop() -> None:
     again = np.random.default_rng(7)
     drawn = np.concatenate([again.integers(4, size=(64, 4)), again.integers(4, size=(6, 4))])
     for b, picks in enumerate(drawn):
-        right, tested = np.zeros(2), 0
+        correct, tested = np.zeros(2), 0
         for pick in picks:  # tested groups are 0, 1, 2, 3
             for rows, hits in runs:
                 inside = groups[rows] == pick
-                right += hits[:, inside].sum(axis=1)
+                correct += hits[:, inside].sum(axis=1)
                 tested += inside.sum()
-        np.testing.assert_allclose(draws[b], right / tested)
+        np.testing.assert_allclose(draws[b], correct / tested)
 
 
 def test_the_interval_covers_the_truth() -> None:

@@ -30,7 +30,7 @@ def make(n: int = 120, seed: int = 1, *, ties: bool = True) -> tuple[Array, Arra
     labels[:2] = [0, 1]
     base = labels * 0.8 + rng.normal(size=n)
     a, b = base + 0.5 * rng.normal(size=n), base + rng.normal(size=n)
-    return labels, *((np.round(z, 1) if ties else z) for z in (a, b))
+    return (labels, np.round(a, 1), np.round(b, 1)) if ties else (labels, a, b)
 
 
 def kernel(x: float, y: float) -> float:
@@ -267,7 +267,7 @@ def test_mcnemar_is_that_of_statsmodels() -> None:
 def test_bad_input_is_named(labels: list[float], scores: list[float], message: str) -> None:
     for function in (roc_auc, precision_recall, best_threshold):
         with pytest.raises(InputError, match=message):
-            function(labels, scores)  # type: ignore[operator]
+            function(labels, scores)
 
 
 def test_too_few_for_folds_and_other_settings() -> None:

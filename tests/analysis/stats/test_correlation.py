@@ -257,7 +257,7 @@ def test_false_alarms_of_comparing_groupings_are_rare() -> None:
     for _ in range(trials):
         h, common, a, b = rng.normal(size=(4, 4, 40))
         x, y = h + common + a, h + common + b
-        alarms += [compare_grouped(x, y, h, by=by, resamples=199, seed=rng).p < 0.05 for by in ("none", "item", "sys")]  # type: ignore[arg-type]
+        alarms += [compare_grouped(x, y, h, by=by, resamples=199, seed=rng).p < 0.05 for by in ("none", "item", "sys")]
     assert (alarms / trials >= 0.02).all(), alarms
     assert (alarms / trials <= 0.1).all(), alarms
 

@@ -98,14 +98,14 @@ def test_comparing_is_symmetric_and_paired() -> None:
     good, bad = truth + rng.normal(size=200), truth + 6 * rng.normal(size=200)
     zero = np.zeros(200)
     for unit in ("segment", "judgment"):
-        better = compare_darr((good, zero), (bad, zero), segment, unit=unit, seed=4)  # type: ignore[arg-type]
-        worse = compare_darr((bad, zero), (good, zero), segment, unit=unit, seed=4)  # type: ignore[arg-type]
+        better = compare_darr((good, zero), (bad, zero), segment, unit=unit, seed=4)
+        worse = compare_darr((bad, zero), (good, zero), segment, unit=unit, seed=4)
         assert better.p < 0.01 < 0.9 < worse.p
         assert better.difference == pytest.approx(-worse.difference)
         assert better.low > 0
-        same = compare_darr((good, zero), (good, zero), segment, unit=unit)  # type: ignore[arg-type]
+        same = compare_darr((good, zero), (good, zero), segment, unit=unit)
         assert (same.difference, same.low, same.high, same.p_two_sided) == (0, 0, 0, 1)
-        assert better.a == darr_from_pairs(good, zero, segment, unit=unit).tau  # type: ignore[arg-type]
+        assert better.a == darr_from_pairs(good, zero, segment, unit=unit).tau
 
 
 def test_false_alarms_are_rare_by_segment_but_not_by_judgment() -> None:

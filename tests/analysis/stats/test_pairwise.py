@@ -113,8 +113,8 @@ def test_soft_accuracy_of_identical_systems_and_of_opposites() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(3, 200)) + np.array([[0.0], [1.0], [2.0]])
     for method in ("permutation", "wmt", "normal"):
-        assert soft_pairwise_accuracy(scores, -scores, method=method).estimate < 0.01  # type: ignore[arg-type]
-        same = soft_pairwise_accuracy(scores[[0, 0]], scores[[1, 1]], method=method)  # type: ignore[arg-type]
+        assert soft_pairwise_accuracy(scores, -scores, method=method).estimate < 0.01
+        same = soft_pairwise_accuracy(scores[[0, 0]], scores[[1, 1]], method=method)
         assert same.estimate == 1
     assert soft_pairwise_accuracy(scores, scores).high == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -53,8 +54,8 @@ GRID = np.arange(12.0).reshape(3, 4)
         (lambda: grids({"a": [1.0, 2.0]}), r"a: has shape \(2,\), expected a matrix \(systems, segments\)"),
         (lambda: grids({"a": GRID, "b": GRID.T}), "columns differ in size: a 3 x 4, b 4 x 3"),
         (lambda: grids({"a": [[1.0, 2.0]]}), "a: 1 systems x 2 segments are too few, at least 2 x 1 are needed"),
-        (lambda: grids({"a": [[1, 2], [3, NAN]]}), "a: 1 missing values .*the first at system 1, segment 1"),
-        (lambda: grids({"a": [[1, 2], [3, -INF]]}), "a: infinite value at system 1, segment 1"),
+        (lambda: grids({"a": [[1.0, 2.0], [3.0, NAN]]}), "a: 1 missing values .*the first at system 1, segment 1"),
+        (lambda: grids({"a": [[1.0, 2.0], [3.0, -INF]]}), "a: infinite value at system 1, segment 1"),
         (lambda: grids({"a": [[1, NAN]] * 2, "b": [[NAN, 1]] * 2}, nan="omit"), "a and b: no system x segment has all"),
     ],
 )
@@ -66,7 +67,7 @@ def test_the_validator_says_what_is_wrong(call: Callable[[], object], message: s
 def test_omitting_is_by_item_across_columns() -> None:
     a, b = vectors({"a": [1, NAN, 3, 4, 5], "b": [1, 2, 3, NAN, 5]}, nan="omit")
     assert a.tolist() == b.tolist() == [1, 3, 5]
-    x, y = grids({"x": [[1, NAN], [3, 4]], "y": [[1, 2], [NAN, 4]]}, nan="omit")
+    x, y = grids({"x": [[1, NAN], [3.0, 4]], "y": [[1.0, 2], [NAN, 4]]}, nan="omit")
     assert np.isnan(x).tolist() == np.isnan(y).tolist() == [[False, True], [True, False]]
 
 
@@ -113,16 +114,22 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
     ("call", "message"),
     [
         (lambda: kendall(TWO, HUMAN, variant="c"), "tau-c has no analytic interval"),
-        (lambda: pearson(TWO, HUMAN, interval="exact"), "interval='exact': use one of analytic, bootstrap, none"),
+        (
+            lambda: pearson(TWO, HUMAN, interval=cast("Any", "exact")),
+            "interval='exact': use one of analytic, bootstrap, none",
+        ),
         (lambda: pearson(TWO, HUMAN, confidence=95), "confidence=95: it must lie between 0 and 1"),
         (lambda: pearson(TWO, HUMAN, resamples=0), "resamples=0: at least 1"),
         (lambda: pearson(TWO, [1, 1, 1, 1, 1]), "human: all 5 items have the value 1"),
-        (lambda: grouped(GRID, GRID, by="segment"), "by='segment': use one of none, item, sys, means"),
+        (lambda: grouped(GRID, GRID, by=cast("Any", "segment")), "by='segment': use one of none, item, sys, means"),
         (lambda: grouped(GRID, np.ones((3, 4))), "no pearson is defined: every group is constant"),
         (lambda: preferences(GRID, threshold=0), "threshold=0: it must be above 0"),
         (lambda: darr(GRID, GRID, threshold=99), "no two systems' human scores differ by 99 or more"),
         (lambda: darr_from_pairs(TWO, HUMAN), "segment is missing"),
-        (lambda: darr_from_pairs(TWO, HUMAN, ties="x", unit="judgment"), "ties='x': use one of discordant, drop, half"),
+        (
+            lambda: darr_from_pairs(TWO, HUMAN, ties=cast("Any", "x"), unit="judgment"),
+            "ties='x': use one of discordant, drop, half",
+        ),
         (lambda: pairwise_accuracy_with_ties(GRID, GRID, epsilon=-1), "epsilon=-1: it must be 0 or more"),
         (lambda: calibrate_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "no segment has scores of two"),
         (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method='wmt' needs every system's"),
@@ -137,7 +144,7 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
             r"a and b must be \(segments, statistics\)",
         ),
         (lambda: adjust([0.5, 1.5]), "p-values must lie between 0 and 1"),
-        (lambda: adjust([0.5], "sidak"), "correction='sidak': use one of none, holm, bh"),
+        (lambda: adjust([0.5], cast("Any", "sidak")), "correction='sidak': use one of none, holm, bh"),
         (lambda: compare_all({"m": TWO}, HUMAN, williams), "only the metric m is given"),
         (lambda: significance_clusters({"m": NAN}, [[NAN]]), "m: the correlation is not defined"),
         (lambda: significance_clusters({"m": 1.0}, [NAN]), r"p has shape \(1,\), expected one row and column"),
@@ -157,7 +164,7 @@ def test_wrong_requests_are_named(call: Callable[[], object], message: str) -> N
 def test_a_table_becomes_a_matrix() -> None:
     result = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
     assert (result.systems, result.segments) == (("b", "a"), ("s2", "s1"))
-    assert np.array_equal(result.columns["score"], [[1, 3], [NAN, 2]], equal_nan=True)
+    assert np.array_equal(result.columns["score"], [[1.0, 3.0], [NAN, 2.0]], equal_nan=True)
     assert result.complete().segments == ()
     assert grid(["b", "a"], [1, 1], {"x": [1, 2]}).complete().segments == (1,)
 
