@@ -1,7 +1,9 @@
-"""Every code block of README.md and docs/ runs, and every relative link leads somewhere."""
+"""Every code block of README.md and docs/ runs and prints what the page shows; every relative link leads somewhere."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -24,6 +26,11 @@ class Block(NamedTuple):
     line: int
     language: str
     code: str
+
+    @property
+    def end(self) -> int:
+        """The line of the closing fence."""
+        return self.line + self.code.count("\n")
 
 
 def name(page: Path) -> str:
@@ -55,7 +62,7 @@ def expected_status(code: str) -> int:
     return int(first[1]) if first is not None else 0
 
 
-def run_bash(block: Block, folder: Path, where: str) -> None:
+def run_bash(block: Block, folder: Path, where: str) -> str:
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
@@ -73,6 +80,28 @@ def run_bash(block: Block, folder: Path, where: str) -> None:
     output = f"{where} ended with {done.returncode}\n{done.stdout}{done.stderr}"
     assert done.returncode == expected_status(block.code), output
     assert "Traceback" not in done.stderr, output
+    return done.stdout + done.stderr
+
+
+def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> str:
+    # Empty lines in front give a traceback the page's own line numbers.
+    code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, namespace)  # noqa: S102 - our own documentation
+    return printed.getvalue()
+
+
+def check_output(shown: Block, printed: str, where: str) -> None:
+    """Find each line of a block in what the block before it printed, in this order; … stands for anything."""
+    lines = iter(printed.splitlines())
+    for line in shown.code.splitlines():
+        if line.strip() in {"", "…"}:
+            continue
+        pattern = ".*".join(re.escape(part) for part in re.split("…", line.rstrip()))
+        assert any(re.fullmatch(pattern, other.rstrip()) for other in lines), (
+            f"{where}: {line!r} is not, or not in this place, in what was printed:\n{printed}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -80,15 +109,17 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    before: tuple[Block, str] | None = None
     for block in split(page)[0]:
         where = f"{name(page)}:{block.line}"
         assert block.language in SHOWN | {"python", "bash"}, f"{where}: what is a {block.language!r} block?"
+        if before is not None and block.language == "text" and block.line - before[0].end == 3:
+            check_output(block, before[1], where)
+        before = None
         if block.language == "python":
-            # Empty lines in front give a traceback the page's own line numbers.
-            code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
-            exec(code, namespace)  # noqa: S102 - our own documentation
+            before = block, run_python(block, page, namespace)
         elif block.language == "bash":
-            run_bash(block, tmp_path, where)
+            before = block, run_bash(block, tmp_path, where)
 
 
 def heading_anchors(prose: str) -> set[str]:

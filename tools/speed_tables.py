@@ -52,7 +52,7 @@ def speed(results: dict[str, Any]) -> str:
         others = (f"{row['pairs'] / seconds[name]:.1f} ({ratio[name]:.2f}x)" for name in ratio)
         rows.append([f"{row['pairs']:,}", f"{row['pairs'] / seconds[PEER]:.1f}", *others])
     head = ["pairs", PEER, *part["table"][0]["ratio"]]
-    unit = "Pairs a CPU second" if busy else "Pairs a second"
+    unit = "Pairs per CPU second" if busy else "Pairs per second"
     return f"{table(head, rows)}\n\n{unit}, and how many times bert-score's. {machine(part['machine'])}"
 
 
