@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, reference_columns
-from bsx.data.rows import Problems, Table, delimited, number, spell, text
-from bsx.data.tables import NamedFile
+from bsx.data import cells
+from bsx.data.lines import NamedFile, Problems
+from bsx.data.tables import Table, delimited
 from bsx.errors import InputError
 
 JUDGES = 3
@@ -66,9 +67,9 @@ def _table(path: Path | str, problems: Problems) -> Iterator[dict[str, Any]]:
     for where, row in table.rows():
         with problems:
             yield {
-                "segment": spell(row["imageid"], f"{where}, column 'imageid'"),
-                "candidate": text(row["candidate"], f"{where}, column 'candidate'"),
-                "references": [text(row[name], f"{where}, column {name!r}") for name in several],
+                "segment": cells.name(row["imageid"], f"{where}, column 'imageid'"),
+                "candidate": cells.text(row["candidate"], f"{where}, column 'candidate'"),
+                "references": [cells.text(row[name], f"{where}, column {name!r}") for name in several],
                 "judges": [_grade(row[name], f"{where}, column {name!r}") for name in judges],
             }
 
@@ -106,7 +107,7 @@ def _original(folder: Path, problems: Problems) -> Iterator[dict[str, Any]]:
 
 
 def _grade(value: object, where: str) -> float:
-    grade = number(value, where)
+    grade = cells.number(value, where)
     if grade not in (1, 2, 3, 4):
         raise InputError(f"{where} has the judgment {value!r}, not one of 1 to 4")
     return grade

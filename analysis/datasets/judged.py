@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.lines import Problems
 from bsx.data.output import ScoreTable
-from bsx.data.rows import Problems
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need

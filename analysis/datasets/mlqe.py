@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
-from bsx.data.rows import Problems, Table, number, spell, text
+from bsx.data import cells
+from bsx.data.lines import Problems
+from bsx.data.tables import Table
 from bsx.errors import InputError
 
 
@@ -45,16 +47,16 @@ def load_mlqe(
     for where, row in table.rows():
         with problems:
             values: dict[str, Any] = {
-                "segment": spell(row["index"], f"{where}, column 'index'"),
-                "source": text(row["original"], f"{where}, column 'original'"),
-                "candidate": text(row["translation"], f"{where}, column 'translation'"),
-                "human": number(row["z_mean"], f"{where}, column 'z_mean'"),
-                "human_raw": number(row["mean"], f"{where}, column 'mean'"),
+                "segment": cells.name(row["index"], f"{where}, column 'index'"),
+                "source": cells.text(row["original"], f"{where}, column 'original'"),
+                "candidate": cells.text(row["translation"], f"{where}, column 'translation'"),
+                "human": cells.number(row["z_mean"], f"{where}, column 'z_mean'"),
+                "human_raw": cells.number(row["mean"], f"{where}, column 'mean'"),
             }
             if "scores" in table.columns:
                 values["judgments"] = _length(row["scores"], f"{where}, column 'scores'")
             if "model_scores" in table.columns:
-                values["model_scores"] = number(row["model_scores"], f"{where}, column 'model_scores'")
+                values["model_scores"] = cells.number(row["model_scores"], f"{where}, column 'model_scores'")
             builder.add(lp=pair, **values)
     return builder.finish(table.name)
 

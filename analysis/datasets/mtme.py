@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.data.rows import Problems, check_line_counts, delimited, line_list, number
-from bsx.data.tables import NamedFile
+from bsx.data import cells
+from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
+from bsx.data.tables import delimited
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 
@@ -88,7 +89,7 @@ def load_mt_metrics_eval(
     texts: dict[Path, list[str]] = {folder / "sources" / f"{lp}.txt": source}
     if level == "seg":
         texts |= {file: line_list(file) for file in (*outputs.values(), *(translations[key] for key in used))}
-        check_line_counts(texts)
+        check_line_counts({path: len(lines) for path, lines in texts.items()})
     places = _read_documents(folder / "documents" / f"{lp}.docs", len(source)) if level == "seg" else []
     for system, output in outputs.items():
         for i in range(size):
@@ -121,9 +122,10 @@ def _read_scores(path: Path, size: int, outputs: dict[str, Path], *, missing: bo
         system, value = fields
         if system not in outputs:
             raise InputError(f"{where}: there is no output of the system {system!r}")
-        if value == "None" and not missing:
-            raise InputError(f"{where}: metrics must score every segment, this is None")
-        scores.setdefault(system, []).append(number(value, where))
+        score = cells.number(value, where)
+        if math.isnan(score) and not missing:
+            raise InputError(f"{where}: metrics must score every segment, this is {value}")
+        scores.setdefault(system, []).append(score)
     for system, values in scores.items():
         if len(values) != size:
             raise InputError(f"{path}: {system} has {len(values)} scores, {size} are due")

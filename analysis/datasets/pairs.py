@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.data.rows import Problems, Table, delimited, number, spell, text
-from bsx.data.rows import label as read_label
-from bsx.data.tables import NamedFile
+from bsx.data import cells
+from bsx.data.lines import NamedFile, Problems
+from bsx.data.tables import Table, delimited
 from bsx.errors import InputError
 
 PLACEHOLDER = "NS"
@@ -38,9 +38,9 @@ def load_stsb(path: Path | str, *, name: str | None = None, skip_malformed: bool
     problems = Problems(skip=skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
     columns = ("sentence1", "sentence2", "score")
-    first = "" if Path(path).suffix == ".parquet" else next(NamedFile(Path(path)).lines())
+    first = "" if Path(path).suffix == ".parquet" else next(NamedFile(path).lines())
     if Path(path).suffix == ".csv" and first.count("\t") >= 6:
-        _read_original_stsb(NamedFile(Path(path)), builder, problems)
+        _read_original_stsb(NamedFile(path), builder, problems)
         return builder.finish(str(path))
     headless = Path(path).suffix == ".csv" and "sentence1" not in first
     table = Table(path, problems, header=columns if headless else None)
@@ -49,8 +49,8 @@ def load_stsb(path: Path | str, *, name: str | None = None, skip_malformed: bool
         with problems:
             builder.add(
                 segment=table.row_number(where),
-                candidate=text(row["sentence1"], f"{where}, column 'sentence1'"),
-                references=[text(row["sentence2"], f"{where}, column 'sentence2'")],
+                candidate=cells.text(row["sentence1"], f"{where}, column 'sentence1'"),
+                references=[cells.text(row["sentence2"], f"{where}, column 'sentence2'")],
                 human=_grade(row["score"], f"{where}, column 'score'"),
             )
     return builder.finish(table.name)
@@ -158,16 +158,16 @@ def _read_pairs(
     for where, row in table.rows():
         with problems:
             values: dict[str, Any] = {
-                "segment": spell(row["id"], f"{where}, column 'id'")
+                "segment": cells.name(row["id"], f"{where}, column 'id'")
                 if "id" in table.columns
                 else table.row_number(where),
             }
             if first is not None:
-                values["candidate"] = text(row[first], f"{where}, column {first!r}")
+                values["candidate"] = cells.text(row[first], f"{where}, column {first!r}")
             if second is not None:
-                values["references"] = [text(row[second], f"{where}, column {second!r}")]
-            values["label"] = read_label(row[mark], f"{where}, column {mark!r}")
-            values |= {name: number(row[name], f"{where}, column {name!r}") for name in metrics}
+                values["references"] = [cells.text(row[second], f"{where}, column {second!r}")]
+            values["label"] = cells.label(row[mark], f"{where}, column {mark!r}")
+            values |= {name: cells.number(row[name], f"{where}, column {name!r}") for name in metrics}
             if PLACEHOLDER in (values.get("candidate"), *values.get("references", ())):
                 placeholders += 1
                 if drop:
@@ -200,7 +200,7 @@ def _read_original_stsb(file: NamedFile, builder: Builder, problems: Problems) -
 
 
 def _grade(value: object, where: str) -> float:
-    grade = number(value, where)
+    grade = cells.number(value, where)
     if not 0 <= grade <= 5:
         raise InputError(f"{where} is {value!r}, not a grade from 0 to 5")
     return grade

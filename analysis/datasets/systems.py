@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
-from bsx.data.rows import Problems, Table, number, spell, text
+from bsx.data import cells
+from bsx.data.lines import Problems
+from bsx.data.tables import Table
 from bsx.errors import InputError
 
 
@@ -50,7 +52,7 @@ def load_system_outputs(
                 raise InputError(f"{where}: a second output of {key[0]} for segment {key[1]}")
             if key[1] not in segments:
                 raise InputError(f"{where}: segment {key[1]} has no reference in {references}")
-            outputs[key] = text(row["candidate"], f"{where}, column 'candidate'")
+            outputs[key] = cells.text(row["candidate"], f"{where}, column 'candidate'")
     scores = {} if judgments is None else _read_judgments(judgments, outputs, problems)
     none: dict[str, Any] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
@@ -90,16 +92,16 @@ def load_metric_scores(
     for where, row in table.rows():
         with problems:
             system, sid = _key(row, where)
-            values: dict[str, Any] = {"human": number(row["human_z"], f"{where}, column 'human_z'")}
+            values: dict[str, Any] = {"human": cells.number(row["human_z"], f"{where}, column 'human_z'")}
             if "human_raw" in table.columns:
-                values["human_raw"] = number(row["human_raw"], f"{where}, column 'human_raw'")
-            values |= {column: number(row[column], f"{where}, column {column!r}") for column in columns}
+                values["human_raw"] = cells.number(row["human_raw"], f"{where}, column 'human_raw'")
+            values |= {column: cells.number(row[column], f"{where}, column {column!r}") for column in columns}
             builder.add(lp=pair, system=system, segment=sid, **values)
     return builder.finish(table.name)
 
 
 def _key(row: dict[str, Any], where: str) -> tuple[str, str]:
-    return spell(row["system"], f"{where}, column 'system'"), spell(row["sid"], f"{where}, column 'sid'")
+    return cells.name(row["system"], f"{where}, column 'system'"), cells.name(row["sid"], f"{where}, column 'sid'")
 
 
 def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Any]]:
@@ -108,12 +110,12 @@ def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str
     segments: dict[str, dict[str, Any]] = {}
     for where, row in table.rows():
         with problems:
-            sid = spell(row["sid"], f"{where}, column 'sid'")
+            sid = cells.name(row["sid"], f"{where}, column 'sid'")
             if sid in segments:
                 raise InputError(f"{where}: a second reference for segment {sid}")
-            values: dict[str, Any] = {"references": [text(row["reference"], f"{where}, column 'reference'")]}
+            values: dict[str, Any] = {"references": [cells.text(row["reference"], f"{where}, column 'reference'")]}
             if "source" in table.columns:
-                values["source"] = text(row["source"], f"{where}, column 'source'")
+                values["source"] = cells.text(row["source"], f"{where}, column 'source'")
             segments[sid] = values
     return segments
 
@@ -134,5 +136,5 @@ def _read_judgments(
                 raise InputError(f"{where}: there is no output of {key[0]} for segment {key[1]}")
             if key in scores:
                 raise InputError(f"{where}: a second judgment of {key[0]} for segment {key[1]}")
-            scores[key] = {new: number(row[old], f"{where}, column {old!r}") for new, old in columns.items()}
+            scores[key] = {new: cells.number(row[old], f"{where}, column {old!r}") for new, old in columns.items()}
     return scores

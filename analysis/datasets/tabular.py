@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import COLUMNS, Builder, JudgedTable, reference_columns
-from bsx.data.rows import Problems, Table, check_line_counts, label, line_list, number, text
+from bsx.data import cells
+from bsx.data.lines import Problems, check_line_counts, line_list
+from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 
 _READ = {
-    **dict.fromkeys(("human", "human_raw", "difference"), number),
-    **dict.fromkeys(("label", "human_system"), label),
-    **dict.fromkeys(("source", "candidate"), text),
+    **dict.fromkeys(("human", "human_raw", "difference"), cells.number),
+    **dict.fromkeys(("label", "human_system"), cells.label),
+    **dict.fromkeys(("source", "candidate"), cells.text),
 }
 
 
@@ -70,7 +72,7 @@ def load_table(
             for own, new in tidy.items():
                 at = f"{where}, column {own!r}"
                 if own in numeric or new in numeric:
-                    values[new] = number(row[own], at)
+                    values[new] = cells.number(row[own], at)
                 elif new in _READ:
                     values[new] = _READ[new](row[own], at)
                 else:
@@ -120,13 +122,13 @@ def load_multi_reference(
         with problems:
             values: dict[str, Any] = {} if lp is None else {"lp": lp}
             if "source" in table.columns:
-                values["source"] = text(row["source"], f"{where}, column 'source'")
+                values["source"] = cells.text(row["source"], f"{where}, column 'source'")
             builder.add(
                 **values,
                 segment=table.row_number(where),
-                candidate=text(row["candidate"], f"{where}, column 'candidate'"),
+                candidate=cells.text(row["candidate"], f"{where}, column 'candidate'"),
                 references=_references(row, several, where),
-                human=number(row[score], f"{where}, column {score!r}"),
+                human=cells.number(row[score], f"{where}, column {score!r}"),
             )
     return builder.finish(table.name)
 
@@ -138,7 +140,7 @@ def _references(row: Mapping[str, Any], several: Sequence[str], where: str) -> l
         at = f"{where}, column {column!r}"
         if value is None and len(several) > 1:
             value = ""
-        references += [text(item, at) for item in value] if isinstance(value, list) else [text(value, at)]
+        references += [cells.text(item, at) for item in value] if isinstance(value, list) else [cells.text(value, at)]
     if len(references) != 1 and not any(references):
         raise InputError(f"{where} has no reference")
     return references
@@ -156,7 +158,7 @@ def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: 
     if not references:
         raise InputError(f"{folder}: has no files ref-1.*, ref-2.*, …")
     files = {path: line_list(path) for path in (source, candidate, scores, *references)}
-    check_line_counts(files)
+    check_line_counts({path: len(lines) for path, lines in files.items()})
     pair = lp or f"{source.suffix[1:]}-{candidate.suffix[1:]}"
     builder = Builder(name or folder.name, problems)
     for i, score in enumerate(files[scores]):
@@ -167,6 +169,6 @@ def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: 
                 source=files[source][i],
                 candidate=files[candidate][i],
                 references=[files[path][i] for path in references],
-                human=number(score, f"{scores}: line {i + 1}"),
+                human=cells.number(score, f"{scores}: line {i + 1}"),
             )
     return builder.finish(str(folder))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bsx.data.rows import Problems, Table, label, number, text
+from bsx.data import cells
+from bsx.data.lines import Problems
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -82,7 +83,7 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
         raise InputError(f"{table.name}: has a header but no rows")
     found = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
-    columns = {name: [number(row[name], f"{where}, column {name!r}") for where, row in rows] for name in names}
+    columns = {name: [cells.number(row[name], f"{where}, column {name!r}") for where, row in rows] for name in names}
     triples = []
     scores = {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
     for i, (good, bad) in enumerate(found):
@@ -99,7 +100,7 @@ def _pair_up(file: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[t
     for at, (where, row) in enumerate(rows):
         anchor = _sentence(row, "sentence1", where)
         _sentence(row, "sentence2", where)
-        kind = label(row["label"], f"{where}, column 'label'")
+        kind = cells.label(row["label"], f"{where}, column 'label'")
         members.setdefault(anchor, ([], []))[0 if kind else 1].append(at)
     found = []
     for anchor, (good, bad) in members.items():
@@ -119,16 +120,11 @@ def _numeric(table: Table, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tup
     for name in table.columns:
         if name in _LONG or name.lower() == "id":
             continue
-        try:
-            values = [number(row[name], "") for _, row in rows]
-        except InputError:
-            others.append(name)
-            continue
-        (others if all(map(math.isnan, values)) else names).append(name)
+        (others if cells.as_numbers(row[name] for _, row in rows) is None else names).append(name)
     if not others:
         return names, []
     return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"]
 
 
 def _sentence(row: Mapping[str, Any], name: str, where: str) -> str:
-    return text(row[name], f"{where}, column {name!r}")
+    return cells.text(row[name], f"{where}, column {name!r}")

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.data.rows import Fields, Problems, Row, Table, check_line_counts, delimited, line_list, number, spell, text
-from bsx.data.tables import TABLE_FORMATS, NamedFile
+from bsx.data import cells
+from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
+from bsx.data.tables import TABLE_FORMATS, Row, Table, delimited
 from bsx.errors import InputError, UnknownNameError
 
 NO_REFERENCE = "NO REFERENCE AVAILABLE"
@@ -86,9 +87,9 @@ def load_wmt_da_system(
         with problems:
             if lp in (None, row["lp"]):
                 builder.add(
-                    lp=spell(row["lp"], f"{where}, column 'lp'"),
-                    system=spell(row["system"], f"{where}, column 'system'"),
-                    human=number(row["human"], f"{where}, column 'human'"),
+                    lp=cells.name(row["lp"], f"{where}, column 'lp'"),
+                    system=cells.name(row["system"], f"{where}, column 'system'"),
+                    human=cells.number(row["human"], f"{where}, column 'human'"),
                 )
     return builder.finish(str(path))
 
@@ -117,12 +118,12 @@ def load_darr(
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {name: spell(row[name], f"{where}, column {name!r}") for name in columns}
+            values: dict[str, Any] = {name: cells.name(row[name], f"{where}, column {name!r}") for name in columns}
             if values["better"] == values["worse"]:
                 raise InputError(f"{where} prefers {values['better']} to itself")
             values["testset"], values["segment"] = values.pop("data"), values.pop("sid")
             if "difference" in row:
-                values["difference"] = number(row["difference"], f"{where}, column 'difference'")
+                values["difference"] = cells.number(row["difference"], f"{where}, column 'difference'")
             builder.add(**values)
     return builder.finish(str(path))
 
@@ -135,19 +136,19 @@ def _read_da_table(path: Path, builder: Builder, problems: Problems, lp: str | N
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {"lp": spell(row["lp"], f"{where}, column 'lp'")}
+            values: dict[str, Any] = {"lp": cells.name(row["lp"], f"{where}, column 'lp'")}
             if "system" in table.columns:
-                values["system"] = spell(row["system"], f"{where}, column 'system'")
+                values["system"] = cells.name(row["system"], f"{where}, column 'system'")
             values["segment"] = (
-                table.row_number(where) if segment is None else spell(row[segment], f"{where}, {segment}")
+                table.row_number(where) if segment is None else cells.name(row[segment], f"{where}, {segment}")
             )
             if "source" in table.columns:
-                values["source"] = text(row["source"], f"{where}, column 'source'")
+                values["source"] = cells.text(row["source"], f"{where}, column 'source'")
             builder.add(
                 **values,
-                candidate=text(row["candidate"], f"{where}, column 'candidate'"),
-                references=[text(row["reference"], f"{where}, column 'reference'")],
-                human=number(row["human"], f"{where}, column 'human'"),
+                candidate=cells.text(row["candidate"], f"{where}, column 'candidate'"),
+                references=[cells.text(row["reference"], f"{where}, column 'reference'")],
+                human=cells.number(row["human"], f"{where}, column 'human'"),
             )
 
 
@@ -160,11 +161,11 @@ def _read_parallel_files(folder: Path, builder: Builder, problems: Problems, lp:
         kinds = ("source", "reference", "mt-system", "human")
         paths = [human.with_name(human.name.replace(".human.", f".{kind}.")) for kind in kinds]
         files = {path: line_list(path) for path in paths}
-        check_line_counts(files)
+        check_line_counts({path: len(lines) for path, lines in files.items()})
         rows = zip(*files.values(), strict=True)
         for i, (source, reference, candidate, score) in enumerate(rows, start=1):
             with problems:
-                value = number(score, f"{human}: line {i}")
+                value = cells.number(score, f"{human}: line {i}")
                 without += reference == NO_REFERENCE
                 builder.add(
                     lp=match[1],
@@ -193,7 +194,7 @@ def _read_seglevel(
                 "testset": row["data"],
                 "system": row["system"],
                 "segment": row["sid"],
-                "human": number(row["human"], f"{where}, column 'HUMAN'"),
+                "human": cells.number(row["human"], f"{where}, column 'HUMAN'"),
             }
             if found is not None:
                 systems = [renames.get(system, system) for system in row["system"].split("+")]
@@ -277,7 +278,7 @@ def _named_rows(
 
 
 def _spaced_rows(
-    fields: Iterator[Fields], header: list[str], optional: tuple[str, ...], problems: Problems
+    fields: Iterator[tuple[str, list[str]]], header: list[str], optional: tuple[str, ...], problems: Problems
 ) -> Iterator[Row]:
     # Fields beyond the header are taken for the optional ones if the first row has them; then all rows need them.
     extra: tuple[str, ...] | None = None

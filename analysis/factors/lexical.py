@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.treebank import treebank_tokens
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.optional import need
 

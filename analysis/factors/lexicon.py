@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
-from bsx.data.tables import NamedFile
 from bsx.errors import InputError
 
 Token = tuple[str, str]

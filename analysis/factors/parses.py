@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
-from bsx.data.tables import NamedFile
 from bsx.errors import InputError
 from bsx.support.optional import need
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 _PARTS = {"tr": "train", "va": "validation", "te": "test"}  # SentEval's names

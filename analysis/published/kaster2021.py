@@ -19,7 +19,7 @@ from bsx.analysis.published.ensembles import FILE, Table13, find_judgments, repr
 from bsx.analysis.published.triples import TripleReproduction, reproduce_triples, triples_text
 from bsx.analysis.render.numbers import explained, figure
 from bsx.data.columns import read_columns, standardise
-from bsx.data.rows import Problems, Table, number, text
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -238,7 +238,7 @@ def _read(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
     own = folder / f"{name}.tsv"
     theirs = [path / facts["file"] for path in (folder / "data" / "scored", folder)]
     if own.is_file():
-        columns = read_columns(own, numbers, labels)
+        columns = read_columns(own, numbers, texts=labels)
         found = own
     else:
         found = next((path for path in theirs if path.is_file()), theirs[0])
@@ -256,12 +256,8 @@ def _read(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
 
 def _read_theirs(path: Path, header: list[str], labels: list[str]) -> dict[str, Any]:
     """Read a file of the authors' repository: tabs, fields quoted as in CSV, no header."""
-    table = Table(path, Problems(), quoted=True, header=header)
-    found: dict[str, list[Any]] = {name: [] for name in header}
-    for where, row in table.rows():
-        for name in header:
-            found[name].append((text if name in labels else number)(row[name], f"{where}, column {name!r}"))
-    return {name: cells if name in labels else np.array(cells) for name, cells in found.items()}
+    table = Table(path, quoted=True, header=header)
+    return read_columns(table, [name for name in header if name not in labels], texts=labels)
 
 
 def _recompute(table: dict[str, Any], columns: dict[str, Any]) -> Recomputed:

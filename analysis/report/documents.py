@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from bsx.analysis.report.shapes import KINDS, Content, Sidecar
-from bsx.data.tables import TABLE_FORMATS, NamedFile
+from bsx.data.cells import as_numbers
+from bsx.data.lines import NamedFile
+from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
 _COMMANDS = "bsx meta, compare, disentangle, adversarial triples, pairs or perturb, and ensemble"
@@ -71,15 +75,15 @@ def read_document(path: str | Path) -> Document:
     Raises:
         InputError: naming the file, and in a document the key, that is missing or malformed.
     """
-    file = NamedFile(Path(path))
+    file = NamedFile(path)
     digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
-    if file.path.suffix.lower() in TABLE_FORMATS:
+    if file.suffix in TABLE_FORMATS:
         return Document(file.path.name, digest, _table(file))
-    if file.path.suffix.lower() != ".json":
+    if file.suffix != ".json":
         raise InputError(
             f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
         )
-    return Document(file.path.name, digest, parse_document(_json(file.path, file.name), file.name))
+    return Document(file.path.name, digest, parse_document(file.json(), file.name))
 
 
 def parse_document(content: object, name: str) -> Content:
@@ -115,15 +119,6 @@ def _shaped(shape: type[Model], content: Mapping[str, Any], name: str) -> Model:
         raise InputError(f"{name}: {key}: {what}") from error
 
 
-def _json(path: Path, name: str) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=lambda _: None)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: is not UTF-8 (position {error.start + 1})") from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{name}: is not JSON ({error})") from error
-
-
 def _clean(value: Any) -> Any:
     """Return a value without halves of surrogate pairs, which JSON may hold and UTF-8 cannot."""
     if isinstance(value, str):
@@ -136,54 +131,28 @@ def _clean(value: Any) -> Any:
 
 
 def _table(file: NamedFile) -> ScoreRows:
-    from bsx.data.rows import MISSING, Problems, Table
-
-    table = Table(file.path, Problems())
-    columns = list(table.columns)
-    cells = [[_clean(row[name]) for name in columns] for _, row in table.rows()]
-    if not cells:
+    table = Table(file)
+    rows = [[_clean(row[name]) for name in table.columns] for _, row in table.rows()]
+    if not rows:
         raise InputError(f"{file.name}: has no rows")
     numeric = set()
-    for place, name in enumerate(columns):
-        numbers = [_number(row[place], MISSING) for row in cells]
-        if any(number is not None for number in numbers) and "bad" not in numbers:
-            numeric.add(name)
-            for row, number in zip(cells, numbers, strict=True):
-                row[place] = number
-        else:
-            for row in cells:
-                row[place] = _text(row[place])
+    for place, name in enumerate(table.columns):
+        numbers = as_numbers(row[place] for row in rows)
+        if numbers is not None:
+            numeric.add(_clean(name))
+        for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
+            row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
     beside = file.path.with_name(file.path.name + ".signatures.json")
     sidecar = None
     if beside.is_file():
-        found = _json(beside, str(beside))
+        found = NamedFile(beside).json()
         # The sidecar of bsx factors describes factors, not metrics.
         if not (isinstance(found, dict) and "factors" in found):
             sidecar = _shaped(Sidecar, found if isinstance(found, dict) else {}, str(beside))
     line = file.path.with_name(file.path.name + ".signature.txt")
     signature = line.read_text(encoding="utf-8").strip() if line.is_file() else None
-    columns = [_clean(name) for name in columns]
-    return ScoreRows(tuple(columns), tuple(map(tuple, cells)), frozenset(numeric), sidecar, signature)
-
-
-def _number(value: Any, missing: tuple[str, ...]) -> float | str | None:
-    """Return a cell as a finite number, None if it is missing, or ``"bad"``."""
-    if value is None:
-        return None
-    if isinstance(value, bool | list | dict):
-        return "bad"
-    if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in missing:
-            return None
-        # Identifiers such as 007 are no numbers.
-        if "_" in text or (len(text) > 1 and text[0] == "0" and text[1].isdigit()):
-            return "bad"
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return "bad"
-    return number if abs(number) != float("inf") and number == number else None
+    columns = tuple(_clean(name) for name in table.columns)
+    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 
 
 def _text(value: Any) -> str | None:

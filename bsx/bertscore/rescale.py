@@ -5,7 +5,6 @@ Source: Zhang et al. 2020, section 5: s' = (s - b) / (1 - b), with a separate b 
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +15,12 @@ from numpy.typing import NDArray
 
 from bsx.catalog.catalog import Catalog, read_yaml
 from bsx.catalog.entries import Baseline, validate
-from bsx.errors import InputError
+from bsx.data.columns import read_columns
+from bsx.data.tables import Table
+from bsx.errors import BsxError, InputError
 from bsx.models.choice import Choice
+
+_COLUMNS = ("LAYER", "P", "R", "F")
 
 
 @dataclass(frozen=True)
@@ -80,18 +83,22 @@ def read_baseline(path: Path, layers: int) -> LayerBaselines:
     Raises:
         InputError: if the file is missing, malformed, or has another number of layers than the model.
     """
+    if not path.exists():
+        raise InputError(f"{path}: there is no such baseline file")
+    if path.suffix in (".yaml", ".yml"):
+        return _from_entry(validate(Baseline, read_yaml(path), path), str(path), layers)
     try:
-        if path.suffix in (".yaml", ".yml"):
-            return _from_entry(validate(Baseline, read_yaml(path), path), str(path), layers)
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = [(int(r["LAYER"]), float(r["P"]), float(r["R"]), float(r["F"])) for r in csv.DictReader(stream)]
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: there is no such baseline file") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error!r})") from error
-    if [row[0] for row in rows] != list(range(len(rows))):
+        layer, *figures = (
+            column for column in read_columns(Table(path, separator=",", quoted=True), _COLUMNS).values()
+        )
+        table = np.array(figures, dtype=np.float64).T
+    except BsxError as error:
+        raise InputError(f"{path}: not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error})") from error
+    if not np.isfinite(table).all():
+        raise InputError(f"{path}: not a baseline file: has a layer without P, R or F")
+    if not np.array_equal(layer, np.arange(len(table))):
         raise InputError(f"{path}: the column LAYER must count up from 0")
-    return _checked(np.asarray([row[1:] for row in rows], dtype=np.float32).reshape(-1, 3), str(path), layers)
+    return _checked(np.ascontiguousarray(table, dtype=np.float32), str(path), layers)
 
 
 def _from_entry(entry: Baseline, origin: str, layers: int) -> LayerBaselines:

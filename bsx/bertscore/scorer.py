@@ -21,7 +21,8 @@ from bsx.bertscore.scored import ScoredWindow, collect, score_window
 from bsx.bertscore.window_vectors import Carry, WindowVectors
 from bsx.bertscore.windows import BLOCK, Plan, Window, ahead, refuse_truncated, survey, windows
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.data.corpus import Corpus, MemoryCorpus, Segment, as_texts, check_text
+from bsx.data import cells
+from bsx.data.corpus import Corpus, MemoryCorpus, Segment, as_texts
 from bsx.encode.batching import Batcher
 from bsx.encode.cache.cached_encoding import CachedEncoding, open_cache
 from bsx.encode.run_config import RunConfig
@@ -317,7 +318,7 @@ class Scorer:
             raise InputError("an alignment shows one layer: choose it with `layer=`")
         if self.config.idf and self._fixed_idf is None:
             raise InputError("one reference is no corpus to count idf on: give the scorer idf weights or texts instead")
-        texts = [check_text(candidate, "candidate"), check_text(reference, "reference")]
+        texts = [cells.text(candidate, "candidate"), cells.text(reference, "reference")]
         corpus = MemoryCorpus({"candidate": texts[:1]}, texts[1:])
         plan = self.survey(corpus)
         window = next(windows(corpus, self.tokenizer, _WINDOW_TOKENS))

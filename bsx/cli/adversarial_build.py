@@ -51,9 +51,9 @@ def build_triples(
         triples = build_paws(rows, overlap=overlap, keep=keep, by=by)
         summary |= {"keep": keep, "by": by, "pairs": len(rows), "triples": len(triples)}
     else:
-        from bsx.data.tables import NamedFile, TableFile
+        from bsx.data.tables import TableFile
 
-        segments = list(TableFile(NamedFile(file), [anchor, paraphrase], []))
+        segments = list(TableFile(file, [anchor, paraphrase], []))
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
         made = permute_nouns(anchors, paraphrases, _tagger(tagger, lang, stanza_dir, download), seed=seed)
         triples = made.triples

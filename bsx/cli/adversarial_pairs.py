@@ -108,10 +108,10 @@ def _read(
 ) -> tuple[Any, dict[str, Any], list[str], dict[str, str], bool]:
     """Return labels, scores, notes, signatures, and whether a metric failed on some pair."""
     from bsx.analysis.datasets.pairs import load_pairs
-    from bsx.data.rows import Problems, Table
+    from bsx.data.tables import Table
 
     # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
-    present = Table(file, Problems()).columns
+    present = Table(file).columns
     label, first, second = (name if strict or name in present else None for name in texts)
     table = load_pairs(file, label=label, sentence1=first, sentence2=second, metrics=columns)
     negative, notes = given.turned(file, columns, lower)

@@ -16,13 +16,12 @@ def read_table(
     """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
     from bsx.analysis.ensembles.run import TEXTS
     from bsx.data.columns import read_columns
-    from bsx.data.rows import Problems, Table
+    from bsx.data.tables import Table
 
+    table = Table(file)
     if texts is None:
-        present = Table(file, Problems()).columns
-        texts = [name for name in TEXTS if name in present]
-    named = [name for name in labels if name is not None]
-    return read_columns(file, [*dict.fromkeys([*metrics, human])], [*dict.fromkeys([*named, *texts])])
+        texts = [name for name in TEXTS if name in table.columns]
+    return read_columns(table, [*metrics, human], [name for name in labels if name is not None], texts)
 
 
 def read_profiles(

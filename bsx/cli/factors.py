@@ -54,14 +54,14 @@ def factors(
     from bsx.analysis.factors.base import Resources, SentencePairs
     from bsx.analysis.factors.zoo import get_factors
     from bsx.data.output import FORMATS, ScoreTable
-    from bsx.data.tables import NamedFile, TableFile
+    from bsx.data.tables import TableFile
 
     made = get_factors(factors, preset=preset, registry=registry)
     if output.suffix not in FORMATS:
         raise InputError(f"{output}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
     if (parses1 is None) != (parses2 is None):
         raise InputError("parses come for both sides: give --parses1 and --parses2")
-    table = TableFile(NamedFile(file), [sentence1, sentence2], [], keep_rows=True)
+    table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
     names = {factor.spec: prefix + factor.spec for factor in made}
     for name in names.values():
         if name in table.columns:

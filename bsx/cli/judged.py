@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bsx.data.tables import NamedFile, TableFile
+from bsx.data import cells
+from bsx.data.tables import Table
 from bsx.errors import InputError
 
 
@@ -38,24 +38,24 @@ def read_judged(
     """Read tables; rows of a column ``lp`` whose target is another language than ``code`` are left out, with a note.
 
     Raises:
-        InputError: naming file and row of a human score that is not a number, or if nothing is left.
+        InputError: naming file and line of a human score that is not a number, or if nothing is left.
     """
     judged = Judged()
     for name in files:
-        table = TableFile(NamedFile(Path(name)), [candidate], [reference])
-        by = group if group is not None else ("lp" if "lp" in table.columns else None)
-        labels = table.column(by) if by is not None else None
-        values = table.column(human)
+        table = Table(name)
+        by = group if group is not None else table.first("lp")
+        wanted = [candidate, reference, human, *([] if by is None else [by])]
+        table.require(*wanted)
         stem = Path(name).stem
         skipped: dict[str, int] = {}
-        for i, segment in enumerate(table):
-            label = labels[i] if labels is not None else "all"
+        for where, row in table.rows(*wanted, only=True):
+            label = "all" if by is None else cells.name(row[by], f"{where}, column {by!r}")
             if by == "lp" and label.rpartition("-")[2] != code:
                 skipped[label] = skipped.get(label, 0) + 1
                 continue
-            judged.human.append(_number(values[i], f"{name}: row {i + 1}, column {human!r}"))
-            judged.candidates.append(segment.candidates[0])
-            judged.references.append(segment.references)
+            judged.human.append(cells.finite(row[human], f"{where}, column {human!r}"))
+            judged.candidates.append(cells.text(row[candidate], f"{where}, column {candidate!r}"))
+            judged.references.append(tuple(cells.texts(row[reference], f"{where}, column {reference!r}")))
             judged.groups.append(f"{stem}:{label}" if len(files) > 1 else label)
         judged.names.append(stem)
         if skipped:
@@ -64,13 +64,3 @@ def read_judged(
     if not judged.human:
         raise InputError(f"no row is left to tune on: none of the language pairs goes into {code}")
     return judged
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise InputError(f"{where} is {text!r}, not a number") from error
-    if not math.isfinite(value):
-        raise InputError(f"{where} is {text!r}: human scores must be finite")
-    return value

@@ -62,26 +62,22 @@ def read_columns(file: str, wanted: Wanted) -> Columns:
         UnknownNameError: for a column that is not there.
         InputError: naming file, row and column of a cell that is not a number.
     """
-    from bsx.data.open import opened_table
+    from bsx.data.columns import read_columns as read
+    from bsx.data.tables import Table
 
     if len(wanted.human) != 1:
         raise InputError(
             "name one column of human scores, --human COL, that belongs to the scores of its row; "
             "several go with --score and as many --candidate columns"
         )
-    numeric = [*wanted.metrics, *wanted.human]
-    values: dict[str, list[Any]] = {name: [] for name in [*numeric, *wanted.labels()]}
-    where = "standard input" if file == "-" else file
+    table = Table(file)
+    values = read(table, [*wanted.metrics, *wanted.human], wanted.labels())
     notes = []
-    with opened_table(file) as table:
-        for name in values:
-            require(name, table.columns, where)
-        if wanted.system is None and "system" in table.columns:
-            notes.append(
-                f"{where} has a column 'system', but rows are taken as independent: --system and --segment name columns"
-            )
-        for number, segment in enumerate(table, start=1):
-            read_row(segment.row or {}, f"{where}: row {number}", numeric, wanted.labels(), values)
+    if wanted.system is None and "system" in table.columns:
+        notes.append(
+            f"{table.name} has a column 'system', but rows are taken as independent: --system and --segment name "
+            "columns"
+        )
     turned = [name for name in lower_by_sidecar(file) if name in wanted.metrics and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
     signatures = known_signatures(file, wanted.metrics)
@@ -100,9 +96,9 @@ def read_row(
     row: Mapping[str, Any], where: str, numeric: Sequence[str], labels: Sequence[str], values: dict[str, list[Any]]
 ) -> None:
     """Append the cells of a row, numbers read and labels checked, to ``values``."""
-    from bsx.data.rows import number, spell
+    from bsx.data import cells
 
     for name in numeric:
-        values[name].append(number(row[name], f"{where}, column {name!r}"))
+        values[name].append(cells.number(row[name], f"{where}, column {name!r}"))
     for name in labels:
-        values[name].append(spell(row[name], f"{where}, column {name!r}"))
+        values[name].append(cells.name(row[name], f"{where}, column {name!r}"))

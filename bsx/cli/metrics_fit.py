@@ -28,7 +28,7 @@ def fit_alignment(
     """Fit the map that xmoverscore:mapping=…,mapping_file=… applies to the source's vectors."""
     from bsx.catalog.catalog import load_registry
     from bsx.cli.progress import progress_bar
-    from bsx.data.tables import LineFiles, NamedFile
+    from bsx.data.lines import LineFiles, NamedFile
     from bsx.encode.session import Encoders
     from bsx.errors import InputError
     from bsx.metrics.embedding.fit_mapping import Settings, fit, read_links
@@ -37,9 +37,9 @@ def fit_alignment(
         raise InputError(f"{output}: the name of a map must end in .safetensors")
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist")
-    corpus = LineFiles({"target": NamedFile(Path(target))}, [NamedFile(Path(source))])
+    corpus = LineFiles({"target": NamedFile(target)}, [NamedFile(source)])
     texts = [(segment.references[0], segment.candidates[0]) for segment in corpus]
-    given = read_links(NamedFile(Path(links)), texts) if links is not None else None
+    given = read_links(NamedFile(links), texts) if links is not None else None
     encoders = Encoders(model=model, device=device, registry=load_registry(registry))
     settings = Settings(kind=kind, layer=layer, pairs=pairs, max_words=max_words)
     with progress_bar() as report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bsx.analysis.probing.tasks import ProbingTask, read_sentences, read_tokens
@@ -13,7 +12,7 @@ from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.languages import find_language
 from bsx.cli.judged import Judged, read_judged
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.progress import Progress
 
@@ -40,7 +39,7 @@ def read_tasks(files: Sequence[str], *, tokens: bool, limit: int | None) -> list
         InputError: for a malformed file, or two tasks of one name.
     """
     read = read_tokens if tokens else read_sentences
-    tasks = [read(NamedFile(Path(name))) for name in files]
+    tasks = [read(NamedFile(name)) for name in files]
     names = [task.name for task in tasks]
     for name in names:
         if names.count(name) > 1:

@@ -35,9 +35,9 @@ def baseline(
     from bsx.bertscore.baseline import FIGURES, BaselineRun
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.languages import find_language
-    from bsx.data.tables import NamedFile
+    from bsx.data.lines import NamedFile
 
-    sentences = list(NamedFile(Path(corpus)).lines())
+    sentences = list(NamedFile(corpus).lines())
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     entry, language = catalog.model(model), find_language(lang, catalog)
     from bsx.bertscore.scorer import Scorer

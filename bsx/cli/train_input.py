@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.datasets import load_darr, load_system_outputs
-from bsx.data.tables import NamedFile, TableFile
+from bsx.data import cells
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.train.config import Inputs
 from bsx.train.data import Instances
@@ -65,15 +66,15 @@ def read_data(files: Sequence[str], columns: Columns, inputs: Inputs) -> Data:
     """Read tables of one kind, scored or preferences, as one set of instances.
 
     Raises:
-        InputError: naming file and row of what is wrong, or if nothing is left.
+        InputError: naming file and line of what is wrong, or if nothing is left.
     """
-    tables = [TableFile(NamedFile(Path(name)), [], []) for name in files]
+    tables = [Table(name) for name in files]
     preferences = [columns.human[0] not in t.columns and set(_PREFERENCE) <= set(t.columns) for t in tables]
     if len(set(preferences)) > 1:
         raise InputError(f"{', '.join(files)}: some hold human scores and others preferences: give one kind")
     parts = [
-        _read_preferences(name, columns, inputs) if preferences[0] else _read_scored(name, columns, inputs)
-        for name in files
+        _read_preferences(table, columns, inputs) if preferences[0] else _read_scored(table, columns, inputs)
+        for table in tables
     ]
     rows: dict[str, list[str]] = {name: [] for name in ("candidate", *_PREFERENCE, "reference", "source")}
     judgments, groups, notes = [], [], []
@@ -108,60 +109,50 @@ class _Part:
     groups: list[str]
 
 
-def _read_texts(name: str, candidates: Sequence[str], columns: Columns, inputs: Inputs) -> tuple[_Part, TableFile]:
-    references = [columns.reference] if inputs != "source" else []
-    source = columns.source if inputs != "reference" else None
-    table = TableFile(NamedFile(Path(name)), candidates, references, source=source)
-    segments = list(table)
-    keys = _PREFERENCE if len(candidates) == 2 else ("candidate",)
-    texts = {key: [segment.candidates[k] for segment in segments] for k, key in enumerate(keys)}
-    if references:
-        texts["reference"] = [segment.references[0] for segment in segments]
-    if source is not None:
-        texts["source"] = [segment.source or "" for segment in segments]
-    groups = table.column("lp") if "lp" in table.columns else ["all"] * len(segments)
+def _read_texts(
+    table: Table, candidates: Sequence[str], columns: Columns, inputs: Inputs, human: Sequence[str] = ()
+) -> _Part:
+    sides = {"reference": columns.reference, "source": columns.source}
+    named = dict(zip(_PREFERENCE if len(candidates) == 2 else ("candidate",), candidates, strict=True))
+    named |= {side: column for side, column in sides.items() if inputs in (side, "both")}
     if columns.lang is not None and "lp" not in table.columns:
-        raise InputError(f"{name}: has no column 'lp', which --lang needs; it has {', '.join(table.columns)}")
-    return _Part(texts, np.zeros((len(segments), 0)), groups), table
+        raise InputError(f"{table.name}: has no column 'lp', which --lang needs; it has {', '.join(table.columns)}")
+    wanted = [*named.values(), *human, *(["lp"] if "lp" in table.columns else [])]
+    table.require(*wanted)
+    texts: dict[str, list[str]] = {key: [] for key in named}
+    judgments, groups = [], []
+    for where, row in table.rows(*wanted, only=True):
+        for key, column in named.items():
+            at = f"{where}, column {column!r}"
+            several = cells.texts(row[column], at) if key == "reference" else [cells.text(row[column], at)]
+            texts[key].append(several[0])
+        judged = [cells.number(row[column], f"{where}, column {column!r}") for column in human]
+        if human and all(map(math.isnan, judged)):
+            raise InputError(f"{where} has no human score in {', '.join(human)}; every row needs one")
+        judgments.append(judged)
+        groups.append(cells.name(row["lp"], f"{where}, column 'lp'") if "lp" in row else "all")
+    if not groups:
+        raise InputError(f"{table.name}: has a header but no rows")
+    return _Part(texts, np.array(judgments, dtype=np.float64), groups)
 
 
-def _read_scored(name: str, columns: Columns, inputs: Inputs) -> _Part:
-    part, table = _read_texts(name, [columns.candidate], columns, inputs)
-    judgments = np.array([_numbers(table.column(column), name, column) for column in columns.human]).T
-    blank = np.flatnonzero(np.isnan(judgments).all(axis=1))
-    if len(blank):
-        raise InputError(
-            f"{name}: row {blank[0] + 1} has no human score in {', '.join(columns.human)}; every row needs one"
-        )
-    return _Part(part.texts, judgments, part.groups)
+def _read_scored(table: Table, columns: Columns, inputs: Inputs) -> _Part:
+    return _read_texts(table, [columns.candidate], columns, inputs, columns.human)
 
 
-def _numbers(cells: Sequence[str], name: str, column: str) -> list[float]:
-    values = []
-    for row, cell in enumerate(cells, start=1):
-        try:
-            value = float(cell) if cell.strip() and cell != "None" else math.nan
-        except ValueError:
-            raise InputError(f"{name}: row {row}, column {column!r}: {cell!r} is no number") from None
-        if math.isinf(value):
-            raise InputError(f"{name}: row {row}, column {column!r}: {cell!r} is no finite number")
-        values.append(value)
-    return values
-
-
-def _read_preferences(name: str, columns: Columns, inputs: Inputs) -> _Part:
+def _read_preferences(table: Table, columns: Columns, inputs: Inputs) -> _Part:
     """Read texts from the table itself, or, with systems' outputs, those that its systems wrote."""
     if not columns.outputs:
-        return _read_texts(name, _PREFERENCE, columns, inputs)[0]
+        return _read_texts(table, _PREFERENCE, columns, inputs)
     if len(columns.outputs) != len(columns.references):
         raise InputError("--outputs and --references go together: one file of references for each of outputs")
-    wanted = load_darr(name)
+    wanted = load_darr(table.name)
     outputs: dict[tuple[str, str, str], tuple[str, str, str]] = {}
     for file, references in zip(columns.outputs, columns.references, strict=True):
-        table = load_system_outputs(file, references)
-        sources = table.texts("source") if "source" in table else [""] * len(table)
-        keys = zip(table.texts("lp"), table.texts("segment"), table.texts("system"), strict=True)
-        values = zip(table.texts("candidate"), table.texts("reference"), sources, strict=True)
+        written = load_system_outputs(file, references)
+        sources = written.texts("source") if "source" in written else [""] * len(written)
+        keys = zip(written.texts("lp"), written.texts("segment"), written.texts("system"), strict=True)
+        values = zip(written.texts("candidate"), written.texts("reference"), sources, strict=True)
         outputs.update(zip(keys, values, strict=True))
     pairs = {lp for lp, _, _ in outputs}
     texts: dict[str, list[str]] = {key: [] for key in (*_PREFERENCE, "reference", "source")}
@@ -172,7 +163,7 @@ def _read_preferences(name: str, columns: Columns, inputs: Inputs) -> _Part:
         found = [outputs.get((row["lp"], str(row["segment"]), row[side])) for side in _PREFERENCE]
         if None in found:
             side = _PREFERENCE[found.index(None)]
-            raise InputError(f"{name}: no output of {row[side]} for segment {row['segment']} of {row['lp']}")
+            raise InputError(f"{table.name}: no output of {row[side]} for segment {row['segment']} of {row['lp']}")
         better, worse = (value for value in found if value is not None)
         for key, text in zip(texts, (better[0], worse[0], better[1], better[2]), strict=True):
             texts[key].append(text)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from bsx.catalog.specs import split_specs
-from bsx.data.corpus import Segment, check_text
+from bsx.data.cells import text as check_text
+from bsx.data.corpus import Segment
 from bsx.errors import InputError
 from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments
 from bsx.metrics.zoo import get_metrics

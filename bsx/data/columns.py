@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bsx.data.rows import MISSING, Problems, Table, number
+from bsx.data import cells
+from bsx.data.lines import NamedFile
+from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.near import did_you_mean
@@ -21,32 +23,41 @@ def column_names(table: Any) -> list[str]:
     return [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
 
 
-def read_columns(path: Path | str, numbers: Sequence[str], labels: Sequence[str] = ()) -> dict[str, Any]:
-    """Read columns of a TSV (unquoted), CSV, JSON-lines or Parquet file.
+def read_columns(
+    file: Table | NamedFile | Path | str,
+    numbers: Sequence[str],
+    labels: Sequence[str] = (),
+    texts: Sequence[str] = (),
+) -> dict[str, Array | Labels]:
+    """Read columns of a TSV (unquoted), CSV, JSON-lines or Parquet file; `bsx.data.cells` says what a cell means.
 
     Args:
-        path: the file.
-        numbers: columns of numbers; a blank cell, ``NaN``, ``NA``, ``None`` or ``null`` is NaN.
-        labels: columns of texts, such as the name of a group.
+        file: the file, ``-`` for standard input, or a table that was opened already.
+        numbers: columns of numbers; missing ones are NaN.
+        labels: columns of names, such as that of a group.
+        texts: columns of texts.
 
     Returns:
-        Name -> (n,) float64 for numbers, list of n texts for labels.
+        Name -> (n,) float64 for numbers, list of n texts for labels and texts, in the order given.
 
     Raises:
         UnknownNameError: for a missing column; lists those present.
-        InputError: naming file, row and column of a cell that is not a number.
+        InputError: naming file, line and column of a cell that is not what its column is for.
     """
-    table = Table(path, Problems())
-    table.require(*numbers, *labels)
-    found: dict[str, list[Any]] = {name: [] for name in (*numbers, *labels)}
-    for where, row in table.rows():
-        for name in numbers:
-            found[name].append(number(row[name], f"{where}, column {name!r}"))
-        for name in labels:
-            found[name].append(row[name])
-    if not found or not next(iter(found.values())):
+    table = file if isinstance(file, Table) else Table(file)
+    found: dict[str, list[float]] = {name: [] for name in numbers}
+    spelled: dict[str, list[str]] = {name: [] for name in (*labels, *texts)}
+    table.require(*found, *spelled)
+    where = ""
+    for where, row in table.rows(*found, *spelled, only=True):
+        for name, column in found.items():
+            column.append(cells.number(row[name], f"{where}, column {name!r}"))
+        for name, words in spelled.items():
+            read = cells.text if name in texts else cells.name
+            words.append(read(row[name], f"{where}, column {name!r}"))
+    if not where:
         raise InputError(f"{table.name}: has no rows")
-    return {name: np.array(cells) if name in numbers else cells for name, cells in found.items()}
+    return {**{name: np.array(column) for name, column in found.items()}, **spelled}
 
 
 def numeric_columns(
@@ -120,14 +131,8 @@ def _numbers(name: str, values: Any) -> Array:
         array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"column {name!r}: has shape {array.shape}, expected one number a row")
-    return np.array([number(value, f"column {name!r}, row {i}") for i, value in enumerate(array.tolist(), start=1)])
+    return np.array([cells.number(value, f"column {name!r}, row {i}") for i, value in enumerate(array.tolist(), 1)])
 
 
 def _labels(name: str, values: Any) -> Labels:
-    texts = []
-    for i, value in enumerate(list(values), start=1):
-        text = str(value) if value is not None else ""
-        if text.strip().lower() in MISSING:
-            raise InputError(f"column {name!r}, row {i}: has no value; a row must belong to a group")
-        texts.append(text)
-    return texts
+    return [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from bsx.data import cells
 from bsx.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +64,13 @@ def as_list(values: object, name: str) -> list[Any]:
     return list(values)
 
 
-def check_text(value: object, where: str) -> str:
-    """Return ``value`` if it is a text.
-
-    Raises:
-        InputError: saying where and what it is instead (a number, None, NaN, …).
-    """
-    if isinstance(value, str):
-        return str(value)
-    missing = value is None or (isinstance(value, float) and math.isnan(value))
-    advice = "empty texts are written ''" if missing else "make it one first"
-    raise InputError(f"{where} is {repr(value)[:40]} ({type(value).__name__}), not a text; {advice}")
-
-
 def as_texts(values: object, name: str) -> list[str]:
     """Return a list of texts from anything list-like; see `as_list`.
 
     Raises:
         InputError: naming the first item that is not a text.
     """
-    return [check_text(value, f"{name}[{index}]") for index, value in enumerate(as_list(values, name))]
+    return [cells.text(value, f"{name}[{index}]") for index, value in enumerate(as_list(values, name))]
 
 
 def as_references(values: object, name: str = "references") -> list[tuple[str, ...]]:
@@ -102,7 +86,7 @@ def as_references(values: object, name: str = "references") -> list[tuple[str, .
             references.append((str(value),))
             continue
         if value is None or isinstance(value, float | int | bytes):
-            check_text(value, where)
+            cells.text(value, where)
         several = tuple(as_texts(value, where))
         if not several:
             raise InputError(f"{where} is an empty list: every segment needs at least one reference")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bsx.data.corpus import Corpus
-from bsx.data.tables import LineFiles, NamedFile, TableFile, spool
+from bsx.data.lines import STDIN, LineFiles, NamedFile
+from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError
 
 
@@ -65,59 +65,28 @@ def open_corpus(
             raise InputError(
                 f"{output}: is an input of this run, which would overwrite it: give `output=` another name"
             )
-    with contextlib.ExitStack() as stack:
-
-        def opened(name: str) -> NamedFile:
-            return _opened(name, stack)
-
-        if data is not None:
-            file = opened(data)
-            kind = _sniff(file) if data == "-" else None
-            columns = TableFile(file, [], [], None, kind).columns
-            if "source" in wants and source_column is None and "source" in columns:
-                source_column = "source"
-            yield TableFile(
-                file,
-                candidate_columns or _usual("candidate", columns, file.name),
-                reference_columns or (_usual("reference", columns, file.name) if "reference" in wants else []),
-                id_column,
-                kind,
-                source=source_column,
-                keep_rows=keep_rows,
-            )
-        else:
-            systems = {}
-            for name in candidates:
-                label = "stdin" if name == "-" else Path(name).stem
-                if label in systems:
-                    raise InputError(
-                        f"two candidate files are called {label!r}: rename one, systems need distinct names"
-                    )
-                systems[label] = opened(name)
-            source = opened(source_file) if source_file is not None else None
-            yield LineFiles(systems, [opened(name) for name in references], source)
-
-
-@contextlib.contextmanager
-def opened_table(name: str) -> Iterator[TableFile]:
-    """Open a table of which no column is a text to score; ``-`` is standard input. Its segments have whole rows."""
-    with contextlib.ExitStack() as stack:
-        file = _opened(name, stack)
-        yield TableFile(file, [], [], None, _sniff(file) if name == "-" else None, keep_rows=True)
-
-
-def _opened(name: str, stack: contextlib.ExitStack) -> NamedFile:
-    """Open a file; what can be read but once (standard input, a named pipe, `<(command)`) is copied until the end."""
-    path = Path(name)
-    if name != "-" and (not path.exists() or path.is_file() or path.is_dir()):
-        return NamedFile(path)
-    if name == "-":
-        copy = spool(sys.stdin.buffer)
-    else:
-        with path.open("rb") as stream:
-            copy = spool(stream)
-    stack.callback(copy.unlink, missing_ok=True)
-    return NamedFile(copy, "standard input" if name == "-" else name)
+    if data is not None:
+        file = NamedFile(data)
+        columns = Table(file, first_line=True).columns
+        if "source" in wants and source_column is None and "source" in columns:
+            source_column = "source"
+        yield TableFile(
+            file,
+            candidate_columns or _usual("candidate", columns, file.name),
+            reference_columns or (_usual("reference", columns, file.name) if "reference" in wants else []),
+            id_column,
+            source=source_column,
+            keep_rows=keep_rows,
+        )
+        return
+    systems = {}
+    for name in candidates:
+        label = "stdin" if name == STDIN else Path(name).stem
+        if label in systems:
+            raise InputError(f"two candidate files are called {label!r}: rename one, systems need distinct names")
+        systems[label] = NamedFile(name)
+    source = NamedFile(source_file) if source_file is not None else None
+    yield LineFiles(systems, [NamedFile(name) for name in references], source)
 
 
 def _check_files(
@@ -138,8 +107,3 @@ def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
             f"{file}: has no column {name!r}: `data=` needs `{name}=COL`; it has the columns {', '.join(columns)}"
         )
     return [name]
-
-
-def _sniff(file: NamedFile) -> str:
-    """Tell the format of a table on standard input by its first line: JSON objects, or else TSV."""
-    return ".jsonl" if next(file.lines()).lstrip().startswith("{") else ".tsv"

@@ -1,152 +1,223 @@
-"""Corpora in files: one text a line, or a table with named columns; read from the start as often as needed."""
+"""The one reader of tables with named columns: TSV (unquoted), CSV, JSON lines and Parquet, each row with its place."""
 
 from __future__ import annotations
 
 import csv
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from bsx.data.corpus import Segment, check_text
+from bsx.data import cells
+from bsx.data.corpus import Segment
+from bsx.data.lines import NamedFile, Problems
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
 
 TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
+Cells = dict[str, object]
+"""A row: column -> cell, to be read by one of the functions of `bsx.data.cells`."""
 
-def spool(source: IO[bytes]) -> Path:
-    """Copy a stream that can be read but once to a temporary file; the caller removes the file."""
-    with tempfile.NamedTemporaryFile(prefix="bsx-input-", delete=False) as stream:
-        try:
-            shutil.copyfileobj(source, stream)
-        except BaseException:
-            Path(stream.name).unlink(missing_ok=True)
-            raise
-        return Path(stream.name)
+Row = tuple[str, Cells]
+"""A phrase that says where a row is (``scores.tsv: line 3``), and the row."""
 
 
-class NamedFile:
-    """A file and what to call it in messages.
+def delimited(
+    file: NamedFile, separator: str | None, problems: Problems, *, quoted: bool = False
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield a phrase that says where a line is, and its fields.
 
     Args:
-        path: where it is.
-        name: what the user called it.
+        file: the file.
+        separator: what stands between fields; None for any white space.
+        problems: where undecodable or wrongly quoted lines go.
+        quoted: whether fields may be quoted as in CSV; otherwise a quotation mark is a plain character.
+    """
+    if not quoted:
+        for line_number, line in file.numbered(problems):
+            yield f"{file.name}: line {line_number}", line.split(separator)
+        return
+    last = 0
+
+    def feed() -> Iterator[str]:
+        nonlocal last
+        for line_number, line in file.numbered(problems):
+            last = line_number
+            yield line + "\n"
+
+    reader = csv.reader(feed(), delimiter=separator or ",", strict=True)
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problems.report(f"{file.name}: line {last}: {error}")
+            continue
+        # A quoted field may span lines: the row is called after its last one.
+        yield f"{file.name}: line {last}", fields
+
+
+class Table:
+    """A file with named columns: TSV, CSV, JSON lines or Parquet, told by the end of its name.
+
+    Of standard input or a pipe without such a name, the first line tells whether it is JSON lines or TSV.
+
+    Args:
+        file: the file; ``-`` is standard input.
+        problems: where malformed rows go; the first is an error unless given.
+        separator: between the fields of a text table, instead of what the name says; ``""`` for any white space.
+        quoted: whether the fields of a text table may be quoted; CSV files are unless said otherwise, TSV not.
+        header: names for the columns of a text table without a header line.
+        first_line: the first line of a JSON-lines file must name every column, which spares reading the file twice.
+
+    Attributes:
+        name: the file's name in messages.
+        columns: names of the columns; of a JSON-lines file, those that any row has (a row without one has None there).
 
     Raises:
-        InputError: if there is no such readable file, or it is empty.
-    """
-
-    def __init__(self, path: Path, name: str | None = None) -> None:
-        self.path = path
-        self.name = name if name is not None else str(path)
-        if not path.exists():
-            raise InputError(f"{self.name}: there is no such file")
-        if path.is_dir():
-            raise InputError(f"{self.name}: is a folder, not a file")
-        try:
-            with path.open("rb") as stream:
-                first = stream.read(1)
-        except OSError as error:
-            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from error
-        if not first:
-            raise InputError(f"{self.name}: is empty")
-
-    def lines(self) -> Iterator[str]:
-        r"""Yield the lines, without their ends.
-
-        A line ends at ``\n`` (or ``\r\n``) and nowhere else: the other characters that Unicode calls line breaks stay
-        part of the text. A byte-order mark at the start is dropped.
-
-        Raises:
-            InputError: naming the line, if it is not UTF-8.
-        """
-        with self.path.open("rb") as stream:
-            for number, raw in enumerate(stream, start=1):
-                line = raw.removesuffix(b"\n").removesuffix(b"\r")
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                try:
-                    yield line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    raise InputError(
-                        f"{self.name}: line {number} is not UTF-8 (byte {raw[error.start]:#04x} at position "
-                        f"{error.start + 1}); convert the file to UTF-8"
-                    ) from error
-
-    def count(self) -> int:
-        """Return the number of lines."""
-        return sum(1 for _ in self.lines())
-
-
-class LineFiles:
-    """Files with one text a line: one file of candidates for each system, one or more of references.
-
-    An empty line in one of several reference files means that the segment has no such reference.
-
-    Args:
-        systems: system name -> file.
-        references: files.
-        source: the file of source texts, if there is one.
+        InputError: if the file is missing, empty, of an unknown format, or names a column twice.
     """
 
     def __init__(
-        self, systems: Mapping[str, NamedFile], references: Sequence[NamedFile], source: NamedFile | None = None
+        self,
+        file: NamedFile | Path | str,
+        problems: Problems | None = None,
+        *,
+        separator: str | None = None,
+        quoted: bool | None = None,
+        header: Sequence[str] | None = None,
+        first_line: bool = False,
     ) -> None:
-        self.systems = tuple(systems)
-        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
-        self._candidates = list(systems.values())
-        self._references = list(references)
-        self._sources = [source] if source is not None else []
+        self.file = file if isinstance(file, NamedFile) else NamedFile(file)
+        self.name = self.file.name
+        self._problems = problems if problems is not None else Problems()
+        self._kind = self._format() if separator is None else ".txt"
+        self._separator = {".tsv": "\t", ".csv": ","}.get(self._kind, separator or None)
+        self._quoted = self._kind == ".csv" if quoted is None else quoted
+        self._header = None if header is None else list(header)
+        self._first_line = first_line
+        self.columns = self._columns()
+        repeated = sorted({name for name in self.columns if self.columns.count(name) > 1})
+        if repeated:
+            raise InputError(f"{self.name}: the column {repeated[0]!r} stands twice in the header")
 
-    @property
-    def files(self) -> list[NamedFile]:
-        """The files it reads, candidates first."""
-        return [*self._candidates, *self._references, *self._sources]
+    def _format(self) -> str:
+        if self.file.suffix in TABLE_FORMATS:
+            return self.file.suffix
+        if self.file.copied:
+            return ".jsonl" if next(self.file.lines()).lstrip().startswith("{") else ".tsv"
+        raise InputError(f"{self.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
 
-    @property
-    def layout(self) -> list[str]:
-        """What each file holds."""
-        kinds = ["candidates"] * len(self._candidates) + ["references"] * len(self._references)
-        return [*kinds, *["sources"] * len(self._sources)]
+    def _columns(self) -> list[str]:
+        if self._header is not None:
+            return self._header
+        if self._kind == ".parquet":
+            return list(self._parquet().schema_arrow.names)
+        if self._kind == ".jsonl":
+            rows = self._json_rows(Problems(skip=self._problems.skip))
+            names = next(rows, ("", {}))[1] if self._first_line else {name: None for _, row in rows for name in row}
+            if not names:
+                raise InputError(f"{self.name}: holds no rows that can be used")
+            return list(names)
+        return next(delimited(self.file, self._separator, Problems(), quoted=self._quoted))[1]
 
-    def __iter__(self) -> Iterator[Segment]:
-        """Read all segments from the start.
+    def require(self, *names: str) -> None:
+        """Check that columns exist.
 
         Raises:
-            InputError: if the files have different numbers of lines (says both) or are not UTF-8.
+            UnknownNameError: naming the first that does not, and those that do.
         """
-        files = self.files
-        split, end = len(self._candidates), len(files) - len(self._sources)
-        for number, row in enumerate(zip_longest(*(file.lines() for file in files)), start=1):
-            if None in row:
-                self._explain_counts(files)
-            yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), row[end] if self._sources else None)
+        for name in names:
+            if name not in self.columns:
+                several = "," in name and all(part in self.columns for part in name.split(","))
+                hint = " Name each column by itself." if several else did_you_mean(name, self.columns)
+                raise UnknownNameError(f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}.{hint}")
 
-    @staticmethod
-    def _explain_counts(files: Sequence[NamedFile]) -> None:
-        counts = [(file.name, file.count()) for file in files]
-        first = counts[0]
-        other = next(item for item in counts if item[1] != first[1])
-        raise InputError(
-            f"line counts differ: {first[0]} has {first[1]}, {other[0]} has {other[1]}; line i of every file must be "
-            "segment i"
-        )
+    def first(self, *names: str) -> str | None:
+        """Return the first of these columns that exists, or None."""
+        return next((name for name in names if name in self.columns), None)
+
+    def row_number(self, where: str) -> str:
+        """Return the number of a row from 1, the header not counted; ``where`` is what `rows` yielded with it."""
+        in_file = int(where.rpartition(" ")[2])
+        return str(in_file - (self._header is None and self._kind not in (".parquet", ".jsonl")))
+
+    def types(self) -> dict[str, Any]:
+        """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
+        return {field.name: field.type for field in self._parquet().schema_arrow} if self._kind == ".parquet" else {}
+
+    def _parquet(self) -> Any:
+        parquet = need("pyarrow.parquet", "reading Parquet files")
+        arrow = need("pyarrow", "reading Parquet files")
+        try:
+            return parquet.ParquetFile(self.file.path)
+        except arrow.ArrowInvalid as error:
+            raise InputError(f"{self.name}: is not a Parquet file ({error})") from error
+
+    def _json_rows(self, problems: Problems) -> Iterator[Row]:
+        for line_number, line in self.file.numbered(problems):
+            where = f"{self.name}: line {line_number}"
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                problems.report(f"{where} is not JSON ({error})")
+                continue
+            if not isinstance(row, dict):
+                problems.report(f"{where} is not a JSON object")
+                continue
+            yield where, row
+
+    def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
+        """Yield a phrase that says where a row is, and the row; rows with too few or too many fields are malformed.
+
+        Args:
+            needed: columns that every line of a JSON-lines file must have, if the first names them all.
+            only: read no other columns than those, where that is faster; the rows may lack others then.
+        """
+        if self._kind == ".parquet":
+            row_number = 0
+            for batch in self._parquet().iter_batches(columns=list(needed) if only else None, batch_size=8192):
+                for row in batch.to_pylist():
+                    row_number += 1
+                    yield f"{self.name}: row {row_number}", row
+        elif self._kind == ".jsonl":
+            for where, row in self._json_rows(self._problems):
+                if self._first_line:
+                    lacks = next((name for name in needed if name not in row), None)
+                    extra = None if only else next((name for name in row if name not in self.columns), None)
+                    if lacks is not None:
+                        self._problems.report(f"{where}: has no {lacks!r}")
+                        continue
+                    if extra is not None:
+                        self._problems.report(
+                            f"{where}: has {extra!r}, which the first line lacks; the first line must name every column"
+                        )
+                        continue
+                yield where, {name: row.get(name) for name in (needed if only else self.columns)}
+        else:
+            fields = delimited(self.file, self._separator, self._problems, quoted=self._quoted)
+            if self._header is None:
+                next(fields)
+            for where, values in fields:
+                if len(values) != len(self.columns):
+                    self._problems.report(f"{where} has {len(values)} fields, {len(self.columns)} are due")
+                    continue
+                yield where, dict(zip(self.columns, values, strict=True))
 
 
 class TableFile:
-    """A table with named columns: TSV (unquoted), CSV, JSON lines or Parquet.
+    """A table as a corpus: columns of candidates, one a system, and columns of references and sources.
 
     Args:
-        file: the table.
+        file: the table; see `Table`.
         candidates: columns of candidates; each is a system.
         references: columns of references; a JSON or Parquet cell may hold a list of them.
         id_column: column that names the segments; their number in the file unless given.
-        kind: the format, as a file suffix; taken from the file's name unless given.
         source: column of source texts, if there is one.
         keep_rows: give each segment its whole row.
 
@@ -157,142 +228,43 @@ class TableFile:
 
     def __init__(
         self,
-        file: NamedFile,
+        file: NamedFile | Path | str,
         candidates: Sequence[str],
         references: Sequence[str],
         id_column: str | None = None,
-        kind: str | None = None,
         *,
         source: str | None = None,
         keep_rows: bool = False,
     ) -> None:
         self.systems = tuple(candidates)
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
-        self._source = source
-        self._keep_rows = keep_rows
-        self._file = file
+        self.table = Table(file, first_line=True)
+        self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
+        self._roles += [(kind, name) for kind, name in (("source", source), ("id", id_column)) if name is not None]
         self._references = tuple(references)
+        self._source = source
         self._id = id_column
-        self._kind = kind or file.path.suffix.lower()
-        if self._kind not in TABLE_FORMATS:
-            raise InputError(f"{file.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
-        wanted = self._used()
-        self.columns = self._columns()
+        self._keep_rows = keep_rows
+        self.table.require(*(name for _, name in self._roles))
+
+    @property
+    def columns(self) -> list[str]:
         """Names of all columns; of a JSON-lines file, those of its first line."""
-        for column in wanted:
-            self._require(column)
+        return self.table.columns
 
     @property
     def files(self) -> list[NamedFile]:
         """The one file it reads."""
-        return [self._file]
+        return [self.table.file]
 
     @property
     def layout(self) -> list[str]:
         """The columns it uses and what for."""
-        named = [("candidate", name) for name in self.systems] + [("reference", name) for name in self._references]
-        named += [(kind, name) for kind, name in (("source", self._source), ("id", self._id)) if name is not None]
-        return [f"{kind}={name}" for kind, name in named]
-
-    def _require(self, column: str) -> None:
-        if column not in self.columns:
-            raise UnknownNameError(
-                f"{self._file.name}: has no column {column!r}; it has {', '.join(self.columns)}."
-                f"{did_you_mean(column, self.columns)}"
-            )
+        return [f"{kind}={name}" for kind, name in self._roles]
 
     def types(self) -> dict[str, Any]:
         """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
-        if self._kind != ".parquet":
-            return {}
-        return {field.name: field.type for field in self._parquet().schema_arrow}
-
-    def column(self, name: str) -> list[str]:
-        """Return one column as text.
-
-        Raises:
-            UnknownNameError: if there is no such column; lists those present.
-        """
-        self._require(name)
-        return [str(row[name]) for _, row in self._rows([name])]
-
-    def _columns(self) -> list[str]:
-        if self._kind == ".parquet":
-            return list(self._parquet().schema_arrow.names)
-        if self._kind == ".jsonl":
-            return list(next(self._json_rows())[1])
-        with_header = self._delimited()
-        header = next(with_header)[1]
-        repeated = sorted({name for name in header if header.count(name) > 1})
-        if repeated:
-            raise InputError(f"{self._file.name}: the column {repeated[0]!r} stands twice in the header")
-        return header
-
-    def _parquet(self) -> Any:
-        parquet = need("pyarrow.parquet", "reading Parquet files")
-        arrow = need("pyarrow", "reading Parquet files")
-        try:
-            return parquet.ParquetFile(self._file.path)
-        except arrow.ArrowInvalid as error:
-            raise InputError(f"{self._file.name}: is not a Parquet file ({error})") from error
-
-    def _delimited(self) -> Iterator[tuple[int, list[str]]]:
-        if self._kind == ".tsv":
-            for number, line in enumerate(self._file.lines(), start=1):
-                yield number, line.split("\t")
-            return
-        reader = csv.reader((line + "\n" for line in self._file.lines()), strict=True)
-        try:
-            for row in reader:
-                yield reader.line_num, row
-        except csv.Error as error:
-            raise InputError(f"{self._file.name}: line {reader.line_num}: {error}") from error
-
-    def _json_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, line in enumerate(self._file.lines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{self._file.name}: line {number} is not JSON ({error})") from error
-            if not isinstance(row, dict):
-                raise InputError(f"{self._file.name}: line {number} is not a JSON object")
-            yield number, row
-
-    def _rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield each row, with at least these columns if it has them, and a phrase that says where it is."""
-        if self._kind == ".parquet":
-            number = 0
-            for batch in self._parquet().iter_batches(columns=list(columns), batch_size=8192):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield f"row {number}", row
-        elif self._kind == ".jsonl":
-            for number, row in self._json_rows():
-                yield f"line {number}", row
-        else:
-            rows = self._delimited()
-            header = next(rows)[1]
-            for number, fields in rows:
-                if len(fields) != len(header):
-                    raise InputError(
-                        f"{self._file.name}: line {number} has {len(fields)} fields, the header has {len(header)}"
-                    )
-                yield f"line {number}", dict(zip(header, fields, strict=True))
-
-    def _whole(self, row: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-        """Return a row with all columns of the table in order; a cell that JSON leaves out is None."""
-        unknown = [name for name in row if name not in self.columns]
-        if unknown:
-            raise InputError(
-                f"{where}: has {unknown[0]!r}, which the first line lacks; the first line must name every column"
-            )
-        return {name: row.get(name) for name in self.columns}
-
-    def _used(self) -> list[str]:
-        used = [*self.systems, *self._references, *(name for name in (self._source, self._id) if name is not None)]
-        return list(dict.fromkeys(used))
+        return self.table.types()
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start.
@@ -300,28 +272,21 @@ class TableFile:
         Raises:
             InputError: naming file, line and column of a cell that is not a text.
         """
-        number = 0
-        used = self._used()
-        wanted = self.columns if self._keep_rows else used
-        for number, (place, row) in enumerate(self._rows(wanted), start=1):
-            where = f"{self._file.name}: {place}"
-            missing = [name for name in used if name not in row]
-            if missing:
-                raise InputError(f"{where}: has no {missing[0]!r}")
-            if self._keep_rows:
-                row = self._whole(row, where)
-            candidates = tuple(check_text(row[name], f"{where}, column {name!r}") for name in self.systems)
-            references: list[str] = []
-            for name in self._references:
-                value = row[name]
-                several = value if isinstance(value, list) else [value]
-                references += [check_text(text, f"{where}, column {name!r}") for text in several]
-            if self._references and not references:
-                raise InputError(f"{where}: has an empty list of references")
-            source = None
-            if self._source is not None:
-                source = check_text(row[self._source], f"{where}, column {self._source!r}")
-            name = str(row[self._id]) if self._id is not None else str(number)
-            yield Segment(name, candidates, tuple(references), source, row if self._keep_rows else None)
-        if number == 0:
-            raise InputError(f"{self._file.name}: has a header but no rows")
+        at = 0
+        used = dict.fromkeys(name for _, name in self._roles)
+        for at, (where, row) in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
+            yield Segment(
+                cells.name(row[self._id], f"{where}, column {self._id!r}") if self._id is not None else str(at),
+                tuple([cells.text(row[name], f"{where}, column {name!r}") for name in self.systems]),
+                self._references_of(row, where),
+                cells.text(row[self._source], f"{where}, column {self._source!r}") if self._source else None,
+                row if self._keep_rows else None,
+            )
+        if at == 0:
+            raise InputError(f"{self.table.name}: has a header but no rows")
+
+    def _references_of(self, row: Mapping[str, object], where: str) -> tuple[str, ...]:
+        found = [text for name in self._references for text in cells.texts(row[name], f"{where}, column {name!r}")]
+        if self._references and not found:
+            raise InputError(f"{where}: has an empty list of references")
+        return tuple(found)

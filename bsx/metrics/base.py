@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.data.corpus import MemoryCorpus, as_texts, check_text
+from bsx.data import cells
+from bsx.data.corpus import MemoryCorpus, as_texts
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values
 from bsx.metrics.core import MetricCore
@@ -91,7 +92,7 @@ def _matrix_sides(metric: Metric, references: object | None, sources: object | N
         return as_texts(references, "references"), None
     if sources is None:
         raise InputError(f"{metric.name} reads the source too: give sources= one text, the source of all candidates")
-    return as_texts(references, "references"), check_text(sources, "sources")
+    return as_texts(references, "references"), cells.text(sources, "sources")
 
 
 class PairMetric(Metric):

@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
 
 from bsx.analysis.datasets import data_folder, get_dataset, load_dataset, verify_dataset
 from bsx.analysis.datasets.fetch import download, unpack
@@ -331,11 +333,11 @@ def test_where_the_data_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.delenv("BSX_DATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("platformdirs.PlatformDirs", Unix)
     assert data_folder() == tmp_path / "xdg/bsx/data"
     monkeypatch.delenv("XDG_DATA_HOME")
     assert data_folder() == tmp_path / ".local/share/bsx/data"
-    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr("platformdirs.PlatformDirs", MacOS)
     assert data_folder() == tmp_path / "Library/Application Support/bsx/data"
     assert data_folder("~/x") == tmp_path / "x"
 

@@ -278,7 +278,7 @@ BAD: list[tuple[list[str], str]] = [
     (["--data", "t.tsv"], "--data needs --candidate COL; it has the columns mt, ref"),
     (["--data", "t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
     (["--data", "t.xlsx", "--candidate", "mt", "--reference", "ref"], "cannot tell the format"),
-    (["--data", "ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, the header has 2"),
+    (["--data", "ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
     (["--data", "header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
     (["--data", "twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
     (["--data", "bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),

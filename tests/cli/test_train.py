@@ -193,8 +193,8 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
     bad = write(tmp_path / "bad.tsv", "reference candidate human", [("a", "b", 1), ("a", "c", "x"), ("a", "d", "")])
     blank = write(tmp_path / "blank.tsv", "reference candidate human", [("a", "b", 1), ("a", "d", "")])
     for changes, message in (
-        ({"--train": bad}, "bad.tsv: row 2, column 'human': 'x' is no number"),
-        ({"--train": blank}, "blank.tsv: row 2 has no human score in human"),
+        ({"--train": bad}, "bad.tsv: line 3, column 'human' is 'x', not a finite number"),
+        ({"--train": blank}, "blank.tsv: line 3 has no human score in human"),
         ({"--train": tables["preferred"]}, "loss=mse does not go with training data (preferred.tsv)"),
         ({"--train": tmp_path / "none.tsv"}, "there is no such file"),
         ({"--human": "huma"}, "has no column 'huma'"),

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.encode.rows import normalise
 from bsx.encode.session import Encoders
 from bsx.encode.states import States, encode_texts, segment_sum

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from bsx.bertscore.idf import Idf, IdfCounter, count_idf
 from bsx.data.corpus import Corpus
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.encode.rows import normalise
 from bsx.match.ngrams import TokenFilter, Units, ngram_units, power_means
 from bsx.match.pairs import UnitVectors, match_pairs

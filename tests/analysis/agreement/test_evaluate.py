@@ -641,9 +641,9 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     [
         (["--metric", "godo", "--human", "human"], "has no column 'godo'"),
         (["--metric", "godo", "--human", "human"], "Near: good."),
-        (["--metric", "good", "--human", "lp"], "row 1, column 'lp' is 'yy-en', not a finite number"),
+        (["--metric", "good", "--human", "lp"], "line 2, column 'lp' is 'yy-en', not a finite number"),
         (["--metric", "good", "--human", "human", "--group", "group"], "has no column 'group'"),
-        (["--metric", "good", "--human", "human", "--group", "hole"], "row 2, column 'hole' is empty"),
+        (["--metric", "good", "--human", "human", "--group", "hole"], "line 3, column 'hole' is empty"),
         (["--metric", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
         (["--metric", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
         (["--metric", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
@@ -730,4 +730,4 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     found = {entry["metric"]: entry["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
     assert found["ter"] > 0.9
     assert found["chrf"] > 0.9
-    assert "Write the option once for each column" in cli("meta", wide, "--metric", "chrf,ter", "--human", "human").err
+    assert "Name each column by itself" in cli("meta", wide, "--metric", "chrf,ter", "--human", "human").err

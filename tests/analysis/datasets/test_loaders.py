@@ -517,8 +517,8 @@ def test_a_plain_table_in_every_format(write: Write, tmp_path: Path) -> None:
     assert loaded["extra"] == ["5", ""]
     assert "1 of 2 rows have no 'human'" in loaded.notes
     for row, message in (
-        ('{"candidate": 3, "reference": "a"}', "column 'candidate' is '3' (int), not a text"),
-        ('{"candidate": "c"}', "column 'reference' is 'None' (NoneType), not a text"),
+        ('{"candidate": 3, "reference": "a"}', "column 'candidate' is 3 (int), not a text"),
+        ('{"candidate": "c"}', "column 'reference' is None (NoneType), not a text"),
         ("{", "line 2 is not JSON"),
         ('{"candidate": "c", "reference": "a", "human": true}', "column 'human' is 'True', not a finite number"),
     ):

@@ -462,7 +462,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "se": ({}, {"se": "hc9"}, r"se='hc9': use one of classic, hc3, cluster"),
     "cluster": ({}, {"se": "cluster"}, r"go together"),
     "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"at least 2 clusters, 'a' is the only one"),
-    "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1: has no value"),
+    "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
     "confidence": ({}, {"confidence": 95}, r"between 0 and 1"),
     "bootstrap": ({}, {"bootstrap": -1}, r"bootstrap=-1"),
     "leverage": (

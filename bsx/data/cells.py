@@ -1,0 +1,153 @@
+"""What a cell of a table means: one rule for every file that bsx reads.
+
+A table is TSV, CSV, JSON lines or Parquet; the first two hold texts only, the others also numbers and null. A cell is
+read as what its column is for:
+
+number
+    Whole, decimal or with an exponent (``7``, ``-0.5``, ``1e-3``), with ASCII digits; blanks around it do not count.
+    A cell that is empty or blank, or ``NA``, ``NaN``, ``None`` or ``null`` in any case, or null in JSON or Parquet, is
+    a missing number (NaN). Everything else is refused: infinities (also ``1e999``), underscores (``1_000``), decimal
+    commas and separators of thousands (``1,5``), ``n/a``, ``true``.
+label
+    ``0`` or ``1``, of a pair that is a paraphrase or not; blanks around it do not count.
+name
+    What a row belongs to or is called: a group, a system, a segment, a language pair. Any text, or a number in JSON or
+    Parquet, just as it is spelled. What would be a missing number is a missing name, and refused.
+text
+    Any text as it stands, also an empty one, and also ``NA``. Null and numbers are refused.
+
+Whether a missing number may stay is for the caller to say; a text or name never is missing in silence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable
+
+from bsx.errors import InputError
+
+MISSING = ("", "na", "nan", "none", "null")
+"""Cells that stand for a missing number or name, in any case, without the blanks around them."""
+
+
+def number(value: object, where: str) -> float:
+    """Return a cell as a number; NaN if it is missing.
+
+    Raises:
+        InputError: if it is neither, or infinite.
+    """
+    if is_missing(value):
+        return math.nan
+    result = math.inf
+    if isinstance(value, str):
+        # float() would also take 1_000 and the digits of other scripts.
+        if value.isascii() and "_" not in value:
+            with contextlib.suppress(ValueError):
+                result = float(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            result = float(value)
+    if math.isinf(result):
+        raise InputError(f"{where} is {str(value)[:40]!r}, not a finite number")
+    return result
+
+
+def finite(value: object, where: str) -> float:
+    """Return a cell as a number that may not be missing.
+
+    Raises:
+        InputError: if it is missing or no finite number.
+    """
+    result = number(value, where)
+    if math.isnan(result):
+        raise InputError(f"{where} is {'empty' if value in ('', None) else repr(value)}; it must be a finite number")
+    return result
+
+
+def whole(value: str, where: str) -> int:
+    """Return a text of ASCII digits as a whole number.
+
+    Raises:
+        InputError: if it is anything else.
+    """
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise InputError(f"{where} is {value[:40]!r}, not a whole number")
+    return int(value)
+
+
+def label(value: object, where: str) -> int:
+    """Return a cell as a label, 0 or 1.
+
+    Raises:
+        InputError: if it is anything else.
+    """
+    spelled = str(value).strip()
+    if spelled not in ("0", "1"):
+        raise InputError(f"{where} is {str(value)[:40]!r}, not 0 or 1")
+    return int(spelled)
+
+
+def name(value: object, where: str) -> str:
+    """Return a cell that names something as a text.
+
+    Raises:
+        InputError: if it is missing, or a list or object of JSON.
+    """
+    if value is None or value == "":
+        raise InputError(f"{where} is empty")
+    if is_missing(value):
+        raise InputError(f"{where} is {str(value)!r}, which stands for a missing value")
+    if isinstance(value, list | dict | bytes):
+        raise InputError(f"{where} is {str(value)[:40]!r} ({type(value).__name__}), not a name")
+    return str(value)
+
+
+def text(value: object, where: str) -> str:
+    """Return a cell, or any value, that must be a text.
+
+    Raises:
+        InputError: saying where and what it is instead (a number, None, NaN, …).
+    """
+    if isinstance(value, str):
+        return str(value)
+    advice = "empty texts are written ''" if is_missing(value) else "make it one first"
+    raise InputError(f"{where} is {repr(value)[:40]} ({type(value).__name__}), not a text; {advice}")
+
+
+def texts(value: object, where: str) -> list[str]:
+    """Return a cell that holds a text, or a list of texts in JSON or Parquet, as a list.
+
+    Raises:
+        InputError: if it holds anything else.
+    """
+    return [text(item, where) for item in (value if isinstance(value, list) else [value])]
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a cell stands for a missing number or name."""
+    if isinstance(value, str):
+        return value.strip().lower() in MISSING
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def as_numbers(cells: Iterable[object]) -> list[float] | None:
+    """Return the numbers of a column about which nobody has said what it holds; None if they are not numbers.
+
+    Every cell must be a number or missing, and one at least a number. Identifiers such as ``007`` are no numbers here.
+
+    >>> as_numbers(["1", "", "2.5"])
+    [1.0, nan, 2.5]
+    >>> as_numbers(["007", "1"]), as_numbers(["", "NA"])
+    (None, None)
+    """
+    found = []
+    try:
+        for cell in cells:
+            found.append(number(cell, ""))
+            spelled = cell.strip() if isinstance(cell, str) else ""
+            if len(spelled) > 1 and spelled[0] == "0" and spelled[1].isdigit():
+                return None
+    except InputError:
+        return None
+    return None if all(map(math.isnan, found)) else found
