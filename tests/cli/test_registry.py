@@ -122,7 +122,10 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tgood\n", "line 2, column 'human' is 'good', not a finite number"),
+        (
+            "lp\tcandidate\treference\thuman\ncs-en\ta\tb\tgood\n",
+            "line 2, column 'human' is 'good', not a finite number",
+        ),
         ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tnan\n", "it must be a finite number"),
         ("lp\tcandidate\treference\thuman\nen-de\ta\tb\t1\n", "none of the language pairs goes into en"),
         ("candidate\treference\na\tb\n", "has no column 'human'; it has candidate, reference"),
