@@ -27,7 +27,7 @@ demo: $(STAMP) ## Score the shipped examples with the embedded model
 test: $(STAMP) ## Lint, type-check and run the test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not hub" -n $(JOBS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not hub" -n $(JOBS)
 
 test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams
 	$(BIN)/python -m pytest -m "slow and not hub"

@@ -24,6 +24,30 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
 
 
+LONG = ("test_types.py", "test_docs.py", "test_packaging.py", "test_notebooks.py", "encode/test_onnx.py")
+"""Files that take longest, in the order in which they begin: what is left for the end should be short."""
+ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
+"""Files whose tests share nothing, so that processes may divide them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    names = [REPOSITORY / "tests" / name for name in LONG]
+    items.sort(key=lambda item: names.index(item.path) if item.path in names else len(names))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give whole files to the processes of ``-n``, in the order above; pytest-xdist would put the longest last."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if nodeid.startswith(ALONE) else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _quiet_transformers() -> None:
     from transformers.utils import logging

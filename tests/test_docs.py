@@ -8,10 +8,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.helpers.forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -62,11 +65,19 @@ def expected_status(code: str) -> int:
     return int(first[1]) if first is not None else 0
 
 
-def run_bash(block: Block, folder: Path, where: str) -> str:
+@pytest.fixture(scope="session")
+def programs() -> Iterator[list[str]]:
+    """The folders of ``bsx`` and ``python``; the README's blocks run by the last alone, the program itself."""
+    forks = Forks()
+    yield [str(forks.folder), str(Path(sys.executable).parent)]
+    forks.close()
+
+
+def run_bash(block: Block, folder: Path, where: str, programs: list[str]) -> str:
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
     }
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block.code],
@@ -105,7 +116,7 @@ def check_output(shown: Block, printed: str, where: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_blocks_run(page: Path, programs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -119,7 +130,8 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         if block.language == "python":
             before = block, run_python(block, page, namespace)
         elif block.language == "bash":
-            before = block, run_bash(block, tmp_path, where)
+            used = programs[-1:] if name(page) == "README.md" else programs
+            before = block, run_bash(block, tmp_path, where, used)
 
 
 def heading_anchors(prose: str) -> set[str]:
