@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,14 @@ from bsx.data import cells
 from bsx.data.corpus import MemoryCorpus, as_texts
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values
-from bsx.metrics.core import MetricCore
+from bsx.metrics.core import ConfigT, Fitted, MetricCore
 from bsx.metrics.matrix import matrix
 from bsx.metrics.results import MetricScores
 from bsx.metrics.run import score_corpus
 from bsx.support.progress import Progress
 
 
-class Metric(MetricCore):
+class Metric(MetricCore[ConfigT]):
     """A metric with its settings, ready to score.
 
     Made by `bsx.get_metric`. A subclass names its ``Config`` and defines `score_block`; see
@@ -95,7 +94,7 @@ def _matrix_sides(metric: Metric, references: object | None, sources: object | N
     return as_texts(references, "references"), cells.text(sources, "sources")
 
 
-class PairMetric(Metric):
+class PairMetric(Metric[ConfigT]):
     """A metric that compares a candidate with one other text; several references are reduced to one score.
 
     A pair of which one text is blank is not scored: it gets the entry's ``empty`` score and is counted. A metric that
@@ -103,7 +102,7 @@ class PairMetric(Metric):
     """
 
     @abstractmethod
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: Fitted) -> PairScores:
         """Score pairs of non-blank texts."""
 
     @cached_property
@@ -117,7 +116,7 @@ class PairMetric(Metric):
             return block.references
         return [(source,) for source in block.sources or ()]
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: Fitted) -> BlockScores:
         """Score rows pair by pair; see `Metric.score_block`."""
         texts: dict[str, int] = {}
         rows: list[tuple[int, int, int]] = []

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypeVar
 
 from bsx.catalog.entries import MetricEntry
 from bsx.data.corpus import Corpus
@@ -34,8 +35,22 @@ class MetricConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     positional: ClassVar[str | None] = None
 
+    def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
+        """Return what a metric reads with these settings: ``candidate`` with ``reference``, ``source`` or both.
 
-class MetricCore(ABC):
+        That is what its entry says, unless a subclass knows better. No model is loaded for it.
+        """
+        return frozenset(entry.needs)
+
+
+ConfigT = TypeVar("ConfigT", bound=MetricConfig, covariant=True, default=MetricConfig)
+"""The settings of a metric; ``Metric`` alone is a metric with any settings."""
+
+Fitted: TypeAlias = Any
+"""What `MetricCore.fit` learnt from a corpus: only the metric itself knows its type."""
+
+
+class MetricCore(ABC, Generic[ConfigT]):
     """What a run needs of a metric: its settings, what it reads, the scores of a block, its signature.
 
     `bsx.metrics.base.Metric` adds the calls a user makes. A subclass names its ``Config`` and defines `score_block`;
@@ -50,14 +65,14 @@ class MetricCore(ABC):
 
     Config: ClassVar[type[MetricConfig]]
 
-    def __init__(self, entry: MetricEntry, config: MetricConfig, encoders: Encoders, spec: str | None = None) -> None:
+    def __init__(self, entry: MetricEntry, config: ConfigT, encoders: Encoders, spec: str | None = None) -> None:
         self.entry = entry
-        self.config: Any = config
+        self.config = config
         self.encoders = encoders
         self.spec = spec or entry.name
         self.setup()
 
-    def setup(self) -> None:  # noqa: B027 - a metric may have nothing to set up
+    def setup(self) -> None:
         """Check settings, find the model and packages; called once, before anything is scored."""
 
     @classmethod
@@ -70,18 +85,10 @@ class MetricCore(ABC):
         """Name in the registry."""
         return self.entry.name
 
-    @classmethod
-    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
-        """Return what it reads with these settings: ``candidate`` with ``reference``, ``source`` or both.
-
-        That is what its entry says, unless a subclass knows better.
-        """
-        return frozenset(entry.needs)
-
     @cached_property
     def needs(self) -> frozenset[str]:
         """What it reads: ``candidate`` with ``reference``, ``source`` or both."""
-        return self.reads(self.entry, self.config, self.encoders.catalog)
+        return self.config.reads(self.entry, self.encoders.catalog)
 
     @property
     def higher_is_better(self) -> bool:
@@ -113,11 +120,11 @@ class MetricCore(ABC):
         """What the user should know about this metric with these settings, one sentence each."""
         return ()
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: Fitted) -> dict[str, object]:
         """Return what replaces or adds to the settings in the signature: a model's identity, a file's digest."""
         return {}
 
-    def signature(self, fitted: Any = None, references: tuple[int, int] | None = None) -> Signature:
+    def signature(self, fitted: Fitted = None, references: tuple[int, int] | None = None) -> Signature:
         """Return everything that changes these scores.
 
         Args:
@@ -133,12 +140,12 @@ class MetricCore(ABC):
         fields["bsx"] = bsx_version()
         return Signature.of(fields)
 
-    def fit(self, corpus: Corpus) -> Any:
+    def fit(self, corpus: Corpus) -> Fitted:
         """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""
         return None
 
     @abstractmethod
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: Fitted) -> BlockScores:
         """Score some rows.
 
         Args:
@@ -146,7 +153,7 @@ class MetricCore(ABC):
             fitted: what `fit` returned for the corpus they are from.
         """
 
-    def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: Any) -> Values | None:
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: Fitted) -> Values | None:
         """Return the scores of every candidate against every reference (n, m), NaN where not defined.
 
         None if the metric has no faster way than pair by pair.

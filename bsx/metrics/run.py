@@ -14,7 +14,7 @@ from bsx.bertscore.windows import survey
 from bsx.data.corpus import Corpus, Segment, about_tokens
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block
-from bsx.metrics.core import MetricCore
+from bsx.metrics.core import Fitted, MetricCore
 from bsx.metrics.results import MetricScores
 from bsx.support.progress import Progress
 from bsx.support.signature import Signature
@@ -39,7 +39,7 @@ class Prepared:
     corpus: Corpus
     segments: int
     references: tuple[int, int]
-    fitted: tuple[Any, ...]
+    fitted: tuple[Fitted, ...]
 
     def signature(self, index: int) -> Signature:
         """Return the signature of one metric on this corpus."""
@@ -137,7 +137,7 @@ def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]
     return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
-def score_segments(metrics: Sequence[MetricCore], fitted: Sequence[Any], segments: list[Segment]) -> ScoredBlock:
+def score_segments(metrics: Sequence[MetricCore], fitted: Sequence[Fitted], segments: list[Segment]) -> ScoredBlock:
     """Score some segments with every metric.
 
     Args:

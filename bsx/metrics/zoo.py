@@ -72,7 +72,7 @@ def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
     """
     name, spelled = read_spec(spec)
     kind, entry = find_metric(name, catalog)
-    return kind.reads(entry, config_of(kind, entry, spelled, {}), catalog)
+    return config_of(kind, entry, spelled, {}).reads(entry, catalog)
 
 
 def config_of(

@@ -8,9 +8,10 @@ from typing import Any
 from bsx.encode.states import States, encode_texts
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
+from bsx.metrics.core import ConfigT
 
 
-class EncoderMetric(PairMetric):
+class EncoderMetric(PairMetric[ConfigT]):
     """A metric on hidden states of one encoder; its configuration has a field ``model``."""
 
     def open_model(self, *, default: str | None = None, limit: int | None = None) -> None:
@@ -23,11 +24,11 @@ class EncoderMetric(PairMetric):
         Raises:
             InputError: if the metric's own model is not made for the language of the run.
         """
-        name = self.config.model or self.encoders.model
+        named = getattr(self.config, "model", None)
         default = default or self.entry.model
-        if name is None and default is not None:
+        if (named or self.encoders.model) is None and default is not None:
             self._check_language(default)
-        self.located = self.encoders.locate(self.config.model, default=default)
+        self.located = self.encoders.locate(named, default=default)
         self.depth = self.located.architecture.depth
         self.tokenizer = self.located.tokenizer(limit=limit)
 

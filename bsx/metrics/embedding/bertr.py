@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -33,7 +33,7 @@ class BertRConfig(MetricConfig):
     )
 
 
-class BertR(EncoderMetric):
+class BertR(EncoderMetric[BertRConfig]):
     """Mean over reference tokens of the highest cosine with a candidate token. Source: Mathur et al. 2019, section 3.1.
 
     Its models: bert-base-uncased for English, bert-base-chinese for Chinese, multilingual BERT for other languages.
@@ -54,7 +54,7 @@ class BertR(EncoderMetric):
         self.open_model(default=default)
         self.use_layers([self.depth if self.config.layer is None else self.config.layer])
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         states = self.states(pairs.texts)
         lost = states.lost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,14 +37,14 @@ class BertScoreConfig(MetricConfig):
     ] = "truncate"
 
 
-class BertScore(Metric):
+class BertScore(Metric[BertScoreConfig]):
     """BERTScore. Source: Zhang et al. 2020, section 3."""
 
     Config = BertScoreConfig
 
     def setup(self) -> None:
         """Build the scorer on the run's encoders."""
-        config: BertScoreConfig = self.config
+        config = self.config
         model = config.model or self.encoders.model
         settings = config.model_dump(exclude={"measure", "model"})
         self._scorer = Scorer(model, lang=self.encoders.lang, encoders=self.encoders, **settings)
@@ -59,7 +59,7 @@ class BertScore(Metric):
         """What the scorer says about its model."""
         return self._scorer.notes
 
-    def signature(self, fitted: Any = None, references: tuple[int, int] | None = None) -> Signature:
+    def signature(self, fitted: Plan | None = None, references: tuple[int, int] | None = None) -> Signature:
         """Return the scorer's signature and which figure it is."""
         inner = self._scorer.signature(fitted)
         return Signature((*inner.fields, ("measure", self.config.measure)))

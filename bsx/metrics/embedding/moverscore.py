@@ -85,7 +85,7 @@ class IdfTables:
     name: str
 
 
-class MoverScore(EncoderMetric):
+class MoverScore(EncoderMetric[MoverScoreConfig]):
     """Word mover's distance of contextual embeddings.
 
     Source: Zhao et al. 2019, equations 1 to 5, as its first released code computes them; settings of the entry
@@ -96,7 +96,7 @@ class MoverScore(EncoderMetric):
 
     def setup(self) -> None:
         """Find the encoder and the tokens to leave out."""
-        config: MoverScoreConfig = self.config
+        config = self.config
         self.open_model()
         if config.pmeans:
             # The embedding layer takes no part: the code's states are those of the encoder layers.
@@ -125,7 +125,7 @@ class MoverScore(EncoderMetric):
 
     def fit(self, corpus: Corpus) -> IdfTables:
         """Count idf on references, and on each system's candidates."""
-        config: MoverScoreConfig = self.config
+        config = self.config
         size = self.tokenizer.vocabulary_size
         systems = len(corpus.systems)
         if not config.idf:
@@ -147,7 +147,7 @@ class MoverScore(EncoderMetric):
 
     def score_pairs(self, pairs: Pairs, fitted: IdfTables) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
-        config: MoverScoreConfig = self.config
+        config = self.config
         states = self.states(pairs.texts)
         lost = states.lost
         states = states.select(self._filter.keep(states))

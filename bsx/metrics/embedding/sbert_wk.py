@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -93,22 +93,22 @@ def _divide(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float6
     return np.asarray(a / np.where(b == 0, 1, b) * (b != 0))
 
 
-class SbertWk(EncoderMetric):
+class SbertWk(EncoderMetric[SbertWkConfig]):
     """Cosine of sentence vectors made of all layers. Source: Wang & Kuo 2020, section III."""
 
     Config = SbertWkConfig
 
     def setup(self) -> None:
         """Find the encoder."""
-        config: SbertWkConfig = self.config
+        config = self.config
         self.open_model()
         first = self.depth if config.mode == "last-mean" else config.first_layer
         self.located.architecture.check_layer(first)
         self.use_layers(range(first, self.depth + 1))
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
-        config: SbertWkConfig = self.config
+        config = self.config
         states = self.states(pairs.texts)
         lost = states.lost
         keep = np.ones(len(states.ids), dtype=bool)

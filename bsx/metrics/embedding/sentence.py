@@ -160,14 +160,14 @@ def cosines(vectors: torch.Tensor, pairs: Pairs) -> np.ndarray[Any, np.dtype[np.
     return np.asarray(np.einsum("ij,ij->i", unit[pairs.left], unit[pairs.right]))
 
 
-class SentenceCosine(EncoderMetric):
+class SentenceCosine(EncoderMetric[SentenceConfig]):
     """Cosine of two sentence vectors. Source: Reimers & Gurevych 2019, section 3; the model card for its modules."""
 
     Config = SentenceConfig
 
     def setup(self) -> None:
         """Find the encoder and read what happens after it."""
-        config: SentenceConfig = self.config
+        config = self.config
         self.open_model(limit=config.max_tokens)
         self._recipe = Recipe.read(self.located.checkpoint.folder)
         limit = config.max_tokens or self._recipe.max_tokens
@@ -183,12 +183,12 @@ class SentenceCosine(EncoderMetric):
             return ()
         return (f"{self.spec}: {self.located.choice.name} is no sentence-transformers model; its tokens are averaged",)
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields and how sentences are pooled."""
         pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}" * bool(self._recipe.dense)
         return {**super().signature_fields(fitted), "pooling": pooling}
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         states = self.states([text.lower() for text in pairs.texts] if self._recipe.lowercase else pairs.texts)
         vectors = torch.cat([pool(states, how) for how in self._pooling], dim=-1)

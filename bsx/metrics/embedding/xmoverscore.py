@@ -59,7 +59,7 @@ class XMoverScoreConfig(MetricConfig):
         return self
 
 
-class XMoverScore(EncoderMetric):
+class XMoverScore(EncoderMetric[XMoverScoreConfig]):
     """Distance between a source and its translation in a shared space, re-aligned, with a fluency term.
 
     Source: Zhao et al. 2020, section 3, as the first released code computes it; settings of the entry
@@ -70,7 +70,7 @@ class XMoverScore(EncoderMetric):
 
     def setup(self) -> None:
         """Find encoder, map and language model."""
-        config: XMoverScoreConfig = self.config
+        config = self.config
         self.open_model()
         self._layer = self.depth if config.layer is None else config.layer
         self.use_layers([self._layer])
@@ -80,7 +80,7 @@ class XMoverScore(EncoderMetric):
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
         self._fluency = None if config.lm is None else LanguageModel(config.lm, self.encoders)
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields, and the digests of map and language model."""
         fields = super().signature_fields(fitted)
         if self._mapping is not None:
@@ -102,9 +102,9 @@ class XMoverScore(EncoderMetric):
             return (f"{self.spec}: the mapping was fitted on layer {fitted_on}, this is layer {self._layer}",)
         return ()
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
-        config: XMoverScoreConfig = self.config
+        config = self.config
         states = self.states(pairs.texts)
         lost = states.lost
         states = states.select(self._filter.keep(states))

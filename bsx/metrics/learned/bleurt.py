@@ -108,7 +108,7 @@ def _weights(folder: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-class Bleurt(PairMetric):
+class Bleurt(PairMetric[BleurtConfig]):
     """A learned score of a candidate given a reference, about 0 to 1. Source: Sellam et al. 2020; Pu et al. 2021."""
 
     Config = BleurtConfig
@@ -127,7 +127,7 @@ class Bleurt(PairMetric):
         """Nothing is kept, but a batch's activations must fit."""
         return 8 * int(self._said["hidden_size"])
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the checkpoint's identity."""
         import transformers
 
@@ -163,7 +163,7 @@ class Bleurt(PairMetric):
         model.load(_weights(self._resource.folder), self._resource.folder)
         return model.to(self.encoders.device).eval().requires_grad_(False)
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs, the reference read first; see `PairMetric.score_pairs`."""
         texts = [
             (pairs.texts[j], pairs.texts[i]) for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -24,7 +24,7 @@ class CometConfig(ExternalConfig):
     ] = None
 
 
-class Comet(Metric):
+class Comet(Metric[CometConfig]):
     """A learned score of a candidate given its source, and a reference unless the model is reference-free.
 
     Blank texts are scored, as the package scores them, and counted as empty. Sources: Rei et al. 2020; Rei et al. 2022.
@@ -63,11 +63,11 @@ class Comet(Metric):
         """Say when it runs elsewhere than the rest."""
         return device_note(self._worker, self.encoders.device, self.spec)
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's identity and its environment's versions."""
         return {"model": self._worker.greeting["model"], **self._worker.signature_fields()}
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows, each with every reference that is not blank; see `Metric.score_block`."""
         samples: list[dict[str, str]] = []
         starts = []

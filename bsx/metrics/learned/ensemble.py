@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -17,7 +17,7 @@ from bsx.data.corpus import Corpus
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import Fitted, MetricConfig
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import get_metric, needs_of
 
@@ -29,6 +29,11 @@ class EnsembleConfig(MetricConfig):
     file: Annotated[
         str | None, Field(description="Name of a saved ensemble, or its YAML file; may be written ensemble:NAME.")
     ] = None
+
+    def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
+        """Return what its members read together."""
+        members = read_ensemble(self.file, catalog).combination.members
+        return frozenset(need for member in members for need in needs_of(member.metric, catalog))
 
 
 def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
@@ -60,16 +65,10 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
     return entry
 
 
-class Ensemble(Metric):
+class Ensemble(Metric[EnsembleConfig]):
     """Weighted sum of members' normalised scores. Source: Kaster, Zhao & Eger 2021, section 6, for z-averages."""
 
     Config = EnsembleConfig
-
-    @classmethod
-    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
-        """Return what its members read together."""
-        members = read_ensemble(config.file, catalog).combination.members
-        return frozenset(need for member in members for need in needs_of(member.metric, catalog))
 
     def setup(self) -> None:
         """Read the file and build the members on the run's encoders."""
@@ -92,7 +91,7 @@ class Ensemble(Metric):
         ]
         return tuple(dict.fromkeys([*(note for member in self._members for note in member.notes), *changed]))
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: list[Fitted] | None) -> dict[str, object]:
         """Return the ensemble's name and digest, its rule, and weight and signature of each member."""
         content = json.dumps(self._combination.model_dump(), sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
@@ -107,11 +106,11 @@ class Ensemble(Metric):
             ),
         }
 
-    def fit(self, corpus: Corpus) -> Any:
+    def fit(self, corpus: Corpus) -> list[Fitted]:
         """Let every member read the corpus."""
         return [member.fit(corpus) for member in self._members]
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: list[Fitted]) -> BlockScores:
         """Score rows with every member and add up; a row counts as undefined if it is for one of them."""
         columns, parts = {}, []
         undefined = np.zeros(len(block), dtype=bool)

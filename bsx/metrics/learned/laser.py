@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -32,7 +32,7 @@ class LaserConfig(ExternalConfig):
     ] = None
 
 
-class Laser(PairMetric):
+class Laser(PairMetric[LaserConfig]):
     """Cosine of LASER sentence embeddings. Source: Artetxe & Schwenk 2019; Heffernan et al. 2022 for LASER3."""
 
     Config = LaserConfig
@@ -48,7 +48,7 @@ class Laser(PairMetric):
 
     def setup(self) -> None:
         """Start the worker, which loads the encoders."""
-        config: LaserConfig = self.config
+        config = self.config
         by_source = "source" in self.needs
         if config.source_lang is not None and not by_source:
             raise InputError(f"{self.name}: source_lang goes with laser-qe: laser reads no sources")
@@ -61,12 +61,12 @@ class Laser(PairMetric):
         """Say when it runs elsewhere than the rest."""
         return device_note(self._worker, self.encoders.device, self.spec)
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the encoders' identities and their environment's versions."""
         models = dict.fromkeys(self._worker.greeting["models"])
         return {"model_dir": "+".join(models), **self._worker.signature_fields()}
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         request = {"texts": pairs.texts, "left": pairs.left.tolist(), "right": pairs.right.tolist()}
         return PairScores(np.asarray(self._worker.ask(request)["scores"], dtype=np.float64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,10 @@ class TrainedConfig(MetricConfig):
         "best"
     )
 
+    def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
+        """Return what it was trained to compare candidates with."""
+        return _NEEDS[_open(self.folder).record.settings.inputs]
+
 
 def _open(folder: Path | None) -> SavedModel:
     if folder is None:
@@ -48,7 +52,7 @@ def _open(folder: Path | None) -> SavedModel:
     return SavedModel.open(folder.expanduser())
 
 
-class Trained(EncoderMetric):
+class Trained(EncoderMetric[TrainedConfig]):
     """Mean score of networks that were trained on human scores. Source: Mathur et al. 2019, sections 3.2 and 3.3."""
 
     Config = TrainedConfig
@@ -58,14 +62,9 @@ class Trained(EncoderMetric):
         """Nothing comes with bsx that it could score with."""
         return "a folder of bsx train"
 
-    @classmethod
-    def reads(cls, entry: MetricEntry, config: Any, catalog: Catalog) -> frozenset[str]:
-        """Return what it was trained to compare candidates with."""
-        return _NEEDS[_open(config.folder).record.settings.inputs]
-
     def setup(self) -> None:
         """Read the folder, load the networks, and find the encoder they were trained on."""
-        config: TrainedConfig = self.config
+        config = self.config
         self.saved = _open(config.folder)
         record = self.saved.record
         if config.report == "spread" and len(record.members) < 2:
@@ -81,7 +80,7 @@ class Trained(EncoderMetric):
     @property
     def higher_is_better(self) -> bool:
         """Scores rise with quality; a higher spread says less."""
-        return bool(self.config.report == "score")
+        return self.config.report == "score"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ class Trained(EncoderMetric):
         """States of the encoder and of one network, held twice while they are worked on."""
         return super().bytes_per_token + 16 * self.saved.record.settings.hidden
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the encoder's fields, and what stands for the networks."""
         record = self.saved.record
         return {
@@ -106,7 +105,7 @@ class Trained(EncoderMetric):
             "inputs": record.settings.inputs,
         }
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; one without content gets the lowest score of the training data. See `Metric.score_block`."""
         scored = super().score_block(block, fitted)
         missing = np.isnan(scored.values)
@@ -114,7 +113,7 @@ class Trained(EncoderMetric):
         scored.values[missing] = self.saved.record.low if self.config.report == "score" else 0.0
         return scored
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         states = self.states(pairs.texts)
         lost = states.lost

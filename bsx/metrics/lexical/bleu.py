@@ -80,14 +80,14 @@ def moses_sentence_bleu(candidate: str, references: Sequence[str], order: int = 
     return 100 * math.exp(total / order + penalty)
 
 
-class Bleu(Metric):
+class Bleu(Metric[BleuConfig]):
     """BLEU. Source: Papineni et al. 2002; Post 2018 for sacreBLEU, which computes it."""
 
     Config = BleuConfig
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
-        config: BleuConfig = self.config
+        config = self.config
         module = need("sacrebleu.metrics.bleu", "BLEU")
         if config.variant == "moses" and config.tokenize not in (None, "none"):
             raise InputError(f"{self.name}: variant=moses reads tokens as they are: tokenize does not go with it")
@@ -102,16 +102,16 @@ class Bleu(Metric):
         self._segment = module.BLEU(**settings, effective_order=config.effective_order)
         self._corpus = module.BLEU(**settings)
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return tokenizer and version."""
         import sacrebleu
 
         tokenizer = "white-space" if self.config.variant == "moses" else self._tokenize
         return {"tokenize": tokenizer, "sacrebleu": sacrebleu.__version__}
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
-        config: BleuConfig = self.config
+        config = self.config
         order = config.max_ngram_order
         values = np.zeros(len(block))
         statistics = np.zeros((len(block), 2 * order + 2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -25,7 +25,7 @@ class ChrfConfig(MetricConfig):
     eps_smoothing: Annotated[bool, Field(description="Smooth as the first chrF++ scripts do.")] = False
 
 
-class Chrf(Metric):
+class Chrf(Metric[ChrfConfig]):
     """Character n-gram F-score. Source: Popović 2015 and 2017; sacreBLEU computes it."""
 
     Config = ChrfConfig
@@ -34,13 +34,13 @@ class Chrf(Metric):
         """Build sacreBLEU's object."""
         self._chrf = need("sacrebleu.metrics.chrf", "chrF").CHRF(**self.config.model_dump())
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the version."""
         import sacrebleu
 
         return {"sacrebleu": sacrebleu.__version__}
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         rows = []
         for candidate, references in zip(block.candidates, block.references, strict=True):

@@ -36,7 +36,7 @@ class _NoSynonyms:
         return []
 
 
-class Meteor(PairMetric):
+class Meteor(PairMetric[MeteorConfig]):
     """Word alignment by form, stem and synonym, with a penalty for scattered matches.
 
     Source: Banerjee & Lavie 2005; Lavie & Agarwal 2007; NLTK computes it, on Treebank tokens in lower case.
@@ -69,15 +69,15 @@ class Meteor(PairMetric):
     def _wordnet(self) -> Any:
         return need("nltk.corpus", "METEOR").wordnet if self.config.synonyms else _NoSynonyms()
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return NLTK's version."""
         import nltk
 
         return {"nltk": nltk.__version__}
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
-        config: MeteorConfig = self.config
+        config = self.config
         single = need("nltk.translate.meteor_score", "METEOR").single_meteor_score
         treebank = need("nltk.tokenize", "METEOR").TreebankWordTokenizer()
         tokens = [treebank.tokenize(text) for text in pairs.texts]

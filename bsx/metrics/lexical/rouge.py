@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,26 +37,26 @@ class _Whitespace:
         return text.lower().split()
 
 
-class Rouge(PairMetric):
+class Rouge(PairMetric[RougeConfig]):
     """Longest common subsequence, or n-gram overlap, of words. Source: Lin 2004; Google's rouge-score computes it."""
 
     Config = RougeConfig
 
     def setup(self) -> None:
         """Build the package's scorer."""
-        config: RougeConfig = self.config
+        config = self.config
         module = need("rouge_score.rouge_scorer", "ROUGE")
         ascii_only = need("rouge_score.tokenizers", "ROUGE").DefaultTokenizer(config.stemmer)
         self._tokenizer = _Whitespace() if config.tokenizer == "whitespace" else ascii_only
         self._scorer = module.RougeScorer([config.variant], use_stemmer=config.stemmer, tokenizer=self._tokenizer)
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the package's version."""
         from importlib.metadata import version
 
         return {"rouge_score": version("rouge_score")}
 
-    def score_pairs(self, pairs: Pairs, fitted: Any) -> PairScores:
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`. Undefined where the tokenizer finds no word in a text."""
         figure = {"f1": "fmeasure"}.get(self.config.measure, self.config.measure)
         texts = pairs.texts

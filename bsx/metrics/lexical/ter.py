@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -23,7 +23,7 @@ class TerConfig(MetricConfig):
     case_sensitive: Annotated[bool, Field(description="Regard case.")] = False
 
 
-class Ter(Metric):
+class Ter(Metric[TerConfig]):
     """Edits with shifts per reference word, times 100; lower is better. Source: Snover et al. 2006."""
 
     Config = TerConfig
@@ -32,13 +32,13 @@ class Ter(Metric):
         """Build sacreBLEU's object."""
         self._ter = need("sacrebleu.metrics.ter", "TER").TER(**self.config.model_dump())
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the version."""
         import sacrebleu
 
         return {"sacrebleu": sacrebleu.__version__}
 
-    def score_block(self, block: Block, fitted: Any) -> BlockScores:
+    def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         rows = zip(block.candidates, block.references, strict=True)
         scored = [self._ter.sentence_score(candidate, present(references)) for candidate, references in rows]
