@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult, PairTest
 from bsx.analysis.agreement.measures import Agreement, Rows, agreement
 from bsx.analysis.agreement.result import MetaResult
-from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.stats.clusters import Clusters, compare_all
 from bsx.analysis.stats.grid import grid
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
-from bsx.support.settings import build_config
+from bsx.support.settings import build_config, takes
 
 
+@takes(MetaSettings)
 def meta_evaluate(
     columns: Any,
     *,
@@ -32,7 +33,7 @@ def meta_evaluate(
     system: str | None = None,
     segment: str | None = None,
     lower: Sequence[str] = (),
-    **settings: Any,
+    **settings: Unpack[MetaOptions],
 ) -> MetaResult:
     """Measure and compare the agreement of metrics with human scores.
 

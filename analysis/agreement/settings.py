@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,6 +18,28 @@ _ONLY = {
     "sample": "hybrid",
     "spa": "sys",
 }
+
+
+class MetaOptions(TypedDict, total=False):
+    """`MetaSettings` as keyword arguments."""
+
+    level: Literal["seg", "sys", "darr", "hybrid"]
+    statistic: Literal["pearson", "spearman", "kendall"]
+    test: Test | None
+    correction: Literal["none", "holm", "bh"]
+    alpha: float
+    grouping: Literal["none", "item", "sys"]
+    ties: Literal["discordant", "drop", "half"]
+    threshold: float
+    unit: Literal["segment", "judgment"]
+    spa: Literal["permutation", "wmt", "normal"]
+    hybrids: int
+    sample: int
+    absolute: bool
+    nan: Literal["error", "omit"]
+    resamples: int
+    confidence: float
+    seed: int
 
 
 class MetaSettings(BaseModel):

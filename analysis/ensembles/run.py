@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,14 +26,14 @@ from bsx.analysis.ensembles.fit import (
 )
 from bsx.analysis.ensembles.gain import Measured, gains
 from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
-from bsx.analysis.ensembles.settings import LEARNED, EnsembleSettings
+from bsx.analysis.ensembles.settings import LEARNED, EnsembleOptions, EnsembleSettings
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
 from bsx.catalog.combination import Member
 from bsx.data.columns import column_names, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.settings import build_config
+from bsx.support.settings import build_config, takes
 
 TEXTS = ("source", "reference", "candidate", "sentence1", "sentence2")
 _ROW = "\0row"
@@ -71,6 +71,7 @@ class _Scored:
     folds: list[FoldWeights] = field(default_factory=list)
 
 
+@takes(EnsembleSettings)
 def ensemble(
     table: Any,
     metrics: Sequence[str],
@@ -83,7 +84,7 @@ def ensemble(
     lower: Sequence[str] = (),
     fit: Any = None,
     profiles: Profiles | None = None,
-    **how: Any,
+    **settings: Unpack[EnsembleOptions],
 ) -> EnsembleResult:
     """Combine metrics and compare the result with the best of them.
 
@@ -111,7 +112,7 @@ def ensemble(
         profiles: for ``how="factors"``: metric -> factor -> coefficient, as `bsx.analysis.disentangling.fit`
             computes them
             from the same columns; those of ``lower`` are turned here.
-        how: fields of `bsx.analysis.ensembles.settings.EnsembleSettings`: ``how``, ``by``, ``folds``, …
+        settings: fields of `bsx.analysis.ensembles.settings.EnsembleSettings`: ``how``, ``by``, ``folds``, …
 
     Returns:
         The ensemble, its correlations, gains, intervals and tests.
@@ -120,57 +121,55 @@ def ensemble(
         UnknownNameError: for a missing column; lists those present.
         InputError: for cells that are not numbers, columns that do not vary, too few rows, or folds that leak.
     """
-    settings = build_config(how, EnsembleSettings)
+    config = build_config(settings, EnsembleSettings)
     names = _names(metrics, human, lower)
     if fit is not None and fold is not None:
         raise InputError("fold= names folds of one table; with a table to fit on there are none")
     places = {"group": group, "segment": segment, "fold": fold}
-    data = _read(table, names, human, places, texts, settings)
-    source = data if fit is None else _read(fit, names, human, {**places, "fold": None}, texts, settings)
+    data = _read(table, names, human, places, texts, config)
+    source = data if fit is None else _read(fit, names, human, {**places, "fold": None}, texts, config)
     notes = [f"lower is better for {name}: its sign is turned" for name in lower]
-    learns = settings.how in LEARNED
-    if not data.keys and (learns or settings.best == "training"):
+    learns = config.how in LEARNED
+    if not data.keys and (learns or config.best == "training"):
         notes.append("no column names segments or holds texts: every row counts as a segment of its own")
-    normalise = normalisation(settings.how)
+    normalise = normalisation(config.how)
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
     if learns:
-        final = learn_weights(training, settings)
-    elif settings.how == "factors":
-        final = Weights(choose_by_profile(names, profiles, lower, settings.size))
+        final = learn_weights(training, config)
+    elif config.how == "factors":
+        final = Weights(choose_by_profile(names, profiles, lower, config.size))
     else:
         final = Weights(equal_weights(range(len(names)), len(names)))
-    combination = weighted(settings.how, normalise, members, final.values)
+    combination = weighted(config.how, normalise, members, final.values)
     scored = _Scored(combination.apply(data.columns))
-    rule: Callable[[Training], Weights] = (
-        (lambda part: learn_weights(part, settings)) if learns else (lambda part: final)
-    )
+    rule: Callable[[Training], Weights] = (lambda part: learn_weights(part, config)) if learns else (lambda part: final)
     if fit is not None:
-        if learns or settings.best == "training":
+        if learns or config.best == "training":
             _refuse_shared(source, data, segment)
-        if settings.best == "training":
+        if config.best == "training":
             best = best_member(training)
             scored.baseline = data.turned(names[best], names[best] in lower)
             scored.rival = names[best]
-    elif learns or settings.best == "training":
-        folds = _folds(data, settings)
-        refuse_leak(folds, _checked(data, settings))
+    elif learns or config.best == "training":
+        folds = _folds(data, config)
+        refuse_leak(folds, _checked(data, config))
         together, rival, taught = out_of_fold(training, folds, names, rule)
         scored = _Scored(together if learns else scored.ensemble, folds=taught)
-        if settings.best == "training":
+        if config.best == "training":
             scored.baseline, scored.rival = rival, _rivals(taught)
     turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
     measured = Measured(names, turned, scored.ensemble, scored.baseline, scored.rival, data.human, data.groups, data.of)
-    draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
+    draw = {"resamples": config.resamples, "confidence": config.confidence, "seed": config.seed}
     groups, average, (low, high), p = gains(measured, **draw)  # type: ignore[arg-type]
-    notes += _notes(settings, final, scored.folds, data)
+    notes += _notes(config, final, scored.folds, data)
     notes += [
-        f"{one.group}: the interval leaves out {one.undefined} of {settings.resamples} resamples, in which the best "
+        f"{one.group}: the interval leaves out {one.undefined} of {config.resamples} resamples, in which the best "
         "member's r is not above 0"
         for one in groups
         if one.undefined and not np.isnan(one.gain)
     ]
-    used = {**settings.model_dump(), "penalty": final.penalty}
+    used = {**config.model_dump(), "penalty": final.penalty}
     return EnsembleResult(
         combination,
         tuple(groups),

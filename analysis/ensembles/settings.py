@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 How = Literal["mean", "z", "rank", "weights", "ridge", "greedy", "factors"]
 LEARNED: tuple[How, ...] = ("weights", "ridge", "greedy")  # their weights are fitted to human scores
+
+
+class EnsembleOptions(TypedDict, total=False):
+    """`EnsembleSettings` as keyword arguments."""
+
+    how: How
+    by: Literal["segment", "group"]
+    folds: int
+    penalty: float | None
+    size: int
+    best: Literal["sample", "training"]
+    nan: Literal["error", "omit"]
+    resamples: int
+    confidence: float
+    seed: int
 
 
 class EnsembleSettings(BaseModel):

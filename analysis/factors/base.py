@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,27 @@ class SentencePairs:
             except (TypeError, ValueError):
                 raise InputError(f"column {name!r}, row {row + 1}: {str(cell)[:40]!r} is not a number") from None
         return values
+
+
+class ResourceOptions(TypedDict, total=False):
+    """`Resources` as keyword arguments."""
+
+    human: str | None
+    translation: str | None
+    dictionary: Path | None
+    parallel: str | None
+    parses1: Path | None
+    parses2: Path | None
+    parser: str
+    parser_dir: Path | None
+    download: bool
+    vectors: Path | None
+    train_vectors: bool
+    lexicon: Path | None
+    cache: Path | None
+    jobs: int
+    seed: int
+    progress: Progress | None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,13 +85,31 @@ def write_vectors(file: Path, vectors: Mapping[str, NDArray[Any]]) -> None:
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")
 
 
+class FastTextOptions(TypedDict, total=False):
+    """Further arguments of ``fasttext.train_unsupervised``, with fastText's names; its documentation explains them."""
+
+    model: Literal["skipgram", "cbow"]
+    dim: int
+    ws: int
+    minCount: int
+    minn: int
+    maxn: int
+    neg: int
+    wordNgrams: int
+    loss: Literal["ns", "hs", "softmax", "ova"]
+    bucket: int
+    lrUpdateRate: int
+    t: float
+    verbose: int
+
+
 def train_vectors(
     texts: Sequence[Sequence[str]],
     *,
     threads: int = 1,
     epoch: int = 10,
     lr: float = 0.2,
-    **settings: Any,
+    **settings: Unpack[FastTextOptions],
 ) -> Vectors:
     """Train fastText skip-gram vectors on tokenised texts.
 

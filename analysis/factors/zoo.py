@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TypeAlias, Unpack
 
-from bsx.analysis.factors.base import Factor, FactorScores, Resources, SentencePairs
-from bsx.catalog.catalog import Catalog, load_registry
+from bsx.analysis.factors.base import Factor, FactorScores, ResourceOptions, Resources, SentencePairs
+from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries import FactorEntry
 from bsx.catalog.specs import read_spec, split_specs
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.support.near import did_you_mean
-from bsx.support.settings import build_config, read_spelled
+from bsx.support.settings import build_config, read_spelled, takes
+
+FactorSetting: TypeAlias = str | int | float | bool | None
+"""A setting of a factor; which there are depends on the factor."""
 
 
-def get_factor(
-    spec: str, *, preset: str | None = None, registry: Catalog | Path | None = None, **settings: Any
-) -> Factor:
+def get_factor(spec: str, *, preset: str | None = None, registry: Registry = None, **settings: FactorSetting) -> Factor:
     """Return a factor, ready to compute.
 
     Args:
         spec: a name, or ``name:field=value,…``, ``name:preset=PRESET,…``.
         preset: a named set of settings of its registry entry, unless ``spec`` names one.
         registry: the registry, or a folder laid over it.
-        settings: settings by name; these win over the preset.
+        settings: fields of the factor's ``Config``, such as ``variant="jaccard"``; these win over the preset.
 
     Raises:
         UnknownNameError: for an unknown factor or preset; lists those there are.
@@ -34,7 +34,7 @@ def get_factor(
     >>> get_factor("lex:variant=jaccard").config.variant
     'jaccard'
     """
-    catalog = registry if isinstance(registry, Catalog) else load_registry(registry)
+    catalog = load_registry(registry)
     name, spelled = read_spec(spec)
     kind, entry = _find(name, catalog)
     chosen = spelled.pop("preset", preset or entry.default)
@@ -64,13 +64,13 @@ def _find(name: str, catalog: Catalog) -> tuple[type[Factor], FactorEntry]:
     return kind, entry
 
 
-def get_factors(specs: str | Sequence[str], *, preset: str | None = None, registry: Path | None = None) -> list[Factor]:
+def get_factors(specs: str | Sequence[str], *, preset: str | None = None, registry: Registry = None) -> list[Factor]:
     """Return several factors.
 
     Args:
         specs: names or ``name:field=value``, as a list or as one comma-separated text.
         preset: preset of those that do not name their own.
-        registry: a folder laid over the registry.
+        registry: the registry, or a folder laid over it.
 
     Raises:
         InputError: as `get_factor`, or if none is named, or one twice.
@@ -85,15 +85,16 @@ def get_factors(specs: str | Sequence[str], *, preset: str | None = None, regist
     return [get_factor(spec, preset=preset, registry=catalog) for spec in named]
 
 
+@takes(Resources)
 def compute_factors(
     factors: str | Sequence[str] | Sequence[Factor],
     sentence1: Sequence[str],
     sentence2: Sequence[str],
     *,
     lang: str = "en",
-    columns: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Sequence[object]] | None = None,
     preset: str | None = None,
-    **resources: Any,
+    **resources: Unpack[ResourceOptions],
 ) -> dict[str, FactorScores]:
     """Compute factors of sentence pairs.
 

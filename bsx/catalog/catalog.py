@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import TypeAlias
 
 from bsx.catalog.entries import (
     Baseline,
@@ -289,9 +290,24 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
     return folders
 
 
-def load_registry(named: Path | None = None) -> Catalog:
-    """Return the shipped registry with the user's overlays over it; see `overlay_folders`."""
-    overlays = overlay_folders(named)
+Registry: TypeAlias = Catalog | Path | str | None
+"""A registry as users give it: one that is read, a folder to lay over the shipped one, or None for what is set up."""
+
+
+def load_registry(registry: Registry = None) -> Catalog:
+    """Return a registry.
+
+    Args:
+        registry: one that is read already; or a folder to lay over the shipped one and the user's overlays, see
+            `overlay_folders`.
+
+    Raises:
+        InputError: if there is no such folder.
+        RegistryError: naming file and field of what is wrong in it.
+    """
+    if isinstance(registry, Catalog):
+        return registry
+    overlays = overlay_folders(None if registry is None else Path(registry))
     files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
     states = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
     return _load((shipped_folder(), *overlays), states)

@@ -66,8 +66,7 @@ def ensemble(
         raise InputError("--member and --registry go with --save")
     if (factors is not None or profiles is not None) != (settings.get("how") == "factors"):
         raise InputError("--how factors and --factors COLUMNS, or --profiles FILE, go together")
-    places = {"group": group, "segment": segment, "fold": fold}
-    table = read_table(file, names, human, list(places.values()), text)
+    table = read_table(file, names, human, [group, segment, fold], text)
     other = None if fit is None else read_table(fit, names, human, [group, segment], text)
     turned = [name for part in lower or [] for name in split_names(part)]
     source = file if fit is None else fit
@@ -77,7 +76,9 @@ def ensemble(
         table,
         names,
         human,
-        **places,
+        group=group,
+        segment=segment,
+        fold=fold,
         texts=text,
         lower=[*turned, *known],
         fit=other,

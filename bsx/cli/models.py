@@ -51,8 +51,15 @@ def list_models(
         return
     from bsx.models.ranking import select_model
 
-    limits = {"max_parameters": max_parameters, "max_memory": max_memory, "licence": licence, "available": available}
-    choice = select_model(lang, prefer=prefer, registry=catalog, **limits)
+    choice = select_model(
+        lang,
+        prefer=prefer,
+        max_parameters=max_parameters,
+        max_memory=max_memory,
+        licence=licence,
+        available=available,
+        registry=catalog,
+    )
     rows = [{**_row(r.entry, catalog, choice.language.code), "reason": r.reason} for r in choice.ranking]
     if format == "json":
         result = {

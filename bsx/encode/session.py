@@ -15,7 +15,7 @@ from bsx.encode.cache.cached_encoding import open_cache
 from bsx.encode.opening import Opener
 from bsx.encode.run_config import RunConfig
 from bsx.encode.shared import SharedEncoder
-from bsx.encode.tokenizer import Tokenizer, load_tokenizer
+from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.encode.torch_encoder import Architecture, Precision, choose_device, choose_dtype
 from bsx.errors import InputError
 from bsx.models.choice import Choice, choose
@@ -79,21 +79,32 @@ class LocatedModel:
     def _inner_tokenizer(self) -> Any:
         return load_tokenizer(self.checkpoint.folder, trust_remote_code=self.trust_remote_code)
 
-    def tokenizer(self, *, limit: int | None = None, **rules: Any) -> Tokenizer:
+    def tokenizer(
+        self,
+        *,
+        limit: int | None = None,
+        leading_space: bool | None = None,
+        specials: Specials = "match",
+        long: LongText = "truncate",
+    ) -> Tokenizer:
         """Return the model's tokenizer with its rules.
 
         Args:
             limit: a further limit on the tokens of a text.
-            rules: as for `bsx.encode.tokenizer.Tokenizer`; ``leading_space`` is what the registry says unless given.
+            leading_space: put a space before each text; what the registry says unless given.
+            specials: whether special tokens may be matched.
+            long: what happens to a text that is too long.
         """
         entry = self.choice.entry
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
-        if rules.get("leading_space") is None:
-            rules["leading_space"] = entry.leading_space if entry is not None else False
+        if leading_space is None:
+            leading_space = entry.leading_space if entry is not None else False
         return Tokenizer(
             self._inner_tokenizer,
             position_limit=min((at for at in limits if at is not None), default=None),
-            **rules,
+            leading_space=leading_space,
+            specials=specials,
+            long=long,
         )
 
 

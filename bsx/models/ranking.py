@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries import Evidence, LanguageEntry, ModelEntry
 from bsx.errors import InputError
 from bsx.support.memory import parse_bytes
@@ -256,16 +256,22 @@ def select_model(
     lang: str,
     *,
     prefer: Prefer = "paper",
-    registry: Catalog | None = None,
-    **constraints: Any,
+    max_parameters: int | str | None = None,
+    max_memory: int | str | None = None,
+    licence: str | None = None,
+    available: bool = False,
+    registry: Registry = None,
 ) -> ModelChoice:
     """Choose a model for a language.
 
     Args:
         lang: BCP-47 tag.
         prefer: ``paper``, ``quality`` or ``speed``; see `rank`.
-        registry: the registry; the shipped one with the user's overlays unless given.
-        constraints: fields of `Constraints`.
+        max_parameters: a number, or text like ``300M``.
+        max_memory: bytes of fp32 weights, or text like ``4GB``.
+        licence: ``permissive``, or an SPDX identifier.
+        available: only models whose files are on this machine.
+        registry: the registry, or a folder laid over it; the shipped one with the user's overlays unless given.
 
     Returns:
         The choice, with its reasons and the models behind it.
@@ -278,9 +284,6 @@ def select_model(
 
     if prefer not in ("paper", "quality", "speed"):
         raise InputError(f"prefer is {prefer!r}: use paper, quality or speed")
-    catalog = registry if registry is not None else load_registry()
-    try:
-        wanted = Constraints(**constraints)
-    except TypeError as error:
-        raise InputError(f"unknown constraint: {str(error).rpartition(' ')[2]}") from error
+    catalog = load_registry(registry)
+    wanted = Constraints(max_parameters, max_memory, licence, available)
     return rank(find_language(lang, catalog), catalog, prefer=prefer, constraints=wanted)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -10,6 +12,43 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from bsx.errors import InputError
 
 Config = TypeVar("Config", bound=BaseModel)
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def takes(kind: type) -> Callable[[Function], Function]:
+    """Let ``inspect.signature`` and ``help`` show each of a function's keyword settings with its type and default.
+
+    Type checkers read the same from ``**settings: Unpack[…]``; tests/test_signatures.py holds the two together.
+
+    Args:
+        kind: the class of settings, a pydantic model or a dataclass, that the function makes of its keywords.
+    """
+
+    def show(function: Function) -> Function:
+        own = inspect.signature(function)
+        named = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        settings = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in settings_of(kind).items()
+            if name not in own.parameters
+        ]
+        function.__signature__ = own.replace(parameters=[*named, *settings])  # type: ignore[attr-defined]
+        return function
+
+    return show
+
+
+def settings_of(kind: type) -> dict[str, tuple[Any, object]]:
+    """Return a class's settings: name -> (type, default); ``inspect.Parameter.empty`` if there is no default."""
+    if issubclass(kind, BaseModel):
+        return {
+            name: (field.annotation, inspect.Parameter.empty if field.is_required() else field.get_default())
+            for name, field in kind.model_fields.items()
+        }
+    return {
+        field.name: (field.type, inspect.Parameter.empty if field.default is MISSING else field.default)
+        for field in fields(kind)  # type: ignore[arg-type]
+    }
 
 
 def build_config(settings: Mapping[str, Any], kind: type[Config]) -> Config:

@@ -1,0 +1,119 @@
+"""Public calls show their settings: to ``inspect.signature``, to editors and to type checkers, which refuse a typo."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+from bsx.analysis import compute_factors, ensemble, meta_evaluate
+from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
+from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
+from bsx.analysis.factors.base import ResourceOptions, Resources
+from bsx.support.settings import settings_of
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PAIRS: list[tuple[Callable[..., object], type, type]] = [
+    (meta_evaluate, MetaOptions, MetaSettings),
+    (ensemble, EnsembleOptions, EnsembleSettings),
+    (compute_factors, ResourceOptions, Resources),
+]
+"""A public function, what a type checker reads of its keywords, and the class of settings that it makes of them."""
+
+UNTIL_THEY_ARE_REBUILT = {
+    "bsx.Encoders.__init__(**settings)",
+    "bsx.Scorer.__init__(**settings)",
+    "bsx.get_metric(**settings)",
+    "bsx.get_metrics(**run)",
+    "bsx.score(**settings)",
+    "bsx.score_dataset(**run)",
+    "bsx.analysis.load_dataset(**options)",
+}
+"""Calls that still have untyped keywords."""
+
+TYPOS = """
+bsx.scroe(["a"], ["a"])
+bsx.analysis.meta_evalute
+bsx.select_model("en", licnce="MIT")
+bsx.select_model("en", prefer="best")
+bsx.analysis.meta_evaluate({}, metrics=["m"], human="h", levle="sys")
+bsx.analysis.meta_evaluate({}, metrics=["m"], human="h", level="system")
+bsx.analysis.ensemble({}, ["a", "b"], "h", hwo="z")
+bsx.analysis.ensemble({}, ["a", "b"], "h", folds="ten")
+bsx.analysis.compute_factors("lex", ["a"], ["b"], parsr="spacy")
+bsx.analysis.train_vectors([["a"]], dimensions=20)
+bsx.analysis.robustness(["a"], {}, sed=1)
+bsx.analysis.detect_pairs([1.0], [True], sed=1)
+bsx.get_metric("bleu").signatur()
+Bleu.__new__(Bleu).config.smoothing
+"""
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Yield every exported function, and the constructor and public methods of every exported class."""
+    for face in ("bsx", "bsx.analysis"):
+        package = importlib.import_module(face)
+        for name in dir(package):
+            value = getattr(package, name)
+            if inspect.isclass(value):
+                for method, function in inspect.getmembers(value, inspect.isfunction):
+                    own = function.__module__.startswith("bsx") and function.__qualname__.startswith(value.__name__)
+                    if own and (method == "__init__" or not method.startswith("_")):
+                        yield f"{face}.{name}.{method}", function
+            elif callable(value):
+                yield f"{face}.{name}", value
+
+
+def test_no_public_call_hides_its_settings() -> None:
+    hidden = {
+        f"{name}(**{parameter.name})"
+        for name, function in public_functions()
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and parameter.annotation in ("Any", Any)
+    }
+    assert hidden <= UNTIL_THEY_ARE_REBUILT
+
+
+def bare(kind: Any) -> Any:
+    """Return a type without pydantic's descriptions and bounds."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
+
+
+@pytest.mark.parametrize(("function", "options", "settings"), PAIRS, ids=lambda value: value.__name__)
+def test_keywords_are_the_fields_of_the_settings(
+    function: Callable[..., object], options: type, settings: type
+) -> None:
+    said = typing.get_type_hints(options)
+    made = settings_of(settings)
+    fields = {name: bare(kind) for name, kind in typing.get_type_hints(settings).items() if name in made}
+    assert said == fields
+    shown = inspect.signature(function).parameters
+    for name, (_, default) in made.items():
+        assert shown[name].default == default
+
+
+def test_a_type_checker_refuses_typos(tmp_path: Path) -> None:
+    file = tmp_path / "typos.py"
+    head = "import bsx\nimport bsx.analysis\nfrom bsx.metrics.lexical.bleu import Bleu\n"
+    file.write_text(head + TYPOS.strip() + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", "--follow-imports=silent", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    refused = {int(line) for line in re.findall(r"typos\.py:(\d+): error", done.stdout)}
+    lines = file.read_text().splitlines()
+    passed = [lines[number - 1] for number in range(head.count("\n") + 1, len(lines) + 1) if number not in refused]
+    assert not passed, f"accepted: {passed}\n{done.stdout}{done.stderr}"
+    assert min(refused) > head.count("\n"), done.stdout
