@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bsx.analysis.adversarial.perturb import Perturbed
-from bsx.analysis.render.numbers import plain
+from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, LeftOutRow, PerturbDocument, RangeRow
 from bsx.support.checks import Array
 
 
@@ -61,12 +61,10 @@ class CaseResult:
     p: float
     p_adjusted: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON wants it: intervals as pairs, null for what is undefined."""
-        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        content["ci"] = [content.pop("low"), content.pop("high")]
-        content["excess_ci"] = [content.pop("excess_low"), content.pop("excess_high")]
-        return dict(plain(content))
+    def to_row(self) -> DropRow:
+        """Return it as it stands in the document of ``bsx adversarial perturb``."""
+        ends = {"ci": (self.low, self.high), "excess_ci": (self.excess_low, self.excess_high)}
+        return DropRow.model_validate({name: getattr(self, name, None) for name in DropRow.model_fields} | ends)
 
 
 @dataclass(frozen=True)
@@ -146,20 +144,23 @@ class Robustness:
     clean_scores: Mapping[str, Array] = field(repr=False)
     case_scores: Mapping[str, Array] = field(repr=False)
 
+    def to_document(self) -> PerturbDocument:
+        """Return the document that ``bsx adversarial perturb`` prints, without provenance."""
+        return PerturbDocument(
+            results=[result.to_row() for result in self.results],
+            worst=[DropExampleRow.model_validate(vars(example)) for example in self.worst],
+            ranges=[
+                RangeRow(metric=one.metric, clean=one.clean, unrelated=one.unrelated, range=one.range, n=one.n)
+                for one in self.ranges
+            ],
+            left_out=[LeftOutRow(perturbation=name, why=why) for name, why in self.left_out.items()],
+            settings=dict(self.settings),
+            notes=list(self.notes),
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the document that ``bsx adversarial perturb`` prints as JSON, without provenance."""
-        ranges = [
-            {"metric": one.metric, "clean": one.clean, "unrelated": one.unrelated, "range": one.range, "n": one.n}
-            for one in self.ranges
-        ]
-        return {
-            "results": [result.to_dict() for result in self.results],
-            "worst": [plain(vars(example)) for example in self.worst],
-            "ranges": plain(ranges),
-            "left_out": [{"perturbation": name, "why": why} for name, why in self.left_out.items()],
-            "settings": dict(self.settings),
-            "notes": list(self.notes),
-        }
+        """Return plain values; what is not defined is None."""
+        return self.to_document().to_dict()
 
     def to_text(self) -> str:
         """Return a table for each metric; what its columns mean stands below."""

@@ -1,224 +1,252 @@
-"""Results of adversarial tests as plain values for JSON, and as text."""
+"""Results of adversarial tests as documents, and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from bsx.analysis.adversarial.pairs import PairsResult
 from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.datasets.triples import Triple
-from bsx.analysis.render.numbers import plain
+from bsx.analysis.documents.adversarial import (
+    AccuracyRow,
+    DetectionRow,
+    DetectionSet,
+    DetectionTestRow,
+    EstimateRow,
+    HarderRow,
+    PairsDocument,
+    TripleExampleRow,
+    TripleRow,
+    TriplesDocument,
+    TripleSplitRow,
+    TripleTestRow,
+)
+from bsx.analysis.documents.base import Interval, Number
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.support.checks import Array
 
 
-def pairs_dict(result: PairsResult) -> dict[str, Any]:
-    """Return ``results`` and ``tests`` of `bsx.analysis.adversarial.pairs.detect_pairs`."""
-    results = [
-        {
-            "metric": one.metric,
-            "n": one.n,
-            "positives": one.curve.positives,
-            "auc": one.auc.estimate,
-            "ci": [one.auc.low, one.auc.high],
-            "p": one.auc.p,
-            "average_precision": _estimate(one.curve.average_precision),
-            "accuracy": {
-                "threshold": one.accuracy.threshold,
-                "in_sample": one.accuracy.accuracy,
-                "cross_validated": one.accuracy.cross_validated,
-                "ci": [one.accuracy.low, one.accuracy.high],
-                "majority": one.accuracy.majority,
-                "folds": one.accuracy.folds,
-            },
-        }
-        for one in result.results
-    ]
-    tests = [
-        {"a": a, "b": b, **_comparison(test), **_corrected(result.p_corrected, (a, b))}
-        for (a, b), test in result.tests.items()
-    ]
-    return dict(plain({"results": results, "tests": tests}))
-
-
-def drops_dict(drops: Mapping[str, Comparison]) -> list[dict[str, Any]]:
-    """Return what `bsx.analysis.adversarial.pairs.easy_to_hard` found, one a metric."""
-    return [
-        dict(plain({"metric": name, "easy": d.a, "hard": d.b, "drop": d.difference, "ci": [d.low, d.high], "p": d.p}))
-        for name, d in drops.items()
-    ]
-
-
-def triples_dict(
-    result: TriplesResult, triples: Sequence[Triple], scores: Mapping[str, tuple[Array, Array]]
-) -> dict[str, Any]:
-    """Return ``results``, ``tests``, ``splits`` and ``worst`` of `bsx.analysis.adversarial.triples.prefer_paraphrase`.
+def detection_set(result: PairsResult, name: str | None = None) -> DetectionSet:
+    """Return what `bsx.analysis.adversarial.pairs.detect_pairs` found as part of a document.
 
     Args:
         result: what it returned.
+        name: of the set, if it is the second one.
+    """
+    results = [
+        DetectionRow(
+            metric=one.metric,
+            n=one.n,
+            positives=one.curve.positives,
+            auc=one.auc.estimate,
+            ci=(one.auc.low, one.auc.high),
+            p=one.auc.p,
+            average_precision=_estimate(one.curve.average_precision),
+            accuracy=AccuracyRow(
+                threshold=one.accuracy.threshold,
+                in_sample=one.accuracy.accuracy,
+                cross_validated=one.accuracy.cross_validated,
+                ci=(one.accuracy.low, one.accuracy.high),
+                majority=one.accuracy.majority,
+                folds=one.accuracy.folds,
+            ),
+        )
+        for one in result.results
+    ]
+    tests = [
+        DetectionTestRow(
+            a=a,
+            b=b,
+            auc_a=test.a,
+            auc_b=test.b,
+            difference=test.difference,
+            ci=(test.low, test.high),
+            z=test.statistic,
+            p=test.p,
+            p_two_sided=test.p_two_sided,
+            **_corrected(result.p_corrected, (a, b)),
+        )
+        for (a, b), test in result.tests.items()
+    ]
+    return DetectionSet(results=results, tests=tests, **({} if name is None else {"name": name}))
+
+
+def pairs_document(
+    found: DetectionSet, against: DetectionSet | None = None, drops: Mapping[str, Comparison] | None = None
+) -> PairsDocument:
+    """Return the document that ``bsx adversarial pairs`` prints, without settings, notes and provenance.
+
+    Args:
+        found: on the first set.
+        against: on the second, if there is one.
+        drops: what `bsx.analysis.adversarial.pairs.easy_to_hard` found.
+    """
+    if against is None:
+        return PairsDocument(results=found.results, tests=found.tests)
+    rows = [
+        HarderRow(metric=name, easy=d.a, hard=d.b, drop=d.difference, ci=(d.low, d.high), p=d.p)
+        for name, d in (drops or {}).items()
+    ]
+    return PairsDocument(results=found.results, tests=found.tests, against=against, drops=rows)
+
+
+def triples_document(
+    result: TriplesResult, triples: Sequence[Triple], scores: Mapping[str, tuple[Array, Array]]
+) -> TriplesDocument:
+    """Return the document that ``bsx adversarial triples`` prints, without settings, notes and provenance.
+
+    Args:
+        result: what `bsx.analysis.adversarial.triples.prefer_paraphrase` returned.
         triples: what the scores are of.
         scores: what it was given.
     """
     results = [
-        {
-            "metric": one.metric,
-            "n": one.preference.n,
-            "prefers_paraphrase": one.preference.first,
-            "ties": one.preference.ties,
-            "rate": one.preference.rate,
-            "ci": [one.preference.low, one.preference.high],
-            "mean_paraphrase": one.mean_paraphrase,
-            "mean_nonparaphrase": one.mean_nonparaphrase,
-            "mean_margin": one.preference.margin,
-            "margin_ci": [one.preference.margin_low, one.preference.margin_high],
-            "p": one.preference.p,
-            "p_two_sided": one.preference.p_two_sided,
-        }
+        TripleRow(
+            metric=one.metric,
+            n=one.preference.n,
+            prefers_paraphrase=one.preference.first,
+            ties=one.preference.ties,
+            rate=one.preference.rate,
+            ci=(one.preference.low, one.preference.high),
+            mean_paraphrase=one.mean_paraphrase,
+            mean_nonparaphrase=one.mean_nonparaphrase,
+            mean_margin=one.preference.margin,
+            margin_ci=(one.preference.margin_low, one.preference.margin_high),
+            p=one.preference.p,
+            p_two_sided=one.preference.p_two_sided,
+        )
         for one in result.results
     ]
     tests = [
-        {
-            "a": a,
-            "b": b,
-            "n": t.n,
-            "only_a": t.only_a,
-            "only_b": t.only_b,
-            "both": t.both,
-            "p": t.p,
-            "p_better": t.p_better,
+        TripleTestRow(
+            a=a,
+            b=b,
+            n=t.n,
+            only_a=t.only_a,
+            only_b=t.only_b,
+            both=t.both,
+            p=t.p,
+            p_better=t.p_better,
             **_corrected(result.p_corrected, (a, b)),
-        }
+        )
         for (a, b), t in result.tests.items()
     ]
     splits = [
-        {"metric": s.metric, "low": s.low, "high": s.high, "n": s.n, "rate": s.rate, "ci": [s.rate_low, s.rate_high]}
+        TripleSplitRow(metric=s.metric, low=s.low, high=s.high, n=s.n, rate=s.rate, ci=(s.rate_low, s.rate_high))
         for s in result.splits
     ]
     worst = []
     for name, places in result.worst.items():
         for i in places:
             good, bad = float(scores[name][0][i]), float(scores[name][1][i])
-            t = triples[i]
             worst.append(
-                {
-                    "metric": name,
-                    "row": t.row,
-                    "anchor": t.anchor,
-                    "paraphrase": t.paraphrase,
-                    "nonparaphrase": t.nonparaphrase,
-                    "score_paraphrase": good,
-                    "score_nonparaphrase": bad,
-                    "margin": good - bad,
-                }
+                TripleExampleRow(
+                    metric=name,
+                    row=triples[i].row,
+                    anchor=triples[i].anchor,
+                    paraphrase=triples[i].paraphrase,
+                    nonparaphrase=triples[i].nonparaphrase,
+                    score_paraphrase=good,
+                    score_nonparaphrase=bad,
+                    margin=good - bad,
+                )
             )
-    return dict(plain({"results": results, "tests": tests, "splits": splits, "worst": worst}))
+    return TriplesDocument(results=results, tests=tests, splits=splits, worst=worst)
 
 
-def pairs_text(content: Mapping[str, Any]) -> str:
+def pairs_text(content: PairsDocument) -> str:
     """Return the text form of what ``bsx adversarial pairs`` prints as JSON."""
     blocks = [_detection(content)]
-    if "against" in content:
-        blocks += [f"hard set: {content['against']['name']}\n{_detection(content['against'])}"]
-        width = _width(content["drops"])
+    if content.against is not None:
+        blocks += [f"hard set: {content.against.name}\n{_detection(content.against)}"]
+        width = _width(content.drops)
         lines = [f"{'metric':<{width}}  {'easy':>6}  {'hard':>6}  drop of AUC with interval     p"]
         lines += [
-            f"{d['metric']:<{width}}  {d['easy']:6.4f}  {d['hard']:6.4f}  {d['drop']:+.4f} {_ends(d['ci'])}"
-            f"  {_p(d['p'])}"
-            for d in content["drops"]
+            f"{d.metric:<{width}}  {d.easy:6.4f}  {d.hard:6.4f}  {d.drop:+.4f} {_ends(d.ci)}  {_p(d.p)}"
+            for d in content.drops
         ]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
 
-def _detection(content: Mapping[str, Any]) -> str:
-    width = _width(content["results"])
+def _detection(content: DetectionSet) -> str:
+    width = _width(content.results)
     lines = [
         f"{'metric':<{width}}  {'n':>6}  AUC with interval        avg. prec.  accuracy: best  cross-val.  majority"
     ]
-    for r in content["results"]:
-        a = r["accuracy"]
+    for r in content.results:
+        a, precision = r.accuracy, r.average_precision
+        if a is None or precision is None:
+            continue
         lines.append(
-            f"{r['metric']:<{width}}  {r['n']:>6}  {r['auc']:.4f} {_ends(r['ci'])}  "
-            f"{r['average_precision']['estimate']:>10.4f}  {a['in_sample']:>14.4f}  {a['cross_validated']:>10.4f}  "
-            f"{a['majority']:>8.4f}"
+            f"{r.metric:<{width}}  {r.n:>6}  {r.auc:.4f} {_ends(r.ci)}  "
+            f"{precision.estimate:>10.4f}  {a.in_sample:>14.4f}  {a.cross_validated:>10.4f}  "
+            f"{a.majority:>8.4f}"
         )
-    if content["tests"]:
+    if content.tests:
         lines += ["", "Paired DeLong tests (difference of AUC, a - b)"]
         lines += [
-            f"  {t['a']} - {t['b']}: {t['difference']:+.4f} {_ends(t['ci'])}  p (two-sided) {_p(t['p_two_sided'])}"
-            + (f", corrected {_p(t['p_corrected'])}" if "p_corrected" in t else "")
-            for t in content["tests"]
+            f"  {t.a} - {t.b}: {t.difference:+.4f} {_ends(t.ci)}  p (two-sided) {_p(t.p_two_sided)}"
+            + (f", corrected {_p(t.p_corrected)}" if t.p_corrected is not None else "")
+            for t in content.tests
         ]
     return "\n".join(lines)
 
 
-def triples_text(content: Mapping[str, Any]) -> str:
+def triples_text(content: TriplesDocument) -> str:
     """Return the text form of what ``bsx adversarial triples`` prints as JSON."""
-    width = _width(content["results"])
+    width = _width(content.results)
     lines = [
         f"{'metric':<{width}}  {'n':>6}  {'prefers B':>9}  {'ties':>5}  rate with interval      mean margin         p"
     ]
     lines += [
-        f"{r['metric']:<{width}}  {r['n']:>6}  {r['prefers_paraphrase']:>9}  {r['ties']:>5}  {r['rate']:.4f} "
-        f"{_ends(r['ci'])}  {r['mean_margin']:+11.4f}  {_p(r['p_two_sided']):>8}"
-        for r in content["results"]
+        f"{r.metric:<{width}}  {r.n:>6}  {r.prefers_paraphrase:>9}  {r.ties:>5}  {r.rate:.4f} "
+        f"{_ends(r.ci)}  {r.mean_margin:+11.4f}  {_p(r.p_two_sided):>8}"
+        for r in content.results
     ]
     blocks = ["\n".join(lines)]
-    if content["tests"]:
+    if content.tests:
         lines = ["Exact McNemar tests (triples that only one of the two gets right)"]
         lines += [
-            f"  {t['a']} {t['only_a']}, {t['b']} {t['only_b']}: p {_p(t['p'])}"
-            + (f", corrected {_p(t['p_corrected'])}" if "p_corrected" in t else "")
-            for t in content["tests"]
+            f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {_p(t.p)}"
+            + (f", corrected {_p(t.p_corrected)}" if t.p_corrected is not None else "")
+            for t in content.tests
         ]
         blocks.append("\n".join(lines))
-    if content["splits"]:
+    if content.splits:
         lines = ["Rate by gap in lexical overlap, overlap(A, C) - overlap(A, B)"]
-        ranges = list(dict.fromkeys((s["low"], s["high"], s["n"]) for s in content["splits"]))
+        ranges = list(dict.fromkeys((s.low, s.high, s.n) for s in content.splits))
         heads = [f"{low:+.2f}..{high:+.2f} (n={n})" for low, high, n in ranges]
         lines.append(f"{'metric':<{width}}  " + "  ".join(heads))
-        for r in content["results"]:
-            rates = [s["rate"] for s in content["splits"] if s["metric"] == r["metric"]]
+        for r in content.results:
+            rates = [s.rate for s in content.splits if s.metric == r.metric]
             cells = (f"{rate:>{len(head)}.4f}" for rate, head in zip(rates, heads, strict=True))
-            lines.append(f"{r['metric']:<{width}}  " + "  ".join(cells))
+            lines.append(f"{r.metric:<{width}}  " + "  ".join(cells))
         blocks.append("\n".join(lines))
-    for metric in dict.fromkeys(w["metric"] for w in content["worst"]):
-        first = next(w for w in content["worst"] if w["metric"] == metric)
+    for metric in dict.fromkeys(w.metric for w in content.worst):
+        first = next(w for w in content.worst if w.metric == metric)
         blocks.append(
-            f"Smallest margin of {metric}: {first['margin']:+.4f}, row {first['row']}\n  A {first['anchor']}\n"
-            f"  B {first['paraphrase']}\n  C {first['nonparaphrase']}"
+            f"Smallest margin of {metric}: {first.margin:+.4f}, row {first.row}\n  A {first.anchor}\n"
+            f"  B {first.paraphrase}\n  C {first.nonparaphrase}"
         )
     return "\n\n".join(blocks)
 
 
-def _estimate(value: Estimate) -> dict[str, Any]:
-    return {"estimate": value.estimate, "ci": [value.low, value.high]}
-
-
-def _comparison(test: Comparison) -> dict[str, Any]:
-    return {
-        "auc_a": test.a,
-        "auc_b": test.b,
-        "difference": test.difference,
-        "ci": [test.low, test.high],
-        "z": test.statistic,
-        "p": test.p,
-        "p_two_sided": test.p_two_sided,
-    }
+def _estimate(value: Estimate) -> EstimateRow:
+    return EstimateRow(estimate=value.estimate, ci=(value.low, value.high))
 
 
 def _corrected(found: Mapping[tuple[str, str], float], pair: tuple[str, str]) -> dict[str, float]:
     return {"p_corrected": found[pair]} if pair in found else {}
 
 
-def _width(rows: Sequence[Mapping[str, Any]]) -> int:
-    return max(6, *(len(row["metric"]) for row in rows))
+def _width(rows: Iterable[DetectionRow | HarderRow | TripleRow]) -> int:
+    return max(6, *(len(row.metric) for row in rows))
 
 
-def _ends(ci: Sequence[float]) -> str:
-    return f"[{ci[0]:.4f}, {ci[1]:.4f}]"
+def _ends(ci: Interval) -> str:
+    return "" if ci is None else f"[{ci[0]:.4f}, {ci[1]:.4f}]"
 
 
-def _p(p: float) -> str:
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+def _p(p: Number) -> str:
+    return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"

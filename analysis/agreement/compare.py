@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
 from bsx.analysis.render.latex import escape
 from bsx.analysis.render.text_table import text_table
 from bsx.analysis.stats.clusters import adjust
@@ -155,16 +156,20 @@ class CompareResult:
     segments: int
     metrics: tuple[MetricComparison, ...]
 
+    def to_document(self) -> CompareDocument:
+        """Return the document that ``bsx compare`` prints, without provenance."""
+        names = [score.system for score in self.metrics[0].systems]
+        return CompareDocument(
+            segments=self.segments,
+            systems=names,
+            baseline=None if self.settings.all_pairs else names[0],
+            metrics=[_metric(found) for found in self.metrics],
+            settings={**self.settings.model_dump(), "resamples": self.settings.draws},
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; a randomisation has no interval of the difference."""
-        names = [score.system for score in self.metrics[0].systems]
-        return {
-            "segments": self.segments,
-            "systems": names,
-            "baseline": None if self.settings.all_pairs else names[0],
-            "metrics": [_metric(found) for found in self.metrics],
-            "settings": {**self.settings.model_dump(), "resamples": self.settings.draws},
-        }
+        return self.to_document().to_dict()
 
     def to_text(self) -> str:
         """Return a table for a terminal; an asterisk marks a significant difference."""
@@ -179,24 +184,28 @@ class CompareResult:
         """Return one row a metric and test."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        keys = ["a", "b", "difference", "p", "p_two_sided", "p_adjusted", "better"]
-        writer.writerow(["metric", *keys[:2], "score_a", "score_b", *keys[2:3], "low", "high", *keys[3:]])
+        writer.writerow(
+            [
+                "metric",
+                "a",
+                "b",
+                "score_a",
+                "score_b",
+                "difference",
+                "low",
+                "high",
+                "p",
+                "p_two_sided",
+                "p_adjusted",
+                "better",
+            ]
+        )
         for found in self.metrics:
             for test in found.tests:
-                row, c = _test(test), test.comparison
-                ends = ["" if end is None else end for end in row["ci"] or [None, None]]
-                writer.writerow(
-                    [
-                        found.metric,
-                        test.a,
-                        test.b,
-                        c.a,
-                        c.b,
-                        c.difference,
-                        *ends,
-                        *(row[key] if row[key] is not None else "" for key in keys[3:]),
-                    ]
-                )
+                c = test.comparison
+                ends = ["", ""] if np.isnan(c.low) else [c.low, c.high]
+                row = [found.metric, test.a, test.b, c.a, c.b, c.difference, *ends, c.p, c.p_two_sided, test.p_adjusted]
+                writer.writerow([*row, test.better or ""])
         return stream.getvalue()
 
     def to_latex(self) -> str:
@@ -237,26 +246,26 @@ def _digits(found: MetricComparison) -> int:
     return 4 if max(abs(score.score) for score in found.systems) <= 2 else 2
 
 
-def _metric(found: MetricComparison) -> dict[str, Any]:
-    return {
-        "metric": found.metric,
-        "higher_is_better": found.higher_is_better,
-        "signature": found.signature,
-        "systems": [{"system": s.system, "score": s.score, "ci": [s.low, s.high]} for s in found.systems],
-        "tests": [_test(test) for test in found.tests],
-    }
+def _metric(found: MetricComparison) -> ComparedRow:
+    return ComparedRow(
+        metric=found.metric,
+        higher_is_better=found.higher_is_better,
+        signature=found.signature,
+        systems=[SystemRow(system=s.system, score=s.score, ci=(s.low, s.high)) for s in found.systems],
+        tests=[_test(test) for test in found.tests],
+    )
 
 
-def _test(test: SystemTest) -> dict[str, Any]:
+def _test(test: SystemTest) -> SystemTestRow:
     found = test.comparison
-    return {
-        "a": test.a,
-        "b": test.b,
-        "difference": found.difference,
-        "ci": None if np.isnan(found.low) else [found.low, found.high],
-        "p": found.p,
-        "p_two_sided": found.p_two_sided,
-        "p_adjusted": test.p_adjusted,
-        "better": test.better,
-        "method": found.method,
-    }
+    return SystemTestRow(
+        a=test.a,
+        b=test.b,
+        difference=found.difference,
+        ci=None if np.isnan(found.low) else (found.low, found.high),
+        p=found.p,
+        p_two_sided=found.p_two_sided,
+        p_adjusted=test.p_adjusted,
+        better=test.better,
+        method=found.method,
+    )

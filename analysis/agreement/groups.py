@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from bsx.analysis.agreement.measures import MetricAgreement
 from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.documents.agreement import ClusterRow, MetaGroupRow, MetaMetricRow, MetaTestRow
 from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.results import Comparison
 
@@ -63,29 +63,39 @@ class GroupResult:
         """Return a metric's agreement, None if it has no values in this group."""
         return next((found for found in self.metrics if found.metric == metric), None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``bsx meta`` prints as JSON for a group."""
+    def to_row(self) -> MetaGroupRow:
+        """Return the group as it stands in the document of ``bsx meta``."""
         clusters = None
         if self.clusters is not None:
             ranks = dict(zip(self.clusters.names, self.clusters.ranks, strict=True))
-            clusters = {"winners": list(self.clusters.winners), "ranks": ranks, "alpha": self.clusters.alpha}
-        metrics = [{"metric": m.metric, **m.figures, "ci": [m.low, m.high], "method": m.method} for m in self.metrics]
+            clusters = ClusterRow(winners=list(self.clusters.winners), ranks=ranks, alpha=self.clusters.alpha)
+        metrics = [
+            MetaMetricRow.model_validate({"metric": m.metric, **m.figures, "ci": (m.low, m.high), "method": m.method})
+            for m in self.metrics
+        ]
         tests = [
-            {
-                "a": test.a,
-                "b": test.b,
-                "difference": test.comparison.difference,
-                "ci": [test.comparison.low, test.comparison.high],
-                "statistic": test.comparison.statistic,
-                "p": test.comparison.p,
-                "p_two_sided": test.comparison.p_two_sided,
-                "p_adjusted": test.p_adjusted,
-                "method": test.comparison.method,
-            }
+            MetaTestRow(
+                a=test.a,
+                b=test.b,
+                difference=test.comparison.difference,
+                ci=(test.comparison.low, test.comparison.high),
+                statistic=test.comparison.statistic,
+                p=test.comparison.p,
+                p_two_sided=test.comparison.p_two_sided,
+                p_adjusted=test.p_adjusted,
+                method=test.comparison.method,
+            )
             for test in self.tests
         ]
-        found = {"group": self.group, "n": self.n, "left_out": self.left_out, "metrics": metrics, "tests": tests}
-        return {**found, "test": self.test, "clusters": clusters}
+        return MetaGroupRow(
+            group=self.group,
+            n=self.n,
+            left_out=self.left_out,
+            metrics=metrics,
+            tests=tests,
+            test=self.test,
+            clusters=clusters,
+        )
 
 
 @dataclass(frozen=True)

@@ -7,26 +7,31 @@ from typing import Any
 
 from bsx.analysis.agreement.groups import Evaluation
 from bsx.analysis.agreement.tables import as_csv, as_latex, as_text
-from bsx.analysis.render.numbers import plain
+from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
 
 
 @dataclass(frozen=True)
 class MetaResult(Evaluation):
     """A meta-evaluation; see `bsx.analysis.agreement.groups.Evaluation` for what it holds."""
 
+    def to_document(self) -> MetaDocument:
+        """Return the document that ``bsx meta`` prints, without provenance."""
+        rows = [
+            MetaMetricRow.model_validate({"metric": a.metric, **a.figures, "ci": (a.low, a.high), "wins": a.wins})
+            for a in self.average
+        ]
+        return MetaDocument(
+            groups=[group.to_row() for group in self.groups],
+            average=MetaAverageRow(groups=len(self.groups), metrics=rows),
+            headline=self.headline,
+            human=self.human,
+            settings=self.settings.model_dump(),
+            notes=list(self.notes),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what is not defined is None."""
-        average = [{"metric": a.metric, **a.figures, "ci": [a.low, a.high], "wins": a.wins} for a in self.average]
-        content = {
-            "groups": [group.to_dict() for group in self.groups],
-            "average": {"groups": len(self.groups), "metrics": average},
-            "headline": self.headline,
-            "human": self.human,
-            "settings": self.settings.model_dump(),
-            "notes": list(self.notes),
-        }
-        shown: dict[str, Any] = plain(content)
-        return shown
+        return self.to_document().to_dict()
 
     def to_text(self) -> str:
         """Return tables for a terminal; an asterisk marks winners."""

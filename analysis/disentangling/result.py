@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bsx.analysis.disentangling.fits import Regressions
-from bsx.analysis.disentangling.tables import as_csv, as_dict, as_latex, as_markdown, as_text
+from bsx.analysis.disentangling.tables import as_csv, as_document, as_latex, as_markdown, as_text
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class DisentangleResult(Regressions):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; a number that is not finite becomes None."""
-        return as_dict(self)
+        return as_document(self).to_dict()
 
     def to_text(self, *, decimals: int = 3, truncate: bool = False) -> str:
         """Return tables for the terminal; ``truncate`` cuts figures off instead of rounding, as the paper does."""

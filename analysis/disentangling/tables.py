@@ -7,14 +7,13 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Regressions
+from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
 from bsx.analysis.render.latex import escape
-from bsx.analysis.render.numbers import explained, figure, p_value, plain
+from bsx.analysis.render.numbers import explained, figure, p_value
 from bsx.analysis.render.text_table import align
-from bsx.analysis.stats.regression import PooledTest
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 
@@ -24,12 +23,40 @@ CSV_COLUMNS = (
 )
 
 
-def as_dict(result: Regressions) -> dict[str, Any]:
-    """Return a result as plain values; numbers that are not finite become None."""
-    content: dict[str, Any] = {
+def as_document(
+    result: Regressions,
+    *,
+    tests: Mapping[str, Sequence[NestedTest]] | None = None,
+    comparison: tuple[str, str, Mapping[str, Comparison]] | None = None,
+    seed: int | None = None,
+) -> DisentangleDocument:
+    """Return the document that ``bsx disentangle`` prints, without provenance.
+
+    Args:
+        result: the regressions.
+        tests: metric -> nested tests, if there were any.
+        comparison: two metrics, and factor -> the comparison of their coefficients, if there was one.
+        seed: of the resamples.
+    """
+    more: dict[str, object] = {}
+    if result.groups:
+        more["groups"] = [{"group": name, **_regressions(part)} for name, part in result.groups.items()]
+        more["pooled"] = [asdict(test) for test in result.pooled]
+    if tests:
+        more["tests"] = {name: [asdict(test) for test in found] for name, found in tests.items()}
+    if comparison is not None:
+        a, b, by = comparison
+        more["comparison"] = {"a": a, "b": b, "by": {name: asdict(found) for name, found in by.items()}}
+    if seed is not None:
+        more["seed"] = seed
+    return DisentangleDocument.model_validate(_regressions(result) | more)
+
+
+def _regressions(result: Regressions) -> dict[str, object]:
+    return {
         "n": result.n,
-        "factors": list(result.factors),
-        "results": [_fit_dict(fit, result) for fit in result.results],
+        "factors": result.factors,
+        "results": [_fit(fit, result) for fit in result.results],
         "se": result.se,
         "reference": result.reference,
         "intercept": result.intercept,
@@ -41,59 +68,22 @@ def as_dict(result: Regressions) -> dict[str, Any]:
         "condition_number": result.condition_number,
         "warnings": [{"name": notice.name, "message": notice.message} for notice in result.warnings],
     }
-    if result.groups:
-        content["groups"] = [{"group": name, **as_dict(part)} for name, part in result.groups.items()]
-        content["pooled"] = [_pooled_dict(test) for test in result.pooled]
-    return plain(content)  # type: ignore[no-any-return]
 
 
-def _fit_dict(fit: MetricFit, result: Regressions) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        "metric": fit.metric,
-        "coef": fit.coef,
-        "se": fit.se,
-        "p": fit.p,
-        "ci": fit.ci,
-        "r2": fit.r2,
-        "adj_r2": fit.adj_r2,
-        "vif": fit.vif,
-        "r2_share": fit.r2_share,
-        "statistic": fit.statistic,
-        "significant": fit.significant,
-        "partial_r2": fit.partial_r2,
-        "semipartial_r2": fit.semipartial_r2,
-        "conditional_dominance": dict(zip(result.factors, fit.dominance.conditional.tolist(), strict=True)),
-        "dominates": {
-            "completely": fit.dominance.completely,
-            "conditionally": fit.dominance.conditionally,
-            "generally": fit.dominance.generally,
-        },
-        "df": fit.df,
+def _fit(fit: MetricFit, result: Regressions) -> FitRow:
+    dominates = {how: getattr(fit.dominance, how) for how in ("completely", "conditionally", "generally")}
+    content = {name: getattr(fit, name) for name in FitRow.model_fields if hasattr(fit, name)}
+    content["conditional_dominance"] = dict(zip(result.factors, fit.dominance.conditional.tolist(), strict=True))
+    content["dominates"] = dominates
+    asked = {
+        "intercept": result.intercept,
+        "intercept_se": result.intercept,
+        "p_adjusted": result.correction != "none",
+        "ci_bootstrap": result.bootstrap,
+        "r2_bootstrap": result.bootstrap,
+        "r2_share_bootstrap": result.bootstrap,
     }
-    if result.intercept:
-        content |= {"intercept": fit.intercept, "intercept_se": fit.intercept_se}
-    if result.correction != "none":
-        content["p_adjusted"] = fit.p_adjusted
-    if result.bootstrap:
-        content |= {
-            "ci_bootstrap": fit.ci_bootstrap,
-            "r2_bootstrap": fit.r2_bootstrap,
-            "r2_share_bootstrap": fit.r2_share_bootstrap,
-        }
-    return content
-
-
-def _pooled_dict(test: PooledTest) -> dict[str, Any]:
-    return {
-        "metric": test.metric,
-        "groups": test.groups,
-        "statistic": test.statistic,
-        "df1": test.df1,
-        "df2": test.df2,
-        "p": test.p,
-        "by_factor": test.by_factor,
-        "method": test.method,
-    }
+    return FitRow.model_validate({name: value for name, value in content.items() if asked.get(name, True)})
 
 
 def _check_decimals(decimals: int) -> None:
@@ -263,13 +253,3 @@ def _latex_number(cell: str) -> str:
 
 def _latex_caption(result: Regressions) -> str:
     return escape(_caption(result)).replace("n =", "$n$ =", 1).replace(r"* p \textgreater{}=", r"$^*$ $p \geq$", 1)
-
-
-def nested_dict(test: NestedTest) -> dict[str, Any]:
-    """Return a nested test as plain values."""
-    return asdict(test)
-
-
-def comparison_dict(a: str, b: str, comparison: Mapping[str, Comparison]) -> dict[str, Any]:
-    """Return the comparison of two metrics' coefficients as plain values."""
-    return {"a": a, "b": b, "by": {name: asdict(found) for name, found in comparison.items()}}

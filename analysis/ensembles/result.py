@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bsx.analysis.render.numbers import plain
+from bsx.analysis.documents.ensembles import EnsembleDocument, FoldRow, GainRow, GainTestRow
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.combination import Combination
 
@@ -43,33 +43,35 @@ class GroupGain:
     bootstrap_p: float
     undefined: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the group as plain values."""
+    def to_row(self) -> GainRow:
+        """Return the group as it stands in the document of ``bsx ensemble``."""
         test = self.williams
-        shared = {"a": "ensemble", "b": self.best}
-        return {
-            "group": self.group,
-            "n": self.n,
-            "members": self.members,
-            "ensemble": self.ensemble,
-            "best": self.best,
-            "best_r": self.best_r,
-            "gain": self.gain,
-            "ci": [self.low, self.high],
-            "undefined_resamples": self.undefined,
-            "tests": [
-                {
-                    **shared,
-                    "test": "williams",
-                    "difference": test.difference,
-                    "ci": [test.low, test.high],
-                    "statistic": test.statistic,
-                    "p": test.p,
-                    "p_two_sided": test.p_two_sided,
-                },
-                {**shared, "test": "bootstrap", "difference": test.difference, "p": self.bootstrap_p},
+        return GainRow(
+            group=self.group,
+            n=self.n,
+            members=dict(self.members),
+            ensemble=self.ensemble,
+            best=self.best,
+            best_r=self.best_r,
+            gain=self.gain,
+            ci=(self.low, self.high),
+            undefined_resamples=self.undefined,
+            tests=[
+                GainTestRow(
+                    a="ensemble",
+                    b=self.best,
+                    test="williams",
+                    difference=test.difference,
+                    ci=(test.low, test.high),
+                    statistic=test.statistic,
+                    p=test.p,
+                    p_two_sided=test.p_two_sided,
+                ),
+                GainTestRow(
+                    a="ensemble", b=self.best, test="bootstrap", difference=test.difference, p=self.bootstrap_p
+                ),
             ],
-        }
+        )
 
 
 @dataclass(frozen=True)
@@ -132,27 +134,30 @@ class EnsembleResult:
     settings: dict[str, Any]
     notes: tuple[str, ...]
 
+    def to_document(self) -> EnsembleDocument:
+        """Return the document that ``bsx ensemble`` prints, without provenance."""
+        return EnsembleDocument(
+            how=self.combination.how,
+            normalise=self.combination.normalise,
+            members=[member.metric for member in self.combination.members],
+            lower=[member.metric for member in self.combination.members if member.lower],
+            weights=dict(self.combination.weights),
+            groups=[group.to_row() for group in self.groups],
+            average_gain=self.average_gain,
+            average_ci=(self.low, self.high),
+            average_p=self.p,
+            folds=[FoldRow.model_validate(asdict(fold)) for fold in self.folds],
+            kept_together=list(self.kept_together),
+            units=self.units,
+            fitted=self.fitted,
+            omitted=self.omitted,
+            settings=self.settings,
+            notes=list(self.notes),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; a number that is not finite becomes None."""
-        content = {
-            "how": self.combination.how,
-            "normalise": self.combination.normalise,
-            "members": [member.metric for member in self.combination.members],
-            "lower": [member.metric for member in self.combination.members if member.lower],
-            "weights": self.combination.weights,
-            "groups": [group.to_dict() for group in self.groups],
-            "average_gain": self.average_gain,
-            "average_ci": [self.low, self.high],
-            "average_p": self.p,
-            "folds": [asdict(fold) for fold in self.folds],
-            "kept_together": list(self.kept_together),
-            "units": self.units,
-            "fitted": self.fitted,
-            "omitted": self.omitted,
-            "settings": self.settings,
-            "notes": list(self.notes),
-        }
-        return plain(content)  # type: ignore[no-any-return]
+        return self.to_document().to_dict()
 
     def to_text(self) -> str:
         """Return tables for the terminal."""

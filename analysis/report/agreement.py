@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bsx.analysis.documents.agreement import MetaDocument, MetaGroupRow, MetaMetricRow
+from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, Prose, Section, Table
 from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, settings_line, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
-from bsx.analysis.report.shapes import Meta, MetaFigure, MetaGroup, Number
 
 _FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft accuracy"}
 
 
 def agreement(documents: Sequence[Document]) -> Section | None:
     """Return the section on agreement with people."""
-    found = contents(documents, Meta)
+    found = contents(documents, MetaDocument)
     if not found:
         return None
     section = Section("agreement", "Agreement with people")
@@ -36,17 +37,17 @@ def agreement(documents: Sequence[Document]) -> Section | None:
     return section
 
 
-def _value(figure: MetaFigure, headline: str) -> Number:
+def _value(figure: MetaMetricRow, headline: str) -> Number:
     value = figure.more.get(headline)
     return value if isinstance(value, int | float) else None
 
 
-def _best(figures: Sequence[MetaFigure], headline: str) -> MetaFigure | None:
+def _best(figures: Sequence[MetaMetricRow], headline: str) -> MetaMetricRow | None:
     defined = [figure for figure in figures if _value(figure, headline) is not None]
     return max(defined, key=lambda figure: _value(figure, headline) or 0.0) if defined else None
 
 
-def _lead(content: Meta) -> str:
+def _lead(content: MetaDocument) -> str:
     several = len(content.groups) > 1
     best = _best(content.average.metrics if several else content.groups[0].metrics, content.headline)
     if best is None:
@@ -56,7 +57,7 @@ def _lead(content: Meta) -> str:
     return f"{best.metric} agrees best with {content.human}: {content.headline} {value} {ends} {where}."
 
 
-def _chart(content: Meta) -> Chart:
+def _chart(content: MetaDocument) -> Chart:
     metrics = [figure.metric for figure in content.average.metrics]
     several = len(content.groups) > 1
     points = []
@@ -75,7 +76,7 @@ def _chart(content: Meta) -> Chart:
     return Chart("Agreement with people, with intervals", alt, (("", spec),), tuple(metrics) if several else ())
 
 
-def _summary(content: Meta) -> Table:
+def _summary(content: MetaDocument) -> Table:
     """Return metrics by groups: the figure that has intervals; winners stand out."""
     headline = content.headline
     heads = ["metric", *(group.group for group in content.groups), "average", "interval", "wins"]
@@ -86,16 +87,15 @@ def _summary(content: Meta) -> Table:
             figure = next((figure for figure in group.metrics if figure.metric == average.metric), None)
             wins = group.clusters is not None and average.metric in group.clusters.winners
             cells.append(number(None if figure is None else _value(figure, headline), strong=wins))
-        wins_cell = number(average.more.get("wins"))
+        wins_cell = number(average.wins)
         rows.append([*cells, number(_value(average, headline)), interval(average.ci), wins_cell])
     note = "Bold: no metric with a higher value is significantly better in this group."
     return table(f"{headline} with {content.human} by group", heads, rows, note=note)
 
 
-def _figures(content: Meta) -> Table:
+def _figures(content: MetaDocument) -> Table:
     """Return every figure of every group."""
-    known = {"method", "wins"}
-    keys = list(dict.fromkeys(k for g in content.groups for f in g.metrics for k in f.more if k not in known))
+    keys = list(dict.fromkeys(k for g in content.groups for f in g.metrics for k in f.more))
     keys = [content.headline, *(key for key in keys if key != content.headline)]
     several = len(content.groups) > 1
     rows = []
@@ -109,9 +109,7 @@ def _figures(content: Meta) -> Table:
             rows.append([*first, number(group.n), value, interval(figure.ci), *cells, rank])
     heads = ["metric", *(["group"] if several else []), "n", content.headline, "interval"]
     heads += [*(_FIGURES.get(key, key.replace("_", " ")) for key in keys[1:]), "rank"]
-    methods = list(
-        dict.fromkeys(str(f.more.get("method")) for g in content.groups for f in g.metrics if f.more.get("method"))
-    )
+    methods = list(dict.fromkeys(f.method for g in content.groups for f in g.metrics if f.method))
     note = f"Intervals: {listed(methods)}. " if methods else ""
     return table("All figures", heads, rows, note=f"{note}Bold and rank: clusters by the tests below.")
 
@@ -120,7 +118,7 @@ def _figure(value: object) -> Cell:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value or NONE)
 
 
-def _tests(content: Meta) -> Table | None:
+def _tests(content: MetaDocument) -> Table | None:
     """Return which metric is significantly better than which: one p-value, or in how many groups."""
     tested = [group for group in content.groups if group.tests]
     if not tested:
@@ -141,7 +139,7 @@ def _tests(content: Meta) -> Table | None:
                 count = sum(p < alpha for p in ps)
                 cells.append(number(count, heat=heat(count, 0, 1.3 * len(tested)), strong=count > 0))
         rows.append(cells)
-    method = next((str(test.get("method")) for group in tested for test in group.tests), "")
+    method = next((test.method for group in tested for test in group.tests), "")
     what = "one-sided p" if len(content.groups) == 1 else f"in how many of {len(tested)} groups p < {alpha:g}"
     correction = content.settings.get("correction", "none")
     corrected = "uncorrected" if correction == "none" else f"{correction} correction"
@@ -149,9 +147,8 @@ def _tests(content: Meta) -> Table | None:
     return table(f"Row better than column: {what}", ["metric", *metrics], rows, note=note, sortable=False)
 
 
-def _p(group: MetaGroup, a: str, b: str) -> float | None:
+def _p(group: MetaGroupRow, a: str, b: str) -> float | None:
     for test in group.tests:
-        if test.get("a") == a and test.get("b") == b:
-            p = test.get("p") if test.get("p_adjusted") is None else test.get("p_adjusted")
-            return float(p) if isinstance(p, int | float) else None
+        if (test.a, test.b) == (a, b):
+            return test.p if test.p_adjusted is None else test.p_adjusted
     return None

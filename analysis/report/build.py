@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.report.agreement import agreement
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.blocks import Prose
@@ -15,13 +16,12 @@ from bsx.analysis.report.repeat import repeat
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.robustness import robustness
 from bsx.analysis.report.scored import compared, scored, segments
-from bsx.analysis.report.shapes import Perturb, Triples
 from bsx.errors import InputError
 
 
 def has_examples(document: Document) -> bool:
     """Return whether a document has examples whose tokens could be aligned."""
-    return isinstance(document.content, Triples | Perturb) and bool(document.content.worst)
+    return isinstance(document.content, TriplesDocument | PerturbDocument) and bool(document.content.worst)
 
 
 def build_report(

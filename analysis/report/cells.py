@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bsx.analysis.documents.base import Interval, Number, Row
 from bsx.analysis.report.blocks import Cell, Table
-from bsx.analysis.report.shapes import Interval, Number
 
 NONE = "–"
 _HEADS = {
@@ -85,18 +85,19 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], 
     return Table(caption, tuple(columns), cells, frozenset(numeric), **marks)
 
 
-def plain_table(caption: str, rows: Sequence[Mapping[str, Any]], *, leave_out: Sequence[str] = ()) -> Table:
+def plain_table(caption: str, rows: Sequence[Mapping[str, Any] | Row], *, leave_out: Sequence[str] = ()) -> Table:
     """Return a table of whatever plain values documents hold: one column a key, lists of two as intervals."""
+    plain_rows = [row.to_dict() if isinstance(row, Row) else row for row in rows]
     kinds = (str, int, float, type(None))
     keys = [
         key
-        for key in dict.fromkeys(key for row in rows for key in row)
+        for key in dict.fromkeys(key for row in plain_rows for key in row)
         if key not in leave_out
-        and all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in rows)
-        and any(row.get(key) is not None for row in rows)
+        and all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in plain_rows)
+        and any(row.get(key) is not None for row in plain_rows)
     ]
     heads = [_HEADS.get(key, key.replace("_", " ")) for key in keys]
-    return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in rows])
+    return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in plain_rows])
 
 
 def _ends(value: Any) -> bool:

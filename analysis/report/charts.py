@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bsx.analysis.report.shapes import Number
+from bsx.analysis.documents.base import Number
 
 COLOURS = 8
 # In a box from -1 to 1; a chart and the legend beside it draw the same.

@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bsx.analysis.report.shapes import KINDS, Content, Sidecar
+from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.kinds import KINDS
+from bsx.analysis.documents.scores import SidecarDocument
 from bsx.data.cells import as_numbers
 from bsx.data.lines import NamedFile
 from bsx.data.tables import TABLE_FORMATS, Table
@@ -39,7 +41,7 @@ class ScoreRows:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     numeric: frozenset[str]
-    sidecar: Sidecar | None
+    sidecar: SidecarDocument | None
     signature: str | None
 
     @property
@@ -63,7 +65,7 @@ class Document:
 
     name: str
     sha256: str | None
-    content: ScoreRows | Content
+    content: ScoreRows | ResultDocument
 
 
 def read_document(path: str | Path) -> Document:
@@ -86,7 +88,7 @@ def read_document(path: str | Path) -> Document:
     return Document(file.path.name, digest, parse_document(file.json(), file.name))
 
 
-def parse_document(content: object, name: str) -> Content:
+def parse_document(content: object, name: str) -> ResultDocument:
     """Return a document in its shape.
 
     Args:
@@ -148,7 +150,7 @@ def _table(file: NamedFile) -> ScoreRows:
         found = NamedFile(beside).json()
         # The sidecar of bsx factors describes factors, not metrics.
         if not (isinstance(found, dict) and "factors" in found):
-            sidecar = _shaped(Sidecar, found if isinstance(found, dict) else {}, str(beside))
+            sidecar = _shaped(SidecarDocument, found if isinstance(found, dict) else {}, str(beside))
     line = file.path.with_name(file.path.name + ".signature.txt")
     signature = line.read_text(encoding="utf-8").strip() if line.is_file() else None
     columns = tuple(_clean(name) for name in table.columns)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
+from bsx.analysis.documents.base import Number
+from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Notes, Prose, Section
-from bsx.analysis.report.cells import NONE, interval, listed, number, percent, plain_table, settings_line, table, text
+from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Prose, Section
+from bsx.analysis.report.cells import interval, listed, number, percent, plain_table, settings_line, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
-from bsx.analysis.report.shapes import Ensemble, Number
 
 
 def ensembles(documents: Sequence[Document]) -> Section | None:
     """Return the section on ensembles."""
-    found = contents(documents, Ensemble)
+    found = contents(documents, EnsembleDocument)
     if not found:
         return None
     section = Section("ensembles", "Ensembles")
@@ -33,11 +32,11 @@ def ensembles(documents: Sequence[Document]) -> Section | None:
     return section
 
 
-def _members(content: Ensemble) -> list[str]:
+def _members(content: EnsembleDocument) -> list[str]:
     return list(dict.fromkeys(member for group in content.groups for member in group.members))
 
 
-def _lead(content: Ensemble) -> str:
+def _lead(content: EnsembleDocument) -> str:
     gain = percent(content.average_gain).text
     members = _members(content)
     if content.average_gain is None:
@@ -54,7 +53,7 @@ def _lead(content: Ensemble) -> str:
     )
 
 
-def _blocks(content: Ensemble) -> list[Block]:
+def _blocks(content: EnsembleDocument) -> list[Block]:
     members = _members(content)
     points = []
     for group in content.groups:
@@ -97,9 +96,9 @@ def _blocks(content: Ensemble) -> list[Block]:
         note += f" Average gain: {percent(content.average_gain).text}"
         note += f" {ends.text}." if ends.value is not None else "."
     blocks.append(table("Agreement of members and ensemble", heads, rows, note=note))
-    weights = _weights(content.weights)
+    weights = [[text(name), number(value)] for name, value in content.weights.items()]
     blocks += [table("Weights", ["member", "weight"], weights)] if weights else []
-    tests = [{"group": group.group, **test} for group in content.groups for test in group.tests]
+    tests = [{"group": group.group, **test.to_dict()} for group in content.groups for test in group.tests]
     blocks += [plain_table("Tests against the best member", tests)] if tests else []
     blocks += [plain_table("Training parts", content.folds)] if content.folds else []
     return blocks
@@ -107,18 +106,3 @@ def _blocks(content: Ensemble) -> list[Block]:
 
 def _hundredfold(value: Number) -> Number:
     return None if value is None else 100 * value
-
-
-def _weights(weights: Any) -> list[list[Cell]]:
-    """Return a row a member, whatever the shape in which a rule states its weights."""
-    if isinstance(weights, dict):
-        return [[text(name), _weight(value)] for name, value in weights.items()]
-    if isinstance(weights, list):
-        return [[text(place), _weight(value)] for place, value in enumerate(weights, start=1)]
-    return []
-
-
-def _weight(value: Any) -> Cell:
-    if value is None:
-        return Cell(NONE)
-    return number(value) if isinstance(value, int | float) else text(json.dumps(value, ensure_ascii=False))

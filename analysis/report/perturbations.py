@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, Table
 from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, percent, table, text
-from bsx.analysis.report.shapes import Drop, DropExample, Perturb
 from bsx.analysis.report.words import differing, plain
 
 
-def perturbation_lead(content: Perturb) -> str:
+def perturbation_lead(content: PerturbDocument) -> str:
     """Return which change of meaning each metric notices least."""
     phrases = []
     for metric in _metrics(content):
@@ -29,30 +29,29 @@ def perturbation_lead(content: Perturb) -> str:
     return f"The change of meaning noticed least, as drop on the metric's own scale: {'; '.join(phrases)}."
 
 
-def perturbation_blocks(content: Perturb, aligner: Aligner, at_most: int) -> list[Block]:
+def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Block]:
     """Return the tables, charts and examples of a battery of perturbations."""
     blocks: list[Block] = [_overview(content, preserves=False), _overview(content, preserves=True)]
     blocks = [block for block in blocks if isinstance(block, Table) and block.rows]
     strengths = _strength_chart(content)
     blocks += [strengths] if strengths is not None else []
     blocks.append(_drops(content))
-    left_out = content.more.get("left_out")
-    skipped = [*content.skipped, *(left_out if isinstance(left_out, list) else [])]
+    skipped = [*content.skipped, *(row.to_dict() for row in content.left_out)]
     if skipped:
         blocks.append(Notes(tuple(f"Left out: {_said(entry)}" for entry in skipped)))
     return blocks + _examples(content.worst, content, aligner, at_most)
 
 
-def _drops(content: Perturb) -> Table:
+def _drops(content: PerturbDocument) -> Table:
     """Return every figure; the share of texts whose change went unnoticed where the document has it."""
-    unnoticed = any("unnoticed" in result.more for result in content.results)
+    unnoticed = any(result.unnoticed is not None for result in content.results)
     rows = []
     for r in content.results:
         row = [text(r.metric), text(r.perturbation), number(r.strength, 2), text("kept" if r.preserves else "changed")]
         row += [number(r.n), number(r.unchanged), number(r.mean_score), number(r.drop), interval(r.ci)]
         row += [percent(r.relative_drop), number(r.excess), interval(r.excess_ci)]
-        row.append(p_value(r.more.get("p_adjusted", r.p)))
-        rows.append([*row, *([number(r.more.get("unnoticed"))] if unnoticed else [])])
+        row.append(p_value(r.p if r.p_adjusted is None else r.p_adjusted))
+        rows.append([*row, *([number(r.unnoticed)] if unnoticed else [])])
     heads = ["metric", "perturbation", "strength", "meaning", "changed texts", "unchanged", "mean score", "drop"]
     heads += ["interval of drop", "relative drop", "drop less control's", "interval of that", "p"]
     note = (
@@ -64,21 +63,19 @@ def _drops(content: Perturb) -> Table:
     return table("All drops", [*heads, *(["not noticed"] if unnoticed else [])], rows, note=note)
 
 
-def _said(entry: object) -> str:
-    if isinstance(entry, dict):
-        return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.items())
-    return str(entry)
+def _said(entry: Mapping[str, object]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.items())
 
 
-def _metrics(content: Perturb) -> list[str]:
+def _metrics(content: PerturbDocument) -> list[str]:
     return list(dict.fromkeys(result.metric for result in content.results))
 
 
-def _called(result: Drop | DropExample) -> str:
+def _called(result: DropRow | DropExampleRow) -> str:
     return result.perturbation + (f" {result.strength:g}" if result.strength is not None else "")
 
 
-def _overview(content: Perturb, *, preserves: bool) -> Table:
+def _overview(content: PerturbDocument, *, preserves: bool) -> Table:
     """Return relative drops, perturbations by metrics, shaded."""
     metrics = _metrics(content)
     results = [result for result in content.results if result.preserves is preserves]
@@ -98,7 +95,7 @@ def _overview(content: Perturb, *, preserves: bool) -> Table:
     return table(caption, ["perturbation", *metrics], rows, note=note)
 
 
-def _strength_chart(content: Perturb) -> Chart | None:
+def _strength_chart(content: PerturbDocument) -> Chart | None:
     metrics = _metrics(content)
     panels = []
     values = [r.relative_drop for r in content.results if r.relative_drop is not None]
@@ -126,16 +123,16 @@ def _strength_chart(content: Perturb) -> Chart | None:
     return Chart("Drop by strength", alt, tuple(panels), tuple(metrics)) if panels else None
 
 
-def _examples(worst: Sequence[DropExample], content: Perturb, aligner: Aligner, at_most: int) -> list[Block]:
+def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Block]:
     """Return examples of as many perturbations as there is room for, metrics that share one together."""
     kept = {result.perturbation for result in content.results if result.preserves}
-    found: dict[tuple[str, str, str, str], list[DropExample]] = {}
+    found: dict[tuple[str, str, str, str], list[DropExampleRow]] = {}
     for example in worst:
         key = (_called(example), example.reference, example.original, example.perturbed)
         found.setdefault(key, []).append(example)
     if not found:
         return []
-    queues: dict[str, list[list[DropExample]]] = {}
+    queues: dict[str, list[list[DropExampleRow]]] = {}
     for examples in found.values():
         queues.setdefault(examples[0].perturbation, []).append(examples)
     order = [

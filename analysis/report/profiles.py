@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section, Table
 from bsx.analysis.report.cells import interval, number, p_value, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
-from bsx.analysis.report.shapes import Disentangle, Fit, Fits
 
 
 def profiles(documents: Sequence[Document]) -> Section | None:
     """Return the section on factor profiles."""
-    found = contents(documents, Disentangle)
+    found = contents(documents, DisentangleDocument)
     if not found:
         return None
     section = Section("factors", "Factor profiles")
@@ -38,7 +38,7 @@ def profiles(documents: Sequence[Document]) -> Section | None:
     return section
 
 
-def _lead(content: Disentangle) -> str:
+def _lead(content: DisentangleDocument) -> str:
     phrases = []
     for fit in content.results:
         defined = {name: value for name, value in fit.coef.items() if value is not None}
@@ -49,11 +49,11 @@ def _lead(content: Disentangle) -> str:
     return f"On {content.n:,} rows, each metric depends most: {most}." if phrases else "No regression is defined."
 
 
-def _interval(fit: Fit, factor: str) -> tuple[float | None, float | None]:
+def _interval(fit: FitRow, factor: str) -> tuple[float | None, float | None]:
     return fit.ci_bootstrap.get(factor) or fit.ci.get(factor) or (None, None)
 
 
-def _coefficient_chart(content: Disentangle) -> Chart:
+def _coefficient_chart(content: DisentangleDocument) -> Chart:
     points = [
         charts.Point(factor, place, fit.coef.get(factor), *_interval(fit, factor), fit.metric)
         for factor in content.factors
@@ -66,7 +66,7 @@ def _coefficient_chart(content: Disentangle) -> Chart:
     return Chart("What each metric depends on", alt, (("", spec),), names)
 
 
-def _coefficients(content: Fits, group: str) -> Table:
+def _coefficients(content: FitsRow, group: str) -> Table:
     rows = []
     for fit in content.results:
         for factor in content.factors:
@@ -91,7 +91,7 @@ def _coefficients(content: Fits, group: str) -> Table:
     return table(caption, ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
 
 
-def _share_chart(content: Disentangle) -> Chart:
+def _share_chart(content: DisentangleDocument) -> Chart:
     rows = [
         (fit.metric, place, fit.r2_share.get(factor), factor)
         for fit in content.results
@@ -104,7 +104,7 @@ def _share_chart(content: Disentangle) -> Chart:
     return Chart("How much each factor explains", alt, (("", spec),), tuple(content.factors))
 
 
-def _shares(content: Disentangle) -> Table:
+def _shares(content: DisentangleDocument) -> Table:
     rows = [
         [
             text(fit.metric),
@@ -118,33 +118,31 @@ def _shares(content: Disentangle) -> Table:
     return table("Shares of R²", ["metric", *content.factors, "R²", "adjusted R²"], rows, note=note)
 
 
-def _nested(content: Disentangle) -> list[Block]:
+def _nested(content: DisentangleDocument) -> list[Block]:
     rows = []
     for metric, found in content.tests.items():
         for test in found:
-            added = test.get("added")
-            shown = ", ".join(map(str, added)) if isinstance(added, list) else ""
             rows.append(
                 [
                     text(metric),
-                    text(test.get("name", "")),
-                    text(shown),
-                    number(test.get("gain")),
-                    number(test.get("statistic"), 2),
-                    p_value(test.get("p")),
+                    text(test.name),
+                    text(", ".join(test.added)),
+                    number(test.gain),
+                    number(test.statistic, 2),
+                    p_value(test.p),
                 ]
             )
     heads = ["metric", "test", "added", "gain in R²", "statistic", "p"]
     return [table("Does more explain more?", heads, rows)] if rows else []
 
 
-def _comparison(content: Disentangle) -> list[Block]:
+def _comparison(content: DisentangleDocument) -> list[Block]:
     found = content.comparison
     if found is None:
         return []
     rows = []
     for factor, c in found.by.items():
-        figures = [number(c.get(key)) for key in ("a", "b", "difference", "low", "high")]
-        rows.append([text("R²" if factor == "r2" else factor), *figures, p_value(c.get("p_two_sided"))])
+        figures = [number(value) for value in (c.a, c.b, c.difference, c.low, c.high)]
+        rows.append([text("R²" if factor == "r2" else factor), *figures, p_value(c.p_two_sided)])
     heads = ["factor", found.a, found.b, "difference", "low", "high", "p (two-sided)"]
     return [table(f"{found.a} against {found.b}", heads, rows)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.report.blocks import Commands, Section
 from bsx.analysis.report.cells import NONE, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
-from bsx.analysis.report.shapes import Disentangle, Provenance
+from bsx.support.provenance import Provenance
 
 
 def _origin(document: Document) -> Provenance | None:
@@ -69,5 +70,5 @@ def _seed(document: Document) -> str:
     content = document.content
     if isinstance(content, ScoreRows):
         return NONE
-    seed = content.seed if isinstance(content, Disentangle) else content.settings.get("seed")
+    seed = content.seed if isinstance(content, DisentangleDocument) else content.settings.get("seed")
     return NONE if seed is None else str(seed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
+from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Chart, Example, Heading, Notes, Prose, Section
@@ -12,7 +14,6 @@ from bsx.analysis.report.cells import interval, listed, number, percent, plain_t
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.perturbations import perturbation_blocks, perturbation_lead
 from bsx.analysis.report.scored import contents
-from bsx.analysis.report.shapes import Content, Pairs, Perturb, TripleExample, Triples
 from bsx.analysis.report.words import differing, plain
 
 
@@ -26,15 +27,21 @@ class Part:
 
 def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) -> Section | None:
     """Return the section on robustness; at most so many examples a document."""
-    parts = [(name, content, _triples(content, aligner, at_most)) for name, content in contents(documents, Triples)]
-    parts += [(name, content, _pairs(content)) for name, content in contents(documents, Pairs)]
-    for name, found in contents(documents, Perturb):
+    parts: list[tuple[str, ResultDocument, Part]] = [
+        (name, content, _triples(content, aligner, at_most)) for name, content in contents(documents, TriplesDocument)
+    ]
+    parts += [(name, content, _pairs(content)) for name, content in contents(documents, PairsDocument)]
+    for name, found in contents(documents, PerturbDocument):
         blocks = perturbation_blocks(found, aligner, at_most)
         parts.append((name, found, Part(perturbation_lead(found), blocks)))
     if not parts:
         return None
     section = Section("robustness", "Robustness", " ".join(part.lead for _, _, part in parts))
-    kinds: dict[type[Content], str] = {Triples: "Triples", Pairs: "Pairs", Perturb: "Perturbations"}
+    kinds: dict[type[ResultDocument], str] = {
+        TriplesDocument: "Triples",
+        PairsDocument: "Pairs",
+        PerturbDocument: "Perturbations",
+    }
     for name, content, part in parts:
         several = sum(type(other) is type(content) for _, other, _ in parts) > 1
         section.blocks.append(Heading(f"{kinds[type(content)]}: {name}" if several else kinds[type(content)]))
@@ -45,7 +52,7 @@ def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) ->
     return section
 
 
-def _triples(content: Triples, aligner: Aligner, at_most: int) -> Part:
+def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> Part:
     rated = sorted(
         (result for result in content.results if result.rate is not None), key=lambda result: -(result.rate or 0.0)
     )
@@ -99,9 +106,9 @@ def _triples(content: Triples, aligner: Aligner, at_most: int) -> Part:
     return Part(lead, blocks + _triple_examples(content.worst, aligner, at_most))
 
 
-def _triple_examples(worst: Sequence[TripleExample], aligner: Aligner, at_most: int) -> list[Block]:
+def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Block]:
     """Return the triples that fool most metrics, one example for all metrics that they fool."""
-    found: dict[tuple[str, str, str], list[TripleExample]] = {}
+    found: dict[tuple[str, str, str], list[TripleExampleRow]] = {}
     for example in worst:
         found.setdefault((example.anchor, example.paraphrase, example.nonparaphrase), []).append(example)
     if not found:
@@ -138,7 +145,7 @@ def _triple_examples(worst: Sequence[TripleExample], aligner: Aligner, at_most: 
     return blocks
 
 
-def _pairs(content: Pairs) -> Part:
+def _pairs(content: PairsDocument) -> Part:
     defined = [result for result in content.results if result.auc is not None]
     lead = "No metric's AUC is defined."
     if defined:
@@ -147,24 +154,16 @@ def _pairs(content: Pairs) -> Part:
             f"{best.metric} tells paraphrases from other pairs best: AUC {number(best.auc).text} "
             f"{interval(best.ci).text} on {best.n:,} pairs."
         )
-    named = [(r.metric + _which(r.more), r) for r in content.results]
-    points = [charts.Point(name, 0, r.auc, *(r.ci or (None, None))) for name, r in named if r.auc is not None]
+    points = [charts.Point(r.metric, 0, r.auc, *(r.ci or (None, None))) for r in defined]
     alt = f"{lead} An AUC of one half is chance."
     spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=1, zero=0.5)
-    figures = [{"metric": r.metric, "n": r.n, "auc": r.auc, "ci": r.ci, **r.more} for r in content.results]
+    figures = [{"metric": r.metric, "n": r.n, "auc": r.auc, "ci": r.ci, **r.to_dict()} for r in content.results]
     blocks: list[Block] = [
         Chart("Does the metric detect paraphrases?", alt, (("", spec),)),
         plain_table("Detection", figures),
     ]
     if content.tests:
         blocks.append(plain_table("Paired tests", content.tests))
-    for key, value in content.more.items():
-        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-            blocks.append(plain_table(key.replace("_", " ").capitalize(), value))
+    if content.drops:
+        blocks.append(plain_table("Drops", content.drops))
     return Part(lead, blocks)
-
-
-def _which(more: dict[str, object]) -> str:
-    """Return which of several sets a row is about, where a document says so."""
-    said = next((more[key] for key in ("set", "file", "data", "group") if isinstance(more.get(key), str)), None)
-    return f" ({said})" if said else ""

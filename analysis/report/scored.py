@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from bsx.analysis.documents.agreement import CompareDocument
+from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.scores import ScoredMetricRow, SystemScoreRow
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Section, Segments, Table
 from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
-from bsx.analysis.report.shapes import Compare, Content, ScoreEntry
 
+Kind = TypeVar("Kind", bound=ResultDocument)
 _TEXTS = ("candidate", "reference", "source")
 _PERCENTILES = (5, 25, 50, 75, 95)
 
@@ -46,7 +49,7 @@ def _signatures(documents: Sequence[Document]) -> Table | None:
             if content.signature is not None:
                 known["precision, recall, f1"] = content.signature
         else:
-            known = content.provenance.signatures
+            known = {} if content.provenance is None else content.provenance.signatures
         for metric, signature in known.items():
             found.setdefault((metric, signature), []).append(document.name)
     if not found:
@@ -95,16 +98,14 @@ def _scores(name: str, content: ScoreRows) -> list[Block]:
     return [found, Chart("How scores spread", alt, tuple(panels))]
 
 
-def _score_cells(entry: ScoreEntry | None, system: str, values: Any, digits: int) -> list[Cell]:
+def _score_cells(entry: ScoredMetricRow | None, system: str, values: Any, digits: int) -> list[Cell]:
     mean = float(values.mean())
-    said: dict[str, Any] = next((s for s in entry.scores if s.get("system") == system), {}) if entry is not None else {}
-    if entry is not None and len(entry.scores) == 1:
-        said = entry.scores[0]
-    score = said.get("score")
-    words = {"empty": "empty", "undefined": "undefined", "truncated": "truncated"}
-    remarks = ", ".join(f"{said[key]} {word}" for key, word in words.items() if said.get(key))
+    scores = [] if entry is None else entry.scores
+    said = scores[0] if len(scores) == 1 else next((row for row in scores if row.system == system), SystemScoreRow())
+    counts = {"empty": said.empty, "undefined": said.undefined, "truncated": said.truncated}
+    remarks = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     better = "" if entry is None else "higher" if entry.higher_is_better else "lower"
-    shown = number(score if isinstance(score, float) else mean, digits)
+    shown = number(said.score if isinstance(said.score, float) else mean, digits)
     return [number(len(values)), shown, number(mean, digits), text(better), text(remarks)]
 
 
@@ -170,7 +171,9 @@ def _rank(column: str, metric: bool) -> int:
 
 def compared(documents: Sequence[Document]) -> Section | None:
     """Return the section on tests between systems."""
-    found = [(document.name, document.content) for document in documents if isinstance(document.content, Compare)]
+    found = [
+        (document.name, document.content) for document in documents if isinstance(document.content, CompareDocument)
+    ]
     if not found:
         return None
     section = Section("systems", "Systems compared")
@@ -183,17 +186,17 @@ def compared(documents: Sequence[Document]) -> Section | None:
             digits = decimals(system.score for system in one.systems)
             scores = {system.system: system for system in one.systems}
             for test in one.tests:
-                system, better = scores.get(str(test.get("a"))), test.get("better")
+                system, better = scores.get(test.a), test.better
                 different += better is not None
                 rows.append(
                     [
                         text(one.metric + ("" if one.higher_is_better else " (lower is better)")),
-                        text(test.get("a")),
-                        text(test.get("b")),
+                        text(test.a),
+                        text(test.b),
                         number(None if system is None else system.score, digits),
                         interval(None if system is None else system.ci, digits),
-                        number(test.get("difference"), digits),
-                        p_value(test.get("p_adjusted")),
+                        number(test.difference, digits),
+                        p_value(test.p_adjusted),
                         text(better if better is not None else "–", strong=better is not None),
                     ]
                 )
@@ -204,6 +207,6 @@ def compared(documents: Sequence[Document]) -> Section | None:
     return section
 
 
-def contents(documents: Sequence[Document], kind: type[Content]) -> list[tuple[str, Any]]:
+def contents(documents: Sequence[Document], kind: type[Kind]) -> list[tuple[str, Kind]]:
     """Return names and contents of the documents of one kind."""
     return [(document.name, document.content) for document in documents if isinstance(document.content, kind)]

@@ -49,7 +49,7 @@ def pairs(
 ) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
     from bsx.analysis.adversarial.pairs import detect_pairs, easy_to_hard
-    from bsx.analysis.adversarial.tables import drops_dict, pairs_dict, pairs_text
+    from bsx.analysis.adversarial.tables import detection_set, pairs_document, pairs_text
     from bsx.cli.messages import say
     from bsx.cli.results import write_result
     from bsx.support.provenance import provenance
@@ -80,20 +80,20 @@ def pairs(
         notes += [f"{one.name}: {note}" for note in said]
         signatures |= signed
         sets.append((labels, scores))
-        contents.append(pairs_dict(result))
+        contents.append(detection_set(result, one.name if one is against else None))
         if curves is not None and one is file:
             _write_curves(result, curves)
-    content = contents[0]
+    document = pairs_document(contents[0])
     if against is not None:
         drops = easy_to_hard(*sets, confidence=confidence, nan=chosen["nan"])
-        content |= {"against": {"name": against.name, **contents[1]}, "drops": drops_dict(drops)}
+        document = pairs_document(*contents, drops)
     roles = {"label": label, "reference": sentence1, "candidate": sentence2}
-    content |= {
+    content = document.to_dict() | {
         "settings": {**chosen, **roles, **{name: str(value) for name, value in settings.items()}},
         "notes": notes,
         "provenance": provenance("adversarial-pairs", files, signatures),
     }
-    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else pairs_text(content), output)
+    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else pairs_text(document), output)
     say(notes)
 
 

@@ -40,7 +40,7 @@ def triples(
     **settings: Any,
 ) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    from bsx.analysis.adversarial.tables import triples_dict, triples_text
+    from bsx.analysis.adversarial.tables import triples_document, triples_text
     from bsx.analysis.adversarial.triples import prefer_paraphrase
     from bsx.analysis.datasets.triples import load_triples
     from bsx.cli.messages import say
@@ -86,13 +86,14 @@ def triples(
     result = prefer_paraphrase(scores, gap=gap, **{**chosen, "bins": bins or 1})
     if len(result.kept) < n:
         notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
+    document = triples_document(result, table.triples, scores)
     content = {
-        **triples_dict(result, table.triples, scores),
+        **document.to_dict(),
         "settings": {**chosen, **{name: str(value) for name, value in settings.items()}},
         "notes": notes,
         "provenance": provenance("adversarial-triples", [file], signatures),
     }
-    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else triples_text(content), output)
+    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else triples_text(document), output)
     say(notes)
 
 

@@ -44,8 +44,7 @@ def disentangle(
     from bsx.analysis.disentangling.bootstrap import compare_coefficients
     from bsx.analysis.disentangling.checks import linearity_checks, nested_test
     from bsx.analysis.disentangling.fit import disentangle as regress
-    from bsx.analysis.disentangling.tables import comparison_dict, comparison_text, nested_dict, tests_text
-    from bsx.analysis.render.numbers import plain
+    from bsx.analysis.disentangling.tables import as_document, comparison_text, tests_text
     from bsx.cli.disentangle_output import write_all
     from bsx.cli.names import split_names
     from bsx.cli.sidecar import known_signatures
@@ -81,9 +80,8 @@ def disentangle(
         if checks:
             tests[name] += linearity_checks(table, name, by, **settings).values()
     tests = {name: found for name, found in tests.items() if found}
-    content, text = result.to_dict(), [result.to_text()]
+    text, comparison = [result.to_text()], None
     if tests:
-        content["tests"] = plain({name: [nested_dict(test) for test in found] for name, found in tests.items()})
         text.append(tests_text(tests))
     if compare is not None:
         a, _, b = (part.strip() for part in compare.partition(","))
@@ -91,12 +89,13 @@ def disentangle(
             raise InputError(f"--compare {compare}: name two of the metrics {', '.join(names)}, as A,B")
         draws: dict[str, Any] = {"resamples": bootstrap or 2000, "seed": seed, "confidence": confidence}
         found = compare_coefficients(table, a, b, by, cluster=cluster, nan=nan, **draws)
-        content["comparison"] = plain(comparison_dict(a, b, found))
+        comparison = (a, b, found)
         text.append(comparison_text(a, b, found))
+    content = as_document(result, tests=tests, comparison=comparison, seed=seed).to_dict()
     origin = provenance("disentangle", [file], known_signatures(file, [*names, *by]))
     forms = {
         "text": lambda: "\n\n".join(text) + "\n",
-        "json": lambda: json.dumps({**content, "seed": seed, "provenance": origin}, ensure_ascii=False) + "\n",
+        "json": lambda: json.dumps({**content, "provenance": origin}, ensure_ascii=False) + "\n",
         "csv": result.to_csv,
         "latex": result.to_latex,
         "markdown": result.to_markdown,

@@ -56,7 +56,9 @@ def picture(path: Path, width: float, height: float, *, about: str = "") -> Iter
     FigureCanvasAgg(figure)
     yield figure
     # Without these, the hour and random identifiers would stand in the file.
-    kept: dict[str, str | None] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix, {})
+    kept: dict[str, str | None] = (
+        {} if path.suffix == ".png" else {"Date" if path.suffix == ".svg" else "CreationDate": None}
+    )
     if about:
         kept["Subject" if path.suffix == ".pdf" else "Description"] = about
     with atomic_path(path) as temporary, rc_context({"svg.hashsalt": "bsx"}):

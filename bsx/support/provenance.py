@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 # Packages whose version can change a number.
 _PACKAGES = (
     "torch",
@@ -25,6 +27,33 @@ _PACKAGES = (
     "sacrebleu",
     "onnxruntime",
 )
+
+
+class FileRead(BaseModel):
+    """A file that a command read."""
+
+    name: str
+    sha256: str
+
+
+class Provenance(BaseModel):
+    """What a reader needs to repeat a result.
+
+    Attributes:
+        kind: what the document holds.
+        command: as it would be typed.
+        versions: package -> version.
+        files: what was read.
+        signatures: metric -> signature, where known.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+    command: str
+    versions: dict[str, str]
+    files: list[FileRead]
+    signatures: dict[str, str]
 
 
 @functools.cache
@@ -61,13 +90,14 @@ def provenance(
         signatures: metric -> signature, where known.
 
     Returns:
-        A mapping with ``kind``, ``command``, ``versions``, ``files`` (name and sha256 each) and ``signatures``.
+        A `Provenance` as a mapping.
     """
     read = [Path(file) for file in files if Path(file).is_file()]
-    return {
-        "kind": kind,
-        "command": shlex.join(["bsx", *sys.argv[1:]]),
-        "versions": versions(),
-        "files": [{"name": file.name, "sha256": file_digest(file)} for file in read],
-        "signatures": dict(signatures or {}),
-    }
+    found = Provenance(
+        kind=kind,
+        command=shlex.join(["bsx", *sys.argv[1:]]),
+        versions=versions(),
+        files=[FileRead(name=file.name, sha256=file_digest(file)) for file in read],
+        signatures=dict(signatures or {}),
+    )
+    return found.model_dump()

@@ -228,7 +228,7 @@ def pairs() -> dict[str, Any]:
                 "n": 677,
                 "auc": 0.7 - 0.06 * k,
                 "ci": [0.66 - 0.06 * k, 0.74 - 0.06 * k],
-                "average_precision": 0.5,
+                "average_precision": {"estimate": 0.5, "ci": [0.4, 0.6]},
             }
             for k, name in enumerate(METRICS)
         ],
@@ -299,7 +299,7 @@ def perturb() -> dict[str, Any]:
     return {
         "results": results,
         "worst": worst,
-        "skipped": [{"perturbation": "noun swap", "why": "needs a parse"}],
+        "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
         "settings": {"control": "lower case", "seed": 1},
         "notes": [],
         "provenance": provenance("adversarial-perturb"),

@@ -1,0 +1,114 @@
+"""What ``bsx meta`` and ``bsx compare`` print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from bsx.analysis.documents.base import Interval, Number, ResultDocument, Row
+
+
+class MetaMetricRow(Row):
+    """One metric's agreement with people; the figures are further keys, after the name."""
+
+    metric: str
+    ci: Interval
+    method: str = ""
+    wins: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _figures_second(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found = handler(self)
+        return {"metric": self.metric, **self.more, **{name: found[name] for name in found if name not in self.more}}
+
+
+class MetaTestRow(Row):
+    """Two metrics compared; ``p`` is one-sided for "a agrees better than b"."""
+
+    a: str
+    b: str
+    difference: Number = None
+    ci: Interval = None
+    statistic: Number = None
+    p: Number = None
+    p_two_sided: Number = None
+    p_adjusted: Number = None
+    method: str = ""
+
+
+class ClusterRow(Row):
+    """Which metrics nothing with a higher value significantly outperforms."""
+
+    winners: list[str]
+    ranks: dict[str, int]
+    alpha: float = 0.05
+
+
+class MetaGroupRow(Row):
+    """Agreement within one group."""
+
+    group: str
+    n: int
+    left_out: int = 0
+    metrics: list[MetaMetricRow]
+    tests: list[MetaTestRow]
+    test: str = ""
+    clusters: ClusterRow | None
+
+
+class MetaAverageRow(Row):
+    """Means over groups."""
+
+    groups: int
+    metrics: list[MetaMetricRow]
+
+
+class MetaDocument(ResultDocument):
+    """``bsx meta``."""
+
+    groups: list[MetaGroupRow]
+    average: MetaAverageRow
+    headline: str
+    human: str
+
+
+class SystemRow(Row):
+    """A system under a metric."""
+
+    system: str
+    score: Number
+    ci: Interval
+
+
+class SystemTestRow(Row):
+    """Two systems compared; ``p_adjusted`` is two-sided."""
+
+    a: str
+    b: str
+    difference: Number = None
+    ci: Interval = None
+    p: Number = None
+    p_two_sided: Number = None
+    p_adjusted: Number = None
+    better: str | None = None
+    method: str = ""
+
+
+class ComparedRow(Row):
+    """All systems under one metric."""
+
+    metric: str
+    higher_is_better: bool
+    signature: str | None = None
+    systems: list[SystemRow]
+    tests: list[SystemTestRow]
+
+
+class CompareDocument(ResultDocument):
+    """``bsx compare``."""
+
+    segments: int
+    systems: list[str] = []
+    baseline: str | None = None
+    metrics: list[ComparedRow]

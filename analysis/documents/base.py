@@ -1,0 +1,50 @@
+"""What all result documents have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, ValidatorFunctionWrapHandler, WrapValidator
+
+from bsx.analysis.render.numbers import plain
+from bsx.support.provenance import Provenance
+
+
+def _number(value: object, number: ValidatorFunctionWrapHandler) -> float | None:
+    """Leave a whole number as it is: JSON tells 3 from 3.0."""
+    found: float | None = value if type(value) is int else number(plain(value))
+    return found
+
+
+Number = Annotated[float | None, WrapValidator(_number)]
+"""A number; None where it is not defined."""
+Interval = tuple[Number, Number] | None
+
+
+class Row(BaseModel):
+    """A part of a document. A field without a default is one that a report needs; keys it does not know are kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """Keys beyond those that every such part has."""
+        return self.model_extra or {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was set, as JSON wants it: a number that is not finite becomes None."""
+        return dict(plain(self.model_dump(exclude_unset=True)))
+
+
+class ResultDocument(Row):
+    """What every document has."""
+
+    settings: dict[str, Any] = {}
+    notes: list[str] = []
+    provenance: Provenance | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was set, settings, notes and provenance last."""
+        found = super().to_dict()
+        last = {name: found.pop(name) for name in ResultDocument.model_fields if name in found}
+        return found | last

@@ -1,0 +1,123 @@
+"""What ``bsx disentangle`` prints."""
+
+from __future__ import annotations
+
+from bsx.analysis.documents.base import Interval, Number, ResultDocument, Row
+
+
+class FitRow(Row):
+    """The regression of one metric on factors; dictionaries are keyed by factor."""
+
+    metric: str
+    coef: dict[str, Number]
+    se: dict[str, Number] = {}
+    p: dict[str, Number] = {}
+    ci: dict[str, Interval]
+    r2: Number
+    adj_r2: Number
+    vif: dict[str, Number] = {}
+    r2_share: dict[str, Number]
+    statistic: dict[str, Number] = {}
+    significant: dict[str, bool]
+    partial_r2: dict[str, Number] = {}
+    semipartial_r2: dict[str, Number] = {}
+    conditional_dominance: dict[str, list[Number]] = {}
+    dominates: dict[str, list[tuple[str, str]]] = {}
+    df: int = 0
+    intercept: Number = None
+    intercept_se: Number = None
+    p_adjusted: dict[str, Number] = {}
+    ci_bootstrap: dict[str, Interval] = {}
+    r2_bootstrap: Interval = None
+    r2_share_bootstrap: dict[str, Interval] = {}
+
+
+class NoticeRow(Row):
+    """A warning of a regression."""
+
+    name: str = ""
+    message: str
+
+
+class FitsRow(Row):
+    """Regressions of all metrics on the same rows; ``group`` is set in the parts of one group."""
+
+    group: str = ""
+    n: int
+    factors: list[str]
+    results: list[FitRow]
+    se: str
+    reference: str = ""
+    intercept: bool = False
+    confidence: float
+    alpha: float
+    correction: str
+    bootstrap: int = 0
+    omitted: int = 0
+    condition_number: Number = None
+    warnings: list[NoticeRow]
+
+
+class PooledRow(Row):
+    """The test of "all groups have the same coefficients" for one metric."""
+
+    metric: str
+    groups: list[str]
+    statistic: Number
+    df1: int
+    df2: Number
+    p: Number
+    by_factor: dict[str, Number]
+    method: str
+
+
+class NestedRow(Row):
+    """A larger model against a smaller one."""
+
+    name: str = ""
+    base: list[str] = []
+    added: list[str] = []
+    r2_base: Number = None
+    r2_full: Number = None
+    gain: Number = None
+    statistic: Number = None
+    df1: int = 0
+    df2: Number = None
+    p: Number = None
+    n: int = 0
+    coef: dict[str, Number] = {}
+    term_p: dict[str, Number] = {}
+
+
+class DifferenceRow(Row):
+    """A coefficient of one metric less that of another."""
+
+    a: Number = None
+    b: Number = None
+    difference: Number = None
+    low: Number = None
+    high: Number = None
+    statistic: Number = None
+    p: Number = None
+    p_two_sided: Number = None
+    n: int = 0
+    method: str = ""
+    confidence: float = 0.95
+
+
+class CoefficientsRow(Row):
+    """Two metrics' coefficients compared, factor by factor."""
+
+    a: str
+    b: str
+    by: dict[str, DifferenceRow]
+
+
+class DisentangleDocument(ResultDocument, FitsRow):
+    """``bsx disentangle``."""
+
+    groups: list[FitsRow] = []
+    pooled: list[PooledRow] = []
+    tests: dict[str, list[NestedRow]] = {}
+    comparison: CoefficientsRow | None = None
+    seed: int | None = None

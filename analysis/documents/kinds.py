@@ -1,0 +1,20 @@
+"""Which document is which."""
+
+from __future__ import annotations
+
+from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TriplesDocument
+from bsx.analysis.documents.agreement import CompareDocument, MetaDocument
+from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.disentangling import DisentangleDocument
+from bsx.analysis.documents.ensembles import EnsembleDocument
+
+KINDS: dict[str, type[ResultDocument]] = {
+    "meta": MetaDocument,
+    "compare": CompareDocument,
+    "disentangle": DisentangleDocument,
+    "adversarial-triples": TriplesDocument,
+    "adversarial-pairs": PairsDocument,
+    "adversarial-perturb": PerturbDocument,
+    "ensemble": EnsembleDocument,
+}
+"""``provenance.kind`` -> class."""
