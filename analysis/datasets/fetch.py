@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import http.client
 import json
 import re
@@ -17,17 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from bsx.errors import DataUnavailableError, InputError
+from bsx.support.provenance import file_digest
 
 Report = Callable[[str, int, int], None]
 BLOCK = 1 << 20
 TIMEOUT = 60.0
 """Seconds without a byte after which a server counts as gone."""
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
@@ -44,7 +38,7 @@ def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
     """
     if size is not None and path.stat().st_size != size:
         raise InputError(f"{name}: has {path.stat().st_size:,} bytes, {size:,} are expected")
-    if sha256 is not None and (found := digest(path)) != sha256:
+    if sha256 is not None and (found := file_digest(path)) != sha256:
         raise InputError(f"{name}: the sha256 is {found}, {sha256} is expected")
 
 

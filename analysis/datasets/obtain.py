@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bsx.analysis.datasets.fetch import Report, check, copy, digest, download, unpack
+from bsx.analysis.datasets.fetch import Report, check, copy, download, unpack
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.dataset_entries import DatasetEntry, DatasetFile, load_dataset_catalog
 from bsx.data.output import atomic_text
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.folders import data_folder
+from bsx.support.provenance import file_digest
 
 LOCK = "bsx-data.lock.json"
 
@@ -135,11 +136,11 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    return {"sha256": digest(path), "size": path.stat().st_size}
+    return {"sha256": file_digest(path), "size": path.stat().st_size}
 
 
 def _is_right(target: Path, sha256: str | None) -> bool:
-    return sha256 is not None and target.is_file() and digest(target) == sha256
+    return sha256 is not None and target.is_file() and file_digest(target) == sha256
 
 
 def _read_lock(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
-from bsx.analysis.datasets.mtme import load_mt_metrics_eval
+from bsx.analysis.datasets.mtme import Level, load_mt_metrics_eval
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.catalog.dataset_entries import DatasetEntry, Layout, load_dataset_catalog
-from bsx.errors import DataUnavailableError
+from bsx.errors import DataUnavailableError, InputError
 from bsx.support.folders import data_folder
 
 LOADERS: dict[str, Callable[..., JudgedTable]] = {
@@ -56,7 +57,27 @@ def _resolve(folder: Path, path: str) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Any) -> JudgedTable:
+class LoaderOptions(TypedDict, total=False):
+    """What loaders can be told; each takes those of its own signature."""
+
+    lp: str
+    skip_malformed: bool
+    columns: Mapping[str, str]
+    references: Sequence[str]
+    metrics: Sequence[str]
+    numbers: Sequence[str]
+    quoted: bool
+    human: str
+    testset: str
+    level: Level
+    texts: Path | str
+    renames: Mapping[str, str]
+    drop_own: bool
+    drop_placeholders: bool
+    per_judge: bool
+
+
+def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]) -> JudgedTable:
     """Load a data set of the registry from the data folder.
 
     Args:
@@ -67,7 +88,7 @@ def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: An
     Raises:
         UnknownNameError: listing near names.
         DataUnavailableError: if it is not in the data folder; says how to get it.
-        InputError: naming file, line and reason of a malformed row.
+        InputError: naming file, line and reason of a malformed row, or an option that the loader does not have.
     """
     entry = load_dataset_catalog().entry(name)
     found = find_layout(entry, data_dir)
@@ -75,8 +96,15 @@ def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: An
         raise DataUnavailableError(f"{name} is not in {data_folder(data_dir)}: {how_to_get(entry)}")
     layout, folder = found
     arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
+    loader = LOADERS[layout.loader]
+    known = inspect.signature(loader).parameters
+    for option in options:
+        if option not in known:
+            raise InputError(
+                f"{name}: its loader {loader.__name__} has no option {option!r}; it has {', '.join(known)}"
+            )
     given = {"name": name, **layout.options, **options}
-    return LOADERS[layout.loader](_resolve(folder, layout.path), **arguments, **given)
+    return loader(_resolve(folder, layout.path), **arguments, **given)
 
 
 def how_to_get(entry: DatasetEntry) -> str:

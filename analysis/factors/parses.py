@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bsx.data import cells
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
@@ -136,14 +137,11 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
         if "-" in identifier:
             surface.append(fields[1])
             last = identifier.partition("-")[2]
-            covered = int(last) if last.isdigit() else -1
-            if covered < 0:
-                raise InputError(f"{file}: line {number}: {identifier!r} is no range of words")
+            covered = cells.whole(last, f"{file}: line {number}: the end of the words {identifier!r}")
             continue
         if identifier != str(len(words) + 1):
             raise InputError(f"{file}: line {number}: word {identifier!r} stands where word {len(words) + 1} should")
-        if not fields[6].isdigit():
-            raise InputError(f"{file}: line {number}: the head of word {identifier} is {fields[6]!r}, not a number")
+        cells.whole(fields[6], f"{file}: line {number}: the head of word {identifier}")
         words.append(fields)
         if len(words) > covered:
             surface.append(fields[1])

@@ -60,9 +60,12 @@ def _read_text(file: Path) -> Iterator[tuple[str, Any]]:
         if len(fields) < 2 or len(fields) - 1 != expected:
             raise InputError(f"{file}: line {number} has {len(fields) - 1} numbers, not {expected} like the rest")
         try:
-            yield fields[0], np.array(fields[1:], dtype=np.float32)
+            vector = np.array(fields[1:], dtype=np.float32)
         except ValueError:
-            raise InputError(f"{file}: line {number}: not all of its values are numbers") from None
+            vector = np.array([np.nan], dtype=np.float32)
+        if "_" in line[len(fields[0]) :] or not np.isfinite(vector).all():
+            raise InputError(f"{file}: line {number}: not all of its values are numbers")
+        yield fields[0], vector
 
 
 def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:

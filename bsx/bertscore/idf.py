@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.lines import NamedFile
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 
@@ -63,10 +65,10 @@ class Idf:
     def load(cls, path: str | Path) -> Idf:
         """Read weights written by `save`."""
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content: Any = NamedFile(path).json()
             weights = {int(i): float(w) for i, w in content.pop("weights").items()}
             return cls(weights=weights, **content)
-        except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        except (InputError, ValueError, TypeError, AttributeError, KeyError) as error:
             raise InputError(f"{path}: not an idf file written by bsx ({error})") from error
 
 

@@ -53,11 +53,11 @@ def ensemble(
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
     from bsx.analysis.ensembles.run import ensemble as combine
-    from bsx.cli.ensemble_inputs import read_profiles, read_table, signatures_of
+    from bsx.cli.ensemble_inputs import read_profiles, read_table
     from bsx.cli.ensemble_save import save_ensemble
     from bsx.cli.names import split_names
     from bsx.cli.results import write_result
-    from bsx.cli.sidecar import lower_by_sidecar
+    from bsx.cli.sidecar import known_signatures, lower_by_sidecar
     from bsx.errors import InputError
     from bsx.support.provenance import provenance
 
@@ -85,10 +85,10 @@ def ensemble(
         profiles=read_profiles(profiles, source, names, factors, settings.get("nan", "error")),
         **settings,
     )
-    content = {**result.to_dict(), "provenance": provenance("ensemble", files, signatures_of(file, names))}
+    content = {**result.to_dict(), "provenance": provenance("ensemble", files, known_signatures(file, names))}
     saved = None
     if save is not None:
-        saved = save_ensemble(result, save, member or [], human, [source], signatures_of(source, names), registry)
+        saved = save_ensemble(result, save, member or [], human, [source], known_signatures(source, names), registry)
     write_result(json.dumps(content, ensure_ascii=False) if format == "json" else result.to_text(), output)
     say(result.notes)
     if saved is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 
@@ -45,17 +45,8 @@ def read_profiles(
     if document is None:
         return None
     try:
-        results = json.loads(document.read_text(encoding="utf-8"))["results"]
+        content: Any = NamedFile(document).json()
+        results = content["results"]
         return {str(fit["metric"]): {str(k): float(v) for k, v in fit["coef"].items()} for fit in results}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{document}: is not what bsx disentangle --format json prints ({error!r})") from error
-
-
-def signatures_of(file: Path, metrics: Sequence[str]) -> dict[str, str]:
-    """Return the signatures of columns that the sidecar of ``bsx score`` knows; see `bsx.cli.meta_inputs`."""
-    sidecar = file.with_name(file.name + ".signatures.json")
-    if not sidecar.is_file():
-        return {}
-    entries = json.loads(sidecar.read_text(encoding="utf-8"))["metrics"]
-    found = {str(entry["metric"]): str(entry["signature"]) for entry in entries}
-    return {name: found[name] for name in metrics if name in found}

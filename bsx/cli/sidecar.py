@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 
@@ -23,13 +23,13 @@ def read_sidecar(file: str | Path) -> list[dict[str, Any]]:
     if str(file) == "-" or not sidecar.is_file():
         return []
     try:
-        content = json.loads(sidecar.read_text(encoding="utf-8"))
+        content: Any = NamedFile(sidecar).json()
         if "factors" in content:
             return []
         entries = [dict(entry) for entry in content["metrics"]]
         for entry in entries:
             str(entry["metric"]), bool(entry["higher_is_better"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (InputError, KeyError, TypeError) as error:
         raise InputError(f"{sidecar}: is not a sidecar that bsx wrote ({error}): remove or mend it") from error
     return entries
 

@@ -124,9 +124,14 @@ def standardise(name: str, values: Array) -> Array:
 
 def _numbers(name: str, values: Any) -> Array:
     try:
-        array = np.asarray(values, dtype=np.float64)
-        if array.ndim == 1 and not np.isinf(array).any():
-            return array
+        array = np.asarray(values)
+        # NumPy reads texts by another rule than that of `bsx.data.cells`, so they are read one by one.
+        if array.dtype.kind not in "US" and (
+            array.dtype.kind != "O" or not any(isinstance(value, str) for value in array.flat)
+        ):
+            array = np.asarray(values, dtype=np.float64)
+            if array.ndim == 1 and not np.isinf(array).any():
+                return array
     except (TypeError, ValueError):
         array = np.asarray(values, dtype=object)
     if array.ndim != 1:

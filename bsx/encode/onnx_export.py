@@ -6,8 +6,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -20,6 +18,7 @@ import torch
 from bsx.data.output import atomic_path, atomic_text
 from bsx.encode.torch_encoder import Architecture, TransformerEmbedder
 from bsx.errors import InputError
+from bsx.support.folders import cache_folder
 from bsx.support.optional import need
 
 WeightFormat = Literal["fp32", "int8"]
@@ -41,15 +40,7 @@ class ExportError(InputError):
 
 def export_folder() -> Path:
     """Return where exports are kept: ``onnx`` in ``BSX_CACHE``, else in the platform's place for caches."""
-    if os.environ.get("BSX_CACHE"):
-        home = Path(os.environ["BSX_CACHE"])
-    elif sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local")) / "bsx" / "cache"
-    elif sys.platform == "darwin":
-        home = Path("~/Library/Caches/bsx")
-    else:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "bsx"
-    return home.expanduser() / "onnx"
+    return cache_folder() / "onnx"
 
 
 def export_path(

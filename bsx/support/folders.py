@@ -20,5 +20,6 @@ def data_folder(named: Path | str | None = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be made again, in the platform's place for caches; it need not exist."""
-    return platformdirs.user_cache_path("bsx", appauthor=False)
+    """Return the folder of what can be made again: ``BSX_CACHE``, else the platform's place for caches."""
+    named = os.environ.get("BSX_CACHE")
+    return Path(named).expanduser() if named else platformdirs.user_cache_path("bsx", appauthor=False)

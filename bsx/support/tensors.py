@@ -1,13 +1,17 @@
-"""Writing safetensors files."""
+"""Files of tensors: writing and reading safetensors, and weights that PyTorch saved."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO, Any
 
 import torch
+
+from bsx.errors import InputError
 
 
 def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapping[str, str]) -> None:
@@ -26,3 +30,74 @@ def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapp
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+
+
+def read_header(stream: IO[bytes], size: int) -> tuple[dict[str, Any], int]:
+    """Return a safetensors file's header and where its data start.
+
+    Args:
+        stream: the file, at its start.
+        size: bytes of the file.
+
+    Raises:
+        ValueError: if the file is not whole, or no safetensors file. Other errors of reading what JSON holds (KeyError,
+            TypeError, OverflowError, MemoryError) mean the same.
+    """
+    length = int.from_bytes(stream.read(8), "little")
+    if not 2 <= length <= size - 8:
+        raise ValueError("its header is not whole")
+    raw = bytearray(length)
+    fill(stream, memoryview(raw))
+    header = json.loads(raw)
+    last = max(int(entry["data_offsets"][1]) for name, entry in header.items() if name != "__metadata__")
+    if 8 + length + last != size:
+        raise ValueError("it is not whole")
+    return header, 8 + length
+
+
+def fill(stream: IO[bytes], target: memoryview) -> None:
+    """Read exactly as many bytes as the target holds.
+
+    Raises:
+        ValueError: if there are fewer, as in a file that was cut since its header was read.
+    """
+    done = 0
+    while done < len(target):
+        count = stream.readinto(target[done:])  # type: ignore[attr-defined]
+        if not count:
+            raise ValueError("it ends too early")
+        done += count
+
+
+def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """Return the tensors of a safetensors file and the texts of its header.
+
+    Raises:
+        InputError: if the file is missing, damaged or no safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as stored:
+            names = list(stored.keys())
+            return {name: stored.get_tensor(name) for name in names}, dict(stored.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: is missing, damaged or is not a safetensors file ({error})") from error
+
+
+def load_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Return a checkpoint's weights: ``model.safetensors``, or else ``pytorch_model.bin``.
+
+    Raises:
+        InputError: if they are missing or cannot be read.
+    """
+    from pickle import UnpicklingError
+
+    if (folder / "model.safetensors").is_file():
+        return load_tensors(folder / "model.safetensors")[0]
+    file = folder / "pytorch_model.bin"
+    try:
+        weights: dict[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:
+        raise InputError(f"{file}: cannot be read: {' '.join(str(error).split())[:120]}") from error
+    return weights

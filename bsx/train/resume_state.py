@@ -11,7 +11,7 @@ import torch
 
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
-from bsx.support.tensors import save_tensors
+from bsx.support.tensors import load_tensors, save_tensors
 
 Weights = dict[str, torch.Tensor]
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
@@ -74,13 +74,10 @@ def read_tensors(file: Path) -> tuple[Weights, dict[str, Any]]:
     Raises:
         InputError: if the file is missing or damaged.
     """
-    from safetensors import SafetensorError, safe_open
-
+    tensors, metadata = load_tensors(file)
     try:
-        with safe_open(file, framework="pt") as stream:
-            facts = json.loads((stream.metadata() or {})["bsx"])
-            return {name: stream.get_tensor(name) for name in stream.keys()}, facts  # noqa: SIM118 - no mapping
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        return tensors, json.loads(metadata["bsx"])
+    except (KeyError, ValueError) as error:
         raise InputError(f"{file}: is missing or damaged ({error})") from error
 
 

@@ -18,7 +18,7 @@ from bsx.data.corpus import about_tokens
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
 from bsx.support.progress import Progress
-from bsx.support.tensors import save_tensors
+from bsx.support.tensors import read_header, save_tensors
 from bsx.train.encoder import FrozenEncoder
 
 _BLOCK_TOKENS = 8192  # of a file; less where memory is short
@@ -150,16 +150,13 @@ class VectorStore:
 
 
 def _map(file: Path, dtype: np.dtype[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Map a file: eight bytes with the length of the header, a JSON header, the numbers."""
-    with file.open("rb") as stream:
-        size = int.from_bytes(stream.read(8), "little")
-        header = json.loads(stream.read(size))
+    with file.open("rb", buffering=0) as stream:
+        header, start = read_header(stream, file.stat().st_size)
     index = json.loads(header["__metadata__"]["index"])
     shape = tuple(header["vectors"]["shape"])
     if sum(index["pieces"]) != shape[0]:
         raise ValueError("its index is not that of its numbers")
     if 0 in shape:
         return np.zeros(shape, dtype), index
-    return np.memmap(
-        file, dtype=dtype, mode="r", offset=8 + size + header["vectors"]["data_offsets"][0], shape=shape
-    ), index
+    place = start + header["vectors"]["data_offsets"][0]
+    return np.memmap(file, dtype=dtype, mode="r", offset=place, shape=shape), index

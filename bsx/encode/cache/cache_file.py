@@ -6,7 +6,6 @@ its length and a checksum. The list of keys has a checksum of its own.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import zlib
@@ -18,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.support.tensors import save_tensors
+from bsx.support.tensors import fill, read_header, save_tensors
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
@@ -94,7 +93,7 @@ class Segment:
         with path.open("rb", buffering=0) as stream:
             self.size = os.fstat(stream.fileno()).st_size
             try:
-                header, start = _header(stream, self.size)
+                header, start = read_header(stream, self.size)
                 columns = {name: _column(stream, header[name], start) for name in ("keys", "lengths", "sums")}
                 vectors = header["vectors"]
                 rows = int(columns["lengths"].sum())
@@ -133,7 +132,7 @@ class Segment:
                 if len(target) != self._lengths[place]:
                     raise Damaged(f"{self.path}: a length is wrong")
                 stream.seek(self._start + int(self._first[place]) * self._row_bytes)
-                _fill(stream, raw_bytes(target).data)
+                fill(stream, raw_bytes(target).data)
                 if checksum(self._keys[place].tobytes(), target) != self._sums[place]:
                     raise Damaged(f"{self.path}: a checksum is wrong")
 
@@ -143,20 +142,6 @@ class Segment:
             vectors = torch.empty((int(self._lengths[place]), dimensions), dtype=dtype)
             self.read([(place, vectors)])
             yield self._keys[place].tobytes(), vectors
-
-
-def _header(stream: IO[bytes], size: int) -> tuple[dict[str, Any], int]:
-    """Return a safetensors file's header and where its data start."""
-    length = int.from_bytes(stream.read(8), "little")
-    if not 2 <= length <= size - 8:
-        raise ValueError("its header is not whole")
-    raw = bytearray(length)
-    _fill(stream, memoryview(raw))
-    header = json.loads(raw)
-    last = max(int(entry["data_offsets"][1]) for name, entry in header.items() if name != "__metadata__")
-    if 8 + length + last != size:
-        raise ValueError("it is not whole")
-    return header, 8 + length
 
 
 def _agree(found: object, expected: object) -> None:
@@ -170,15 +155,5 @@ def _column(stream: IO[bytes], entry: dict[str, Any], start: int) -> NDArray[Any
     if column.nbytes != last - first or len(column) == 0:
         raise ValueError("a column has another size")
     stream.seek(start + first)
-    _fill(stream, column.reshape(-1).view(np.uint8).data)
+    fill(stream, column.reshape(-1).view(np.uint8).data)
     return column
-
-
-def _fill(stream: IO[bytes], target: memoryview) -> None:
-    """Read exactly as many bytes as the target holds; a file that was cut since its header was read has fewer."""
-    done = 0
-    while done < len(target):
-        count = stream.readinto(target[done:])  # type: ignore[attr-defined]
-        if not count:
-            raise ValueError("it ends too early")
-        done += count

@@ -114,15 +114,12 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
 
 
 def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dict[str, str]]:
-    from safetensors import SafetensorError, safe_open
+    from bsx.support.tensors import load_tensors
 
-    try:
-        with safe_open(path, framework="numpy") as stored:
-            if kind not in stored.keys():  # noqa: SIM118 - not a mapping
-                raise InputError(f"{path}: holds {', '.join(stored.keys())}, not a {kind} map")
-            return stored.get_tensor(kind), dict(stored.metadata() or {})
-    except SafetensorError as error:
-        raise InputError(f"{path}: is not a safetensors file ({error})") from error
+    tensors, facts = load_tensors(path)
+    if kind not in tensors:
+        raise InputError(f"{path}: holds {', '.join(tensors)}, not a {kind} map")
+    return tensors[kind].numpy(), facts
 
 
 def _from_torch(path: Path) -> NDArray[np.floating]:

@@ -17,6 +17,7 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
+from bsx.support.tensors import load_weights
 
 Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
 
@@ -127,12 +128,7 @@ def _dense(folder: Path) -> Dense:
     activations = {"Tanh": torch.nn.Tanh, "Identity": torch.nn.Identity, "ReLU": torch.nn.ReLU, "GELU": torch.nn.GELU}
     if name not in activations:
         raise InputError(f"{folder}: its activation {name} is not one of {', '.join(activations)}")
-    if (folder / "model.safetensors").is_file():
-        from safetensors.torch import load_file
-
-        weights = load_file(folder / "model.safetensors")
-    else:
-        weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    weights = load_weights(folder)
     bias = weights.get("linear.bias")
     return Dense(weights["linear.weight"].float(), None if bias is None else bias.float(), activations[name]())
 

@@ -18,6 +18,7 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.learned.resources import locate_resource
+from bsx.support.tensors import load_weights
 
 _LIMIT = 512
 
@@ -91,23 +92,6 @@ class BleurtModel(nn.Module):
             raise InputError(f"{where}: is no BLEURT checkpoint: its weights {what}")
 
 
-def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    from pickle import UnpicklingError
-
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    file = folder / "model.safetensors"
-    try:
-        if file.is_file():
-            return load_file(file)
-        file = folder / "pytorch_model.bin"
-        weights: dict[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, SafetensorError, UnpicklingError) as error:
-        raise InputError(f"{file}: cannot be read: {' '.join(str(error).split())[:120]}") from error
-    return weights
-
-
 class Bleurt(PairMetric[BleurtConfig]):
     """A learned score of a candidate given a reference, about 0 to 1. Source: Sellam et al. 2020; Pu et al. 2021."""
 
@@ -160,7 +144,7 @@ class Bleurt(PairMetric[BleurtConfig]):
     @cached_property
     def _model(self) -> BleurtModel:
         model = BleurtModel(self._said)
-        model.load(_weights(self._resource.folder), self._resource.folder)
+        model.load(load_weights(self._resource.folder), self._resource.folder)
         return model.to(self.encoders.device).eval().requires_grad_(False)
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:

@@ -1,0 +1,249 @@
+"""A cell means the same to every command that reads it, in every format."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bsx.analysis.datasets.tabular import load_table
+from bsx.analysis.datasets.triples import load_triples
+from bsx.analysis.report.documents import ScoreRows, read_document
+from bsx.bertscore.rescale import read_baseline
+from bsx.cli.ensemble_inputs import read_table
+from bsx.cli.judged import read_judged
+from bsx.cli.meta_inputs import Wanted
+from bsx.cli.meta_inputs import read_columns as read_meta
+from bsx.cli.train_input import Columns, read_data
+from bsx.data import cells
+from bsx.data.columns import numeric_columns, read_columns
+from bsx.data.lines import LineFiles, NamedFile
+from bsx.data.tables import Table, TableFile
+from bsx.errors import InputError
+
+NAN, REFUSED = math.nan, None
+NUMBERS: dict[object, float | None] = {
+    "7": 7.0,
+    " 0.5 ": 0.5,
+    "-1e-3": -0.001,
+    "+2.": 2.0,
+    "": NAN,
+    "  ": NAN,
+    "NA": NAN,
+    "na": NAN,
+    "NaN": NAN,
+    "None": NAN,
+    "NULL": NAN,
+    "inf": REFUSED,
+    "-Infinity": REFUSED,
+    "1e999": REFUSED,
+    "1_000": REFUSED,
+    "1,5": REFUSED,
+    "1 000": REFUSED,
+    "n/a": REFUSED,
+    "-": REFUSED,
+    "true": REFUSED,
+    "0x10": REFUSED,
+    "٣": REFUSED,
+}
+IN_JSON: dict[str, float | None] = {
+    "5": 5.0,
+    "0.25": 0.25,
+    "null": NAN,
+    "NaN": NAN,
+    '"NA"': NAN,
+    '"0.5"': 0.5,
+    "true": REFUSED,
+    "[1]": REFUSED,
+    "{}": REFUSED,
+    "1e999": REFUSED,
+    "1" + "0" * 400: REFUSED,
+}
+SEVERAL = ("candidate", "reference", "human", "other")
+
+
+def meta(file: Path) -> list[float]:
+    return [float(x) for x in read_meta(str(file), Wanted(["other"], ["human"], None, None, None, [])).values["human"]]
+
+
+def table(file: Path) -> list[float]:
+    return load_table(file).numbers("human").tolist()
+
+
+def metric(file: Path) -> list[float]:
+    return load_table(file, metrics=["human"]).numbers("human").tolist()
+
+
+def tune(file: Path) -> list[float]:
+    return read_judged([str(file)], "candidate", "reference", "human", None, "en").human
+
+
+def train(file: Path) -> list[float]:
+    named = Columns("candidate", "reference", "source", ["other", "human"])
+    return [float(x) for x in read_data([str(file)], named, "reference").judgments[:, 1]]
+
+
+def ensemble(file: Path) -> list[float]:
+    return [float(x) for x in read_table(file, ["other"], "human", [None], None)["human"]]
+
+
+def disentangle(file: Path) -> list[float]:
+    return [float(x) for x in read_columns(file, ["human"])["human"]]
+
+
+def in_memory(file: Path) -> list[float]:
+    column = [row["human"] for _, row in Table(file).rows()]
+    return numeric_columns({"human": column, "k": [1, 2, 3]}, ["k", "human"], nan="omit")[0]["human"].tolist()
+
+
+READERS: dict[str, Callable[[Path], list[float]]] = {
+    "meta": meta,
+    "load_table": table,
+    "load_table(metrics)": metric,
+    "tune and probe": tune,
+    "train": train,
+    "ensemble": ensemble,
+    "disentangle": disentangle,
+}
+
+
+def write(file: Path, cell: str) -> Path:
+    """Write a table of three rows, the second with the cell as it is spelled in the file."""
+    rows = [("1", "5"), (cell, "6"), ("3", "7")]
+    if file.suffix == ".jsonl":
+        lines = [f'{{"candidate": "c", "reference": "r", "human": {a}, "other": {b}}}' for a, b in rows]
+    else:
+        between = "\t" if file.suffix == ".tsv" else ","
+        quoted = [(f'"{a}"' if "," in a else a, b) for a, b in rows]
+        lines = [between.join(SEVERAL), *(between.join(["c", "r", a, b]) for a, b in quoted)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def holds(read: Callable[[Path], list[float]], file: Path, expected: float | None) -> None:
+    if expected is REFUSED or (math.isnan(expected) and read is tune):
+        with pytest.raises(InputError, match=rf"{file.name}: line \d, column 'human' is .*finite number"):
+            read(file)
+        return
+    found = read(file)
+    assert (found[0], found[2]) == (1.0, 3.0)
+    assert found[1] == expected or (math.isnan(found[1]) and math.isnan(expected))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_takes_a_cell_for_the_same(reader: str, tmp_path: Path) -> None:
+    for number, (cell, expected) in enumerate(NUMBERS.items()):
+        for suffix in (".tsv", ".csv"):
+            holds(READERS[reader], write(tmp_path / f"t{number}{suffix}", str(cell)), expected)
+    for number, (spelled, expected) in enumerate(IN_JSON.items()):
+        holds(READERS[reader], write(tmp_path / f"t{number}.jsonl", spelled), expected)
+
+
+def test_columns_in_memory_follow_the_same_rule(tmp_path: Path) -> None:
+    for cell, expected in NUMBERS.items():
+        file = write(tmp_path / "t.tsv", str(cell))
+        if expected is REFUSED:
+            with pytest.raises(InputError, match="column 'human', row 2 is .*, not a finite number"):
+                in_memory(file)
+        else:
+            assert in_memory(file) == [value for value in (1.0, expected, 3.0) if value == value]
+
+
+def test_a_column_that_nobody_named_is_one_of_numbers_by_the_same_rule(tmp_path: Path) -> None:
+    for cell, expected in {**NUMBERS, "007": REFUSED}.items():
+        content = read_document(write(tmp_path / "t.tsv", str(cell))).content
+        assert isinstance(content, ScoreRows)
+        assert ("human" in content.numeric) == (expected is not REFUSED)
+        lines = f"label\tsentence1\tsentence2\tm\n1\ta\tb\t1\n0\ta\tc\t{cell}\n"
+        (tmp_path / "triples.tsv").write_text(lines, encoding="utf-8")
+        assert ("m" in load_triples(tmp_path / "triples.tsv").scores) == (expected is not REFUSED)
+
+
+def test_baselines_of_bert_score_have_finite_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "base.tsv"  # as bert-score names them, though commas stand between the fields
+    for cell, expected in NUMBERS.items():
+        spelled = f'"{cell}"' if "," in str(cell) else cell
+        file.write_text(f"LAYER,P,R,F\n0,0.1,{spelled},0.1\n", encoding="utf-8")
+        if expected is REFUSED or math.isnan(expected):
+            with pytest.raises(InputError, match="not a baseline file"):
+                read_baseline(file, 0)
+        else:
+            assert read_baseline(file, 0).figures[0, 1] == pytest.approx(expected)
+
+
+def test_names_labels_and_texts() -> None:
+    assert [cells.name(value, "x") for value in ("a", " b ", 3, 2.5, True)] == ["a", " b ", "3", "2.5", "True"]
+    for missing in ("", " ", "NA", "nan", "null", None, math.nan, ["a"], {}):
+        with pytest.raises(InputError, match=r"^here is "):
+            cells.name(missing, "here")
+    assert [cells.label(value, "x") for value in ("1", " 0 ", 1)] == [1, 0, 1]
+    for wrong in ("", "2", "1.0", None, True):
+        with pytest.raises(InputError, match="not 0 or 1"):
+            cells.label(wrong, "x")
+    assert [cells.text(value, "x") for value in ("", "NA", " a ")] == ["", "NA", " a "]
+    for wrong in (None, 3, math.nan, ["a"]):
+        with pytest.raises(InputError, match="not a text"):
+            cells.text(wrong, "x")
+    assert cells.texts(["a", ""], "x") == ["a", ""]
+    assert cells.whole("12", "x") == 12
+    for wrong in ("", "-1", "²", "1.0", "1" * 5000):
+        with pytest.raises(InputError, match="not a whole number"):
+            cells.whole(wrong, "x")
+
+
+def test_a_compressed_table_is_read_like_the_plain_one(tmp_path: Path) -> None:
+    for suffix in (".tsv", ".csv", ".jsonl"):
+        plain = write(tmp_path / f"t{suffix}", "2")
+        packed = tmp_path / f"t{suffix}.gz"
+        packed.write_bytes(gzip.compress(plain.read_bytes()))
+        assert disentangle(packed) == disentangle(plain)
+        assert list(TableFile(packed, ["candidate"], ["reference"])) == list(
+            TableFile(plain, ["candidate"], ["reference"])
+        )
+        packed.write_bytes(packed.read_bytes()[:-9])
+        with pytest.raises(InputError, match="is not a whole gzip file"):
+            disentangle(packed)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_what_can_be_read_but_once_is_read_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = "".join(f"line {i}\n" for i in range(20_000))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    file = NamedFile(pipe)
+    writer.join()
+    assert (file.name, len(list(file.lines())), len(list(file.lines()))) == (str(pipe), 20_000, 20_000)
+    copy = file.path
+    assert copy != pipe
+    assert copy.exists()
+    del file
+    assert not copy.exists()
+
+    row = json.dumps({"candidate": "c", "reference": "r", "human": 1, "other": 2})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((row + "\n").encode())))
+    read = Table("-")
+    assert (read.name, read.columns, len(list(read.rows()))) == ("standard input", list(SEVERAL), 1)
+
+
+def test_files_of_lines_say_both_counts(tmp_path: Path) -> None:
+    for name, count in (("a", 2), ("b", 3)):
+        (tmp_path / name).write_text("x\n" * count)
+    files = LineFiles({"a": NamedFile(tmp_path / "a")}, [NamedFile(tmp_path / "b")])
+    with pytest.raises(InputError, match=r"line counts differ: .*a has 2, .*b has 3"):
+        list(files)
+
+
+def test_json_that_python_cannot_hold_is_malformed(tmp_path: Path) -> None:
+    for row in ("[" * 100_000, '{"a": ' + "1" * 5000 + "}", '{"a": 1'):
+        (tmp_path / "t.jsonl").write_text('{"a": 1}\n' + row + "\n")
+        with pytest.raises(InputError, match="line 2 is not JSON"):
+            Table(tmp_path / "t.jsonl")
