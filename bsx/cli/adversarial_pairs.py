@@ -111,8 +111,8 @@ def _read(
     from bsx.data.tables import Table
 
     # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
-    present = Table(file).columns
-    label, first, second = (name if strict or name in present else None for name in texts)
+    present = texts if strict else Table(file).columns
+    label, first, second = (name if name in present else None for name in texts)
     table = load_pairs(file, label=label, sentence1=first, sentence2=second, metrics=columns)
     negative, notes = given.turned(file, columns, lower)
     scores = {name: table.numbers(name) * (-1 if name in negative else 1) for name in columns}
