@@ -64,13 +64,13 @@ def _table(path: Path | str, problems: Problems) -> Iterator[dict[str, Any]]:
     several = reference_columns(table.columns)
     judges = [f"judge{i}" for i in range(1, JUDGES + 1)]
     table.require("imageid", "candidate", "ref1", *judges)
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             yield {
-                "segment": cells.name(row["imageid"], f"{where}, column 'imageid'"),
-                "candidate": cells.text(row["candidate"], f"{where}, column 'candidate'"),
-                "references": [cells.text(row[name], f"{where}, column {name!r}") for name in several],
-                "judges": [_grade(row[name], f"{where}, column {name!r}") for name in judges],
+                "segment": row.name("imageid"),
+                "candidate": row.text("candidate"),
+                "references": [row.text(name) for name in several],
+                "judges": [_grade(row[name], f"{row.where}, column {name!r}") for name in judges],
             }
 
 

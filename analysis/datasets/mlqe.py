@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
-from bsx.data import cells
 from bsx.data.lines import Problems
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -44,19 +43,19 @@ def load_mlqe(
     builder = Builder(name or file.name.removesuffix(".df.short.tsv"), problems)
     joined = re.search(r"\.([a-z]{2})([a-z]{2})\.", file.name)
     pair = lp or (f"{joined[1]}-{joined[2]}" if joined else pair_in_name(file) or pair_in_name(file.parent))
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             values: dict[str, Any] = {
-                "segment": cells.name(row["index"], f"{where}, column 'index'"),
-                "source": cells.text(row["original"], f"{where}, column 'original'"),
-                "candidate": cells.text(row["translation"], f"{where}, column 'translation'"),
-                "human": cells.number(row["z_mean"], f"{where}, column 'z_mean'"),
-                "human_raw": cells.number(row["mean"], f"{where}, column 'mean'"),
+                "segment": row.name("index"),
+                "source": row.text("original"),
+                "candidate": row.text("translation"),
+                "human": row.number("z_mean"),
+                "human_raw": row.number("mean"),
             }
             if "scores" in table.columns:
-                values["judgments"] = _length(row["scores"], f"{where}, column 'scores'")
+                values["judgments"] = _length(row["scores"], f"{row.where}, column 'scores'")
             if "model_scores" in table.columns:
-                values["model_scores"] = cells.number(row["model_scores"], f"{where}, column 'model_scores'")
+                values["model_scores"] = row.number("model_scores")
             builder.add(lp=pair, **values)
     return builder.finish(table.name)
 

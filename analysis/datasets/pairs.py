@@ -45,13 +45,13 @@ def load_stsb(path: Path | str, *, name: str | None = None, skip_malformed: bool
     headless = Path(path).suffix == ".csv" and "sentence1" not in first
     table = Table(path, problems, header=columns if headless else None)
     table.require(*columns)
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             builder.add(
-                segment=table.row_number(where),
-                candidate=cells.text(row["sentence1"], f"{where}, column 'sentence1'"),
-                references=[cells.text(row["sentence2"], f"{where}, column 'sentence2'")],
-                human=_grade(row["score"], f"{where}, column 'score'"),
+                segment=table.row_number(row),
+                candidate=row.text("sentence1"),
+                references=[row.text("sentence2")],
+                human=_grade(row["score"], f"{row.where}, column 'score'"),
             )
     return builder.finish(table.name)
 
@@ -155,19 +155,17 @@ def _read_pairs(
     first, second, mark = columns
     table.require(*(name for name in columns if name is not None), *metrics)
     placeholders = 0
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             values: dict[str, Any] = {
-                "segment": cells.name(row["id"], f"{where}, column 'id'")
-                if "id" in table.columns
-                else table.row_number(where),
+                "segment": row.name("id") if "id" in table.columns else table.row_number(row),
             }
             if first is not None:
-                values["candidate"] = cells.text(row[first], f"{where}, column {first!r}")
+                values["candidate"] = row.text(first)
             if second is not None:
-                values["references"] = [cells.text(row[second], f"{where}, column {second!r}")]
-            values["label"] = cells.label(row[mark], f"{where}, column {mark!r}")
-            values |= {name: cells.number(row[name], f"{where}, column {name!r}") for name in metrics}
+                values["references"] = [row.text(second)]
+            values["label"] = row.label(mark)
+            values |= {name: row.number(name) for name in metrics}
             if PLACEHOLDER in (values.get("candidate"), *values.get("references", ())):
                 placeholders += 1
                 if drop:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
-from bsx.data import cells
 from bsx.data.lines import Problems
-from bsx.data.tables import Table
+from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 
 
@@ -45,14 +44,14 @@ def load_system_outputs(
     table = Table(systems, problems)
     table.require("system", "sid", "candidate")
     outputs: dict[tuple[str, str], str] = {}
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
-            key = _key(row, where)
+            key = _key(row)
             if key in outputs:
-                raise InputError(f"{where}: a second output of {key[0]} for segment {key[1]}")
+                raise InputError(f"{row.where}: a second output of {key[0]} for segment {key[1]}")
             if key[1] not in segments:
-                raise InputError(f"{where}: segment {key[1]} has no reference in {references}")
-            outputs[key] = cells.text(row["candidate"], f"{where}, column 'candidate'")
+                raise InputError(f"{row.where}: segment {key[1]} has no reference in {references}")
+            outputs[key] = row.text("candidate")
     scores = {} if judgments is None else _read_judgments(judgments, outputs, problems)
     none: dict[str, Any] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
@@ -89,33 +88,33 @@ def load_metric_scores(
     columns = [column for column in table.columns if column not in known] if metrics is None else list(metrics)
     builder = Builder(name or Path(path).name.partition(".")[0], problems, columns)
     pair = pair_in_name(path) if lp is None else lp
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
-            system, sid = _key(row, where)
-            values: dict[str, Any] = {"human": cells.number(row["human_z"], f"{where}, column 'human_z'")}
+            system, sid = _key(row)
+            values: dict[str, Any] = {"human": row.number("human_z")}
             if "human_raw" in table.columns:
-                values["human_raw"] = cells.number(row["human_raw"], f"{where}, column 'human_raw'")
-            values |= {column: cells.number(row[column], f"{where}, column {column!r}") for column in columns}
+                values["human_raw"] = row.number("human_raw")
+            values |= {column: row.number(column) for column in columns}
             builder.add(lp=pair, system=system, segment=sid, **values)
     return builder.finish(table.name)
 
 
-def _key(row: dict[str, Any], where: str) -> tuple[str, str]:
-    return cells.name(row["system"], f"{where}, column 'system'"), cells.name(row["sid"], f"{where}, column 'sid'")
+def _key(row: Row) -> tuple[str, str]:
+    return row.name("system"), row.name("sid")
 
 
 def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Any]]:
     table = Table(path, problems)
     table.require("sid", "reference")
     segments: dict[str, dict[str, Any]] = {}
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
-            sid = cells.name(row["sid"], f"{where}, column 'sid'")
+            sid = row.name("sid")
             if sid in segments:
-                raise InputError(f"{where}: a second reference for segment {sid}")
-            values: dict[str, Any] = {"references": [cells.text(row["reference"], f"{where}, column 'reference'")]}
+                raise InputError(f"{row.where}: a second reference for segment {sid}")
+            values: dict[str, Any] = {"references": [row.text("reference")]}
             if "source" in table.columns:
-                values["source"] = cells.text(row["source"], f"{where}, column 'source'")
+                values["source"] = row.text("source")
             segments[sid] = values
     return segments
 
@@ -129,12 +128,12 @@ def _read_judgments(
         new: old for new, old in (("human", "z"), ("human_raw", "raw"), ("judgments", "n")) if old in table.columns
     }
     scores: dict[tuple[str, str], dict[str, Any]] = {}
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
-            key = _key(row, where)
+            key = _key(row)
             if key not in outputs:
-                raise InputError(f"{where}: there is no output of {key[0]} for segment {key[1]}")
+                raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
             if key in scores:
-                raise InputError(f"{where}: a second judgment of {key[0]} for segment {key[1]}")
-            scores[key] = {new: cells.number(row[old], f"{where}, column {old!r}") for new, old in columns.items()}
+                raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
+            scores[key] = {new: row.number(old) for new, old in columns.items()}
     return scores

@@ -9,7 +9,7 @@ from typing import Any
 from bsx.analysis.datasets.judged import COLUMNS, Builder, JudgedTable, reference_columns
 from bsx.data import cells
 from bsx.data.lines import Problems, check_line_counts, line_list
-from bsx.data.tables import Table
+from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
 
 _READ = {
@@ -66,11 +66,11 @@ def load_table(
         tidy[old] = new
     builder = Builder(name or Path(path).stem, problems, metrics)
     numeric = {*metrics, *numbers, "judgments", "judge"}
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             values: dict[str, Any] = {}
             for own, new in tidy.items():
-                at = f"{where}, column {own!r}"
+                at = f"{row.where}, column {own!r}"
                 if own in numeric or new in numeric:
                     values[new] = cells.number(row[own], at)
                 elif new in _READ:
@@ -78,7 +78,7 @@ def load_table(
                 else:
                     values[new] = "" if row[own] is None else str(row[own])
             if several:
-                values["references"] = _references(row, several, where)
+                values["references"] = _references(row, several)
             builder.add(**values)
     return builder.finish(table.name)
 
@@ -118,31 +118,28 @@ def load_multi_reference(
     score = human or table.first("human", "human_z", "score") or "human"
     table.require("candidate", score)
     builder = Builder(name or Path(path).stem, problems)
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             values: dict[str, Any] = {} if lp is None else {"lp": lp}
             if "source" in table.columns:
-                values["source"] = cells.text(row["source"], f"{where}, column 'source'")
+                values["source"] = row.text("source")
             builder.add(
                 **values,
-                segment=table.row_number(where),
-                candidate=cells.text(row["candidate"], f"{where}, column 'candidate'"),
-                references=_references(row, several, where),
-                human=cells.number(row[score], f"{where}, column {score!r}"),
+                segment=table.row_number(row),
+                candidate=row.text("candidate"),
+                references=_references(row, several),
+                human=row.number(score),
             )
     return builder.finish(table.name)
 
 
-def _references(row: Mapping[str, Any], several: Sequence[str], where: str) -> list[str]:
+def _references(row: Row, several: Sequence[str]) -> list[str]:
     references: list[str] = []
     for column in several:
         value = row[column]
-        at = f"{where}, column {column!r}"
-        if value is None and len(several) > 1:
-            value = ""
-        references += [cells.text(item, at) for item in value] if isinstance(value, list) else [cells.text(value, at)]
+        references += [""] if value is None and len(several) > 1 else row.texts(column)
     if len(references) != 1 and not any(references):
-        raise InputError(f"{where} has no reference")
+        raise InputError(f"{row.where} has no reference")
     return references
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bsx.data import cells
 from bsx.data.lines import Problems
-from bsx.data.tables import Table
+from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -71,8 +71,8 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
         if metrics:
             raise InputError(f"{table.name}: a table of {', '.join(_WIDE)} has one row for two scores: score it anew")
         triples = []
-        for at, (where, row) in enumerate(table.rows(), start=1):
-            a, b, c = (_sentence(row, name, where) for name in _WIDE)
+        for at, row in enumerate(table.rows(), start=1):
+            a, b, c = (row.text(name) for name in _WIDE)
             triples.append(Triple(a, b, c, at))
         if not triples:
             raise InputError(f"{table.name}: has a header but no rows")
@@ -83,24 +83,24 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
         raise InputError(f"{table.name}: has a header but no rows")
     found = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
-    columns = {name: [cells.number(row[name], f"{where}, column {name!r}") for where, row in rows] for name in names}
+    columns = {name: [row.number(name) for row in rows] for name in names}
     triples = []
     scores = {name: (np.empty(len(found)), np.empty(len(found))) for name in names}
     for i, (good, bad) in enumerate(found):
-        anchor, paraphrase = (str(rows[good][1][name]) for name in _LONG[1:])
-        triples.append(Triple(anchor, paraphrase, str(rows[bad][1]["sentence2"]), min(good, bad) + 1))
+        anchor, paraphrase = (str(rows[good][name]) for name in _LONG[1:])
+        triples.append(Triple(anchor, paraphrase, str(rows[bad]["sentence2"]), min(good, bad) + 1))
         for name, column in columns.items():
             scores[name][0][i], scores[name][1][i] = column[good], column[bad]
     return TripleTable(tuple(triples), scores, tuple(notes))
 
 
-def _pair_up(file: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[int, int]]:
+def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
     """Return the places of each triple's paraphrase and non-paraphrase."""
     members: dict[str, tuple[list[int], list[int]]] = {}
-    for at, (where, row) in enumerate(rows):
-        anchor = _sentence(row, "sentence1", where)
-        _sentence(row, "sentence2", where)
-        kind = cells.label(row["label"], f"{where}, column 'label'")
+    for at, row in enumerate(rows):
+        anchor = row.text("sentence1")
+        row.text("sentence2")
+        kind = row.label("label")
         members.setdefault(anchor, ([], []))[0 if kind else 1].append(at)
     found = []
     for anchor, (good, bad) in members.items():
@@ -114,17 +114,13 @@ def _pair_up(file: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[t
     return found
 
 
-def _numeric(table: Table, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[list[str], list[str]]:
+def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     names: list[str] = []
     others: list[str] = []
     for name in table.columns:
         if name in _LONG or name.lower() == "id":
             continue
-        (others if cells.as_numbers(row[name] for _, row in rows) is None else names).append(name)
+        (others if cells.as_numbers(row[name] for row in rows) is None else names).append(name)
     if not others:
         return names, []
     return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"]
-
-
-def _sentence(row: Mapping[str, Any], name: str, where: str) -> str:
-    return cells.text(row[name], f"{where}, column {name!r}")

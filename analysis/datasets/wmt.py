@@ -83,13 +83,13 @@ def load_wmt_da_system(
     """
     problems = Problems(skip=skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
-    for where, row in _named_rows(Path(path), ("lp", "human", "system"), problems):
+    for row in _named_rows(Path(path), ("lp", "human", "system"), problems):
         with problems:
             if lp in (None, row["lp"]):
                 builder.add(
-                    lp=cells.name(row["lp"], f"{where}, column 'lp'"),
-                    system=cells.name(row["system"], f"{where}, column 'system'"),
-                    human=cells.number(row["human"], f"{where}, column 'human'"),
+                    lp=row.name("lp"),
+                    system=row.name("system"),
+                    human=row.number("human"),
                 )
     return builder.finish(str(path))
 
@@ -114,16 +114,16 @@ def load_darr(
     problems = Problems(skip=skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
     columns = ("lp", "data", "sid", "better", "worse")
-    for where, row in _named_rows(Path(path), columns, problems, optional=("difference",)):
+    for row in _named_rows(Path(path), columns, problems, optional=("difference",)):
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {name: cells.name(row[name], f"{where}, column {name!r}") for name in columns}
+            values: dict[str, Any] = {name: row.name(name) for name in columns}
             if values["better"] == values["worse"]:
-                raise InputError(f"{where} prefers {values['better']} to itself")
+                raise InputError(f"{row.where} prefers {values['better']} to itself")
             values["testset"], values["segment"] = values.pop("data"), values.pop("sid")
             if "difference" in row:
-                values["difference"] = cells.number(row["difference"], f"{where}, column 'difference'")
+                values["difference"] = row.number("difference")
             builder.add(**values)
     return builder.finish(str(path))
 
@@ -132,23 +132,21 @@ def _read_da_table(path: Path, builder: Builder, problems: Problems, lp: str | N
     table = Table(path, problems)
     table.require("lp", "candidate", "reference", "human")
     segment = table.first("sid", "segment", "id")
-    for where, row in table.rows():
+    for row in table.rows():
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {"lp": cells.name(row["lp"], f"{where}, column 'lp'")}
+            values: dict[str, Any] = {"lp": row.name("lp")}
             if "system" in table.columns:
-                values["system"] = cells.name(row["system"], f"{where}, column 'system'")
-            values["segment"] = (
-                table.row_number(where) if segment is None else cells.name(row[segment], f"{where}, {segment}")
-            )
+                values["system"] = row.name("system")
+            values["segment"] = table.row_number(row) if segment is None else row.name(segment)
             if "source" in table.columns:
-                values["source"] = cells.text(row["source"], f"{where}, column 'source'")
+                values["source"] = row.text("source")
             builder.add(
                 **values,
-                candidate=cells.text(row["candidate"], f"{where}, column 'candidate'"),
-                references=[cells.text(row["reference"], f"{where}, column 'reference'")],
-                human=cells.number(row["human"], f"{where}, column 'human'"),
+                candidate=row.text("candidate"),
+                references=[row.text("reference")],
+                human=row.number("human"),
             )
 
 
@@ -185,7 +183,7 @@ def _read_seglevel(
     found = _TextFolders(texts) if any(texts.rglob("system-outputs")) else None
     if found is None:
         builder.notes.append(f"there are no texts: {texts} holds no folder system-outputs")
-    for where, row in _named_rows(path, ("lp", "data", "system", "sid", "human"), problems):
+    for row in _named_rows(path, ("lp", "data", "system", "sid", "human"), problems):
         with problems:
             if lp not in (None, row["lp"]):
                 continue
@@ -194,12 +192,12 @@ def _read_seglevel(
                 "testset": row["data"],
                 "system": row["system"],
                 "segment": row["sid"],
-                "human": cells.number(row["human"], f"{where}, column 'HUMAN'"),
+                "human": row.number("human"),
             }
             if found is not None:
                 systems = [renames.get(system, system) for system in row["system"].split("+")]
                 values |= found.texts(
-                    row["lp"], row["data"], [renames.get(row["system"], row["system"]), *systems], row["sid"], where
+                    row["lp"], row["data"], [renames.get(row["system"], row["system"]), *systems], row["sid"], row.where
                 )
             builder.add(**values)
 
@@ -264,8 +262,8 @@ def _named_rows(
             if name not in lowered:
                 table.require(name)
         used = [*names, *(name for name in optional if name in lowered)]
-        for where, row in table.rows():
-            yield where, {name: row[lowered[name]] for name in used}
+        for row in table.rows():
+            yield Row(row.where, {name: row[lowered[name]] for name in used})
         return
     fields = delimited(NamedFile(path), None, problems)
     header = [name.lower() for name in next(fields)[1]]
@@ -289,4 +287,4 @@ def _spaced_rows(
         if len(values) != len(due):
             problems.report(f"{where} has {len(values)} fields, {len(due)} are due")
             continue
-        yield where, dict(zip(due, values, strict=True))
+        yield Row(where, zip(due, values, strict=True))

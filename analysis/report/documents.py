@@ -134,7 +134,7 @@ def _clean(value: Any) -> Any:
 
 def _table(file: NamedFile) -> ScoreRows:
     table = Table(file)
-    rows = [[_clean(row[name]) for name in table.columns] for _, row in table.rows()]
+    rows = [[_clean(row[name]) for name in table.columns] for row in table.rows()]
     if not rows:
         raise InputError(f"{file.name}: has no rows")
     numeric = set()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bsx.data import cells
 from bsx.data.tables import Table
 from bsx.errors import InputError
 
@@ -48,14 +47,14 @@ def read_judged(
         table.require(*wanted)
         stem = Path(name).stem
         skipped: dict[str, int] = {}
-        for where, row in table.rows(*wanted, only=True):
-            label = "all" if by is None else cells.name(row[by], f"{where}, column {by!r}")
+        for row in table.rows(*wanted, only=True):
+            label = "all" if by is None else row.name(by)
             if by == "lp" and label.rpartition("-")[2] != code:
                 skipped[label] = skipped.get(label, 0) + 1
                 continue
-            judged.human.append(cells.finite(row[human], f"{where}, column {human!r}"))
-            judged.candidates.append(cells.text(row[candidate], f"{where}, column {candidate!r}"))
-            judged.references.append(tuple(cells.texts(row[reference], f"{where}, column {reference!r}")))
+            judged.human.append(row.finite(human))
+            judged.candidates.append(row.text(candidate))
+            judged.references.append(tuple(row.texts(reference) if row[reference] else [row.text(reference)]))
             judged.groups.append(f"{stem}:{label}" if len(files) > 1 else label)
         judged.names.append(stem)
         if skipped:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.datasets import load_darr, load_system_outputs
-from bsx.data import cells
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.train.config import Inputs
@@ -121,16 +120,15 @@ def _read_texts(
     table.require(*wanted)
     texts: dict[str, list[str]] = {key: [] for key in named}
     judgments, groups = [], []
-    for where, row in table.rows(*wanted, only=True):
+    for row in table.rows(*wanted, only=True):
         for key, column in named.items():
-            at = f"{where}, column {column!r}"
-            several = cells.texts(row[column], at) if key == "reference" else [cells.text(row[column], at)]
+            several = row.texts(column) if key == "reference" and row[column] else [row.text(column)]
             texts[key].append(several[0])
-        judged = [cells.number(row[column], f"{where}, column {column!r}") for column in human]
+        judged = [row.number(column) for column in human]
         if human and all(map(math.isnan, judged)):
-            raise InputError(f"{where} has no human score in {', '.join(human)}; every row needs one")
+            raise InputError(f"{row.where} has no human score in {', '.join(human)}; every row needs one")
         judgments.append(judged)
-        groups.append(cells.name(row["lp"], f"{where}, column 'lp'") if "lp" in row else "all")
+        groups.append(row.name("lp") if "lp" in row else "all")
     if not groups:
         raise InputError(f"{table.name}: has a header but no rows")
     return _Part(texts, np.array(judgments, dtype=np.float64), groups)

@@ -48,14 +48,14 @@ def read_columns(
     found: dict[str, list[float]] = {name: [] for name in numbers}
     spelled: dict[str, list[str]] = {name: [] for name in (*labels, *texts)}
     table.require(*found, *spelled)
-    where = ""
-    for where, row in table.rows(*found, *spelled, only=True):
+    row = None
+    for row in table.rows(*found, *spelled, only=True):
         for name, column in found.items():
-            column.append(cells.number(row[name], f"{where}, column {name!r}"))
+            column.append(row.number(name))
         for name, words in spelled.items():
             read = cells.text if name in texts else cells.name
-            words.append(read(row[name], f"{where}, column {name!r}"))
-    if not where:
+            words.append(read(row[name], f"{row.where}, column {name!r}"))
+    if row is None:
         raise InputError(f"{table.name}: has no rows")
     return {**{name: np.array(column) for name, column in found.items()}, **spelled}
 

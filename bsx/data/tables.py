@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,44 @@ from bsx.support.optional import need
 TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
 Cells = dict[str, object]
-"""A row: column -> cell, to be read by one of the functions of `bsx.data.cells`."""
 
-Row = tuple[str, Cells]
-"""A phrase that says where a row is (``scores.tsv: line 3``), and the row."""
+
+class Row(Cells):
+    """A row: column -> cell. Its methods read a cell as `bsx.data.cells` says; their errors name place and column.
+
+    Attributes:
+        where: its place, such as ``scores.tsv: line 3``.
+    """
+
+    __slots__ = ("where",)
+
+    def __init__(self, where: str, content: Iterable[tuple[str, object]] | Mapping[str, object]) -> None:
+        super().__init__(content)
+        self.where = where
+
+    def number(self, column: str) -> float:
+        """Return a number; NaN if it is missing."""
+        return cells.number(self[column], f"{self.where}, column {column!r}")
+
+    def finite(self, column: str) -> float:
+        """Return a number that may not be missing."""
+        return cells.finite(self[column], f"{self.where}, column {column!r}")
+
+    def name(self, column: str) -> str:
+        """Return what something is called."""
+        return cells.name(self[column], f"{self.where}, column {column!r}")
+
+    def label(self, column: str) -> int:
+        """Return a label, 0 or 1."""
+        return cells.label(self[column], f"{self.where}, column {column!r}")
+
+    def text(self, column: str) -> str:
+        """Return a text."""
+        return cells.text(self[column], f"{self.where}, column {column!r}")
+
+    def texts(self, column: str) -> list[str]:
+        """Return the texts of a cell that may hold a list of them."""
+        return cells.texts(self[column], f"{self.where}, column {column!r}")
 
 
 def delimited(
@@ -140,9 +174,9 @@ class Table:
         """Return the first of these columns that exists, or None."""
         return next((name for name in names if name in self.columns), None)
 
-    def row_number(self, where: str) -> str:
-        """Return the number of a row from 1, the header not counted; ``where`` is what `rows` yielded with it."""
-        in_file = int(where.rpartition(" ")[2])
+    def row_number(self, row: Row) -> str:
+        """Return the number of a row from 1, the header not counted."""
+        in_file = int(row.where.rpartition(" ")[2])
         return str(in_file - (self._header is None and self._kind not in (".parquet", ".jsonl")))
 
     def types(self) -> dict[str, Any]:
@@ -157,7 +191,7 @@ class Table:
         except arrow.ArrowInvalid as error:
             raise InputError(f"{self.name}: is not a Parquet file ({error})") from error
 
-    def _json_rows(self, problems: Problems) -> Iterator[Row]:
+    def _json_rows(self, problems: Problems) -> Iterator[tuple[str, Cells]]:
         for line_number, line in self.file.numbered(problems):
             where = f"{self.name}: line {line_number}"
             if not line.strip():
@@ -173,7 +207,7 @@ class Table:
             yield where, row
 
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
-        """Yield a phrase that says where a row is, and the row; rows with too few or too many fields are malformed.
+        """Yield the rows; those with too few or too many fields are malformed.
 
         Args:
             needed: columns that every line of a JSON-lines file must have, if the first names them all.
@@ -184,7 +218,7 @@ class Table:
             for batch in self._parquet().iter_batches(columns=list(needed) if only else None, batch_size=8192):
                 for row in batch.to_pylist():
                     row_number += 1
-                    yield f"{self.name}: row {row_number}", row
+                    yield Row(f"{self.name}: row {row_number}", row)
         elif self._kind == ".jsonl":
             for where, row in self._json_rows(self._problems):
                 if self._first_line:
@@ -198,7 +232,7 @@ class Table:
                             f"{where}: has {extra!r}, which the first line lacks; the first line must name every column"
                         )
                         continue
-                yield where, {name: row.get(name) for name in (needed if only else self.columns)}
+                yield Row(where, {name: row.get(name) for name in (needed if only else self.columns)})
         else:
             fields = delimited(self.file, self._separator, self._problems, quoted=self._quoted)
             if self._header is None:
@@ -207,7 +241,7 @@ class Table:
                 if len(values) != len(self.columns):
                     self._problems.report(f"{where} has {len(values)} fields, {len(self.columns)} are due")
                     continue
-                yield where, dict(zip(self.columns, values, strict=True))
+                yield Row(where, zip(self.columns, values, strict=True))
 
 
 class TableFile:
@@ -274,19 +308,19 @@ class TableFile:
         """
         at = 0
         used = dict.fromkeys(name for _, name in self._roles)
-        for at, (where, row) in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
+        for at, row in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
             yield Segment(
-                cells.name(row[self._id], f"{where}, column {self._id!r}") if self._id is not None else str(at),
-                tuple([cells.text(row[name], f"{where}, column {name!r}") for name in self.systems]),
-                self._references_of(row, where),
-                cells.text(row[self._source], f"{where}, column {self._source!r}") if self._source else None,
+                row.name(self._id) if self._id is not None else str(at),
+                tuple([row.text(name) for name in self.systems]),
+                self._references_of(row),
+                row.text(self._source) if self._source else None,
                 row if self._keep_rows else None,
             )
         if at == 0:
             raise InputError(f"{self.table.name}: has a header but no rows")
 
-    def _references_of(self, row: Mapping[str, object], where: str) -> tuple[str, ...]:
-        found = [text for name in self._references for text in cells.texts(row[name], f"{where}, column {name!r}")]
+    def _references_of(self, row: Row) -> tuple[str, ...]:
+        found = [text for name in self._references for text in row.texts(name)]
         if self._references and not found:
-            raise InputError(f"{where}: has an empty list of references")
+            raise InputError(f"{row.where}: has an empty list of references")
         return tuple(found)

@@ -99,7 +99,7 @@ def disentangle(file: Path) -> list[float]:
 
 
 def in_memory(file: Path) -> list[float]:
-    column = [row["human"] for _, row in Table(file).rows()]
+    column = [row["human"] for row in Table(file).rows()]
     return numeric_columns({"human": column, "k": [1, 2, 3]}, ["k", "human"], nan="omit")[0]["human"].tolist()
 
 
