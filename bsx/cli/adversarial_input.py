@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.skip_errors import RowScores, score_all
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
+from bsx.metrics.failures import RowScores, score_all
 
 if TYPE_CHECKING:
     from bsx.metrics.base import Metric
@@ -52,9 +52,12 @@ def open_all(score: Sequence[str] | None, columns: Sequence[str], settings: Mapp
         if settings:
             raise InputError(f"--{next(iter(settings)).replace('_', '-')} goes with --score")
         return []
-    from bsx.cli.metric_functions import open_metrics
+    from bsx.cli.messages import say
+    from bsx.jobs.metrics import open_metrics
+    from bsx.support.settings import build_config
 
-    metrics = open_metrics(score, dict(settings))
+    metrics = open_metrics(score, build_config(settings, ScorerConfig))
+    say(note for metric in metrics for note in metric.notes)
     wanted = [*columns, *(metric.spec for metric in metrics)]
     for metric in metrics:
         if wanted.count(metric.spec) > 1:
@@ -87,7 +90,7 @@ def turned(file: Path, columns: Sequence[str], lower: str | None) -> tuple[set[s
     Raises:
         InputError: if one of them is not among the columns.
     """
-    from bsx.cli.sidecar import lower_by_sidecar
+    from bsx.data.sidecar import lower_by_sidecar
 
     said = names(lower)
     for name in said:

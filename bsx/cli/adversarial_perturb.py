@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
+from bsx.cli.messages import say, spelled
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 from bsx.encode.run_config import RunConfig
@@ -59,12 +59,12 @@ def perturb(
     **settings: Any,
 ) -> None:
     """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
-    from bsx.analysis.adversarial.robustness import robustness
-    from bsx.cli.perturb_job import MetricFunctions, find_parses, read_texts
-    from bsx.cli.perturb_output import listing, read_strengths, save_cases
+    from bsx.cli.perturb_output import listing, read_strengths
     from bsx.cli.results import write_result
     from bsx.data.output import FORMATS
+    from bsx.jobs.perturbing import perturb as run
     from bsx.support.provenance import provenance
+    from bsx.support.settings import build_config
 
     if list_all:
         write_result(listing(format), output)
@@ -74,58 +74,33 @@ def perturb(
     if save is not None and save.suffix not in FORMATS:
         raise InputError(f"{save}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
     names = None if perturbation == "all" else [name.strip() for name in perturbation.split(",") if name.strip()]
-    lang, cache = settings.get("lang"), settings.get("cache")
-    if lang == "auto":
-        raise InputError("--lang auto: perturbations have rules by language; say which it is")
-    texts = read_texts(file, candidate, reference, source)
-    column = candidate or reference
     with progress_bar() as report:
-        found, origin = find_parses(
-            texts,
-            column,
-            lang,
-            parses,
-            parser,
-            parser_dir,
-            download,
-            None if cache is None else Path(cache) / "parses",
-            report,
-        )
-        metrics = MetricFunctions.open(score, settings, texts.sources, skip=skip_errors)
-        result = robustness(
-            texts.references,
-            metrics.functions,
-            names,
-            candidates=texts.candidates,
-            sources=texts.sources,
-            parses=found,
-            lang=lang,
+        found = run(
+            file,
+            score,
+            candidate=candidate,
+            reference=reference,
+            source=source,
+            perturbations=names,
             strengths=read_strengths(strength),
             control=control,
+            parses=parses,
+            parser=parser,
+            parser_dir=parser_dir,
+            download=download,
             seed=seed,
             resamples=resamples,
             confidence=confidence,
             correction=correction,
             worst=worst,
-            nan="omit" if skip_errors else "error",
+            skip_errors=skip_errors,
+            settings=build_config(settings, ScorerConfig),
             progress=report,
         )
-    notes = [*metrics.notes, *result.notes]
-    notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
-    if metrics.skipped:
-        first = metrics.skipped[0]
-        notes.append(
-            f"{len(metrics.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
-            f"on row {first['row']}: {first['error']}"
-        )
     if save is not None:
-        save_cases(result, texts.references, texts.clean, save)
+        found.save_cases(save)
     read: list[str | Path] = [file, *([parses] if parses is not None else [])]
-    content = result.to_dict() | {
-        "skipped": metrics.skipped,
-        "settings": {**result.settings, "column": column, "parses": origin},
-        "notes": notes,
-        "provenance": provenance("adversarial-perturb", read, metrics.signatures),
-    }
-    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else result.to_text(), output)
-    say(notes)
+    content = found.to_dict() | {"provenance": provenance("adversarial-perturb", read, found.metrics.signatures)}
+    content["notes"] = [spelled(note) for note in found.notes]
+    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else found.result.to_text(), output)
+    say([*found.metrics.about, *found.notes])

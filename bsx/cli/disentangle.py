@@ -47,8 +47,8 @@ def disentangle(
     from bsx.analysis.disentangling.tables import as_document, comparison_text, tests_text
     from bsx.cli.disentangle_output import write_all
     from bsx.cli.names import split_names
-    from bsx.cli.sidecar import known_signatures
     from bsx.data.columns import read_columns
+    from bsx.data.sidecar import known_signatures
     from bsx.errors import InputError
     from bsx.support.provenance import provenance
 

@@ -52,44 +52,32 @@ def ensemble(
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.analysis.ensembles.run import ensemble as combine
-    from bsx.cli.ensemble_inputs import read_profiles, read_table
-    from bsx.cli.ensemble_save import save_ensemble
     from bsx.cli.names import split_names
     from bsx.cli.results import write_result
-    from bsx.cli.sidecar import known_signatures, lower_by_sidecar
-    from bsx.errors import InputError
+    from bsx.jobs.combining import ensemble as combine
     from bsx.support.provenance import provenance
+    from bsx.support.settings import build_config
 
-    names = split_names(metrics)
-    if save is None and (member or registry is not None):
-        raise InputError("--member and --registry go with --save")
-    if (factors is not None or profiles is not None) != (settings.get("how") == "factors"):
-        raise InputError("--how factors and --factors COLUMNS, or --profiles FILE, go together")
-    table = read_table(file, names, human, [group, segment, fold], text)
-    other = None if fit is None else read_table(fit, names, human, [group, segment], text)
-    turned = [name for part in lower or [] for name in split_names(part)]
-    source = file if fit is None else fit
-    known = [name for name in lower_by_sidecar(source) if name in names and name not in turned]
-    files = [path for path in (file, fit, profiles) if path is not None]
-    result = combine(
-        table,
-        names,
+    found = combine(
+        file,
+        split_names(metrics),
         human,
         group=group,
         segment=segment,
+        text=text,
         fold=fold,
-        texts=text,
-        lower=[*turned, *known],
-        fit=other,
-        profiles=read_profiles(profiles, source, names, factors, settings.get("nan", "error")),
-        **settings,
+        lower=[name for part in lower or [] for name in split_names(part)],
+        fit=fit,
+        factors=None if factors is None else split_names(factors),
+        profiles=profiles,
+        save=save,
+        member=member or (),
+        registry=registry,
+        settings=build_config(settings, EnsembleSettings),
     )
-    content = {**result.to_dict(), "provenance": provenance("ensemble", files, known_signatures(file, names))}
-    saved = None
-    if save is not None:
-        saved = save_ensemble(result, save, member or [], human, [source], known_signatures(source, names), registry)
+    result = found.result
+    content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
     write_result(json.dumps(content, ensure_ascii=False) if format == "json" else result.to_text(), output)
     say(result.notes)
-    if saved is not None:
-        print(f"bsx: saved {saved}; use it as --metric ensemble:{save}", file=sys.stderr)
+    if found.saved is not None:
+        print(f"bsx: saved {found.saved}; use it as --metric ensemble:{save}", file=sys.stderr)

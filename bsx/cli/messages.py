@@ -17,10 +17,6 @@ SHORT = {
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "parser_dir": ["--parser-dir", "--stanza-dir"],
-    "candidates": ["--candidates", "-c"],
-    "references": ["--references", "-r"],
-    "sources": ["--sources", "-s"],
-    "output": ["--output", "-o"],
 }
 
 _COMMANDS = {"baseline": "registry baseline", "get_dataset": "data get"}  # called otherwise than the function

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bsx.cli.sidecar import known_signatures, lower_by_sidecar
+from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 

@@ -1,23 +1,26 @@
-"""``bsx metrics``: the zoo, one of its metrics, and the two jobs that go with them."""
+"""``bsx metrics``: the zoo, one of its metrics, and the three jobs that go with them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from bsx.cli.messages import say, spelled
-from bsx.cli.metrics_ablation import ablation
-from bsx.cli.metrics_fit import fit_alignment
-from bsx.cli.metrics_layers import layers
+from bsx.cli.progress import progress_bar
 
 metrics = typer.Typer(rich_markup_mode=None)
-metrics.command()(ablation)
-metrics.command()(layers)
-metrics.command("fit-alignment")(fit_alignment)
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+Candidate = Annotated[str, typer.Option("--candidate", help="Column of candidates.")]
+Reference = Annotated[str, typer.Option("--reference", help="Column of references.")]
+Human = Annotated[str, typer.Option("--human", help="Column of human scores.")]
+Group = Annotated[str | None, typer.Option("--group", help="Column to correlate within; lp if there is one.")]
+Lang = Annotated[str, typer.Option("-l", "--lang", help="Keep rows of a column lp that go into this language.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl or .parquet.")]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 
 
@@ -71,3 +74,152 @@ def show(
     print("settings:")
     for setting in settings:
         print(f"  {setting['name']}={setting['default']}  ({setting['type']}) {setting['help']}")
+
+
+@metrics.command()
+def layers(
+    data: Annotated[list[str], typer.Option(help="Table of human-judged segments; repeatable.")],
+    model: Annotated[str, typer.Option("-m", "--model", help="Encoder.")],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Metrics with a field layer, as for bsx score --metric. [bertscore]")
+    ] = None,
+    candidate: Candidate = "candidate",
+    reference: Reference = "reference",
+    human: Human = "human",
+    group: Group = None,
+    lang: Lang = "en",
+    statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Which correlation.")] = "pearson",
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples of segments, for the intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
+    plot: Annotated[Path | None, typer.Option(help="Draw it: .png or .svg.")] = None,
+    output: Output = None,
+    format: Format = "text",
+    device: Device = "auto",
+) -> None:
+    """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once."""
+    from bsx.catalog.specs import split_specs
+    from bsx.jobs.layers import sweep_layers
+
+    specs = [spec for part in metric or ["bertscore"] for spec in split_specs(part)]
+    with progress_bar() as report:
+        found = sweep_layers(
+            specs,
+            data,
+            model,
+            lang=lang,
+            candidate=candidate,
+            reference=reference,
+            human=human,
+            group=group,
+            statistic=statistic,
+            resamples=resamples,
+            seed=seed,
+            device=device,
+            progress=report,
+        )
+    _finish(found.rows(), found.to_text(), found.notes, output, format)
+    if plot is not None:
+        from bsx.analysis.agreement.plots import draw_metric_layers
+
+        draw_metric_layers(found.results, plot, title=f"{model}: {', '.join(found.data)}")
+
+
+@metrics.command()
+def ablation(
+    data: Annotated[str, typer.Option(help="Table of human-judged segments.")],
+    model: Annotated[str, typer.Option("-m", "--model", help="Encoder.")],
+    mnli_model: Annotated[str | None, typer.Option(help="Encoder fine-tuned on MNLI, for the rows with MNLI.")] = None,
+    layer: Annotated[int | None, typer.Option(help="Layer without power means; the model's best unless given.")] = None,
+    candidate: Candidate = "candidate",
+    reference: Reference = "reference",
+    human: Human = "human",
+    group: Group = None,
+    long_idf: Annotated[
+        list[str] | None,
+        typer.Option(help="GROUP=FILE: all references of a group's test set, a text a line (IDF-L); repeatable."),
+    ] = None,
+    lang: Lang = "en",
+    output: Output = None,
+    format: Format = "text",
+    device: Device = "auto",
+) -> None:
+    """Correlate every combination of MoverScore's components with human scores, for three ways of matching."""
+    from bsx.errors import InputError
+    from bsx.jobs.ablation import ablate
+
+    files: dict[str, Path] = {}
+    for part in long_idf or []:
+        name, equals, file = part.partition("=")
+        if not equals:
+            raise InputError(f"--long-idf {part}: write GROUP=FILE")
+        files[name] = Path(file)
+    with progress_bar() as report:
+        found = ablate(
+            data,
+            model,
+            mnli_model=mnli_model,
+            layer=layer,
+            candidate=candidate,
+            reference=reference,
+            human=human,
+            group=group,
+            long_idf=files,
+            lang=lang,
+            device=device,
+            progress=report,
+        )
+    _finish(found.rows, found.to_text(), found.notes, output, format)
+
+
+def _finish(
+    rows: Sequence[Mapping[str, object]], text: str, notes: list[str], output: Path | None, format: str
+) -> None:
+    if output is not None:
+        from bsx.data.output import ScoreTable
+
+        with ScoreTable(output) as table:
+            for row in rows:
+                table.write(dict(row))
+    say(notes)
+    print(json.dumps(rows, ensure_ascii=False) if format == "json" else text)
+
+
+@metrics.command("fit-alignment")
+def fit_alignment(
+    source: Annotated[str, typer.Option("-s", "--source", help="File of source sentences, one a line.")],
+    target: Annotated[str, typer.Option("-t", "--target", help="File of their translations, one a line.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the map (.safetensors).")],
+    model: Annotated[str | None, typer.Option("-m", "--model", help="Encoder of both languages.")] = None,
+    layer: Annotated[int | None, typer.Option(help="Layer; the top one unless given.")] = None,
+    kind: Annotated[
+        Literal["clp", "umd"], typer.Option(help="An orthogonal matrix, or one direction to remove.")
+    ] = "clp",
+    links: Annotated[
+        str | None, typer.Option(help="File of word links, i-j pairs a line; by mutual nearest vectors unless given.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(help="Use this many sentence pairs, the first ones.")] = 2000,
+    max_words: Annotated[int, typer.Option(help="Leave out pairs with a longer side.")] = 100,
+    device: Device = "auto",
+    registry: Registry = None,
+) -> None:
+    """Fit the map that xmoverscore:mapping=…,mapping_file=… applies to the source's vectors."""
+    from bsx.jobs.alignment import fit_alignment as fit
+
+    with progress_bar() as report:
+        mapping = fit(
+            source,
+            target,
+            output,
+            model=model,
+            layer=layer,
+            kind=kind,
+            links=links,
+            pairs=pairs,
+            max_words=max_words,
+            device=device,
+            registry=registry,
+            progress=report,
+        )
+    for name, value in mapping.facts.items():
+        print(f"{name}: {value}")
+    print(f"{output}: {kind} map {mapping.digest}")

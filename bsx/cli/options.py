@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import SHORT, spelled
+from bsx.errors import InputError
 
 
 def with_settings(
@@ -58,3 +59,15 @@ def with_settings(
         return command
 
     return decorate
+
+
+def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:
+    """Return the whole numbers in a list like ``0,3,6``, as they stand, each once.
+
+    Raises:
+        InputError: if it holds anything else, or nothing.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() and int(part) >= lowest for part in parts):
+        raise InputError(f"{option} {text}: write whole numbers from {lowest}, separated by commas")
+    return tuple(dict.fromkeys(int(part) for part in parts))

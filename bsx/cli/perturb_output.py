@@ -1,16 +1,14 @@
-"""What ``bsx adversarial perturb`` reads from an option, lists and saves."""
+"""What ``bsx adversarial perturb`` reads from an option, and lists."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
-    from bsx.analysis.adversarial.result import Robustness
+    pass
 
 
 def read_strengths(spelled: str) -> list[float]:
@@ -66,26 +64,3 @@ def listing(format: str) -> str:
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[5]]) for line in lines
     )
-
-
-def save_cases(result: Robustness, references: Sequence[str], clean: Sequence[str], path: Path) -> None:
-    """Write every text that a perturbation changed, with the scores before and after."""
-    from bsx.data.output import ScoreTable
-
-    with ScoreTable(path) as table:
-        for number, case in enumerate(result.cases):
-            for row in map(int, case.changed.nonzero()[0]):
-                cells: dict[str, Any] = {
-                    "row": row + 1,
-                    "perturbation": case.perturbation.name,
-                    "strength": "" if case.strength is None else f"{case.strength:g}",
-                    "seed": case.seed,
-                    "preserves": str(case.perturbation.preserves).lower(),
-                    "reference": references[row],
-                    "original": clean[row],
-                    "perturbed": case.texts[row],
-                }
-                for metric, scores in result.case_scores.items():
-                    cells[f"{metric} original"] = float(result.clean_scores[metric][row])
-                    cells[metric] = float(scores[number, row])
-                table.write(cells)

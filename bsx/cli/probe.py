@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import with_settings
+from bsx.cli.options import whole_numbers, with_settings
+from bsx.cli.progress import progress_bar
 
 _SCORING = ("all_layers", "idf", "rescale", "baseline", "multi_ref", "specials", "leading_space", "long", "strict")
 
@@ -46,34 +48,35 @@ def probe(
     **settings: Any,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
-    from bsx.catalog.catalog import load_registry
-    from bsx.cli.probe_input import Judgments, numbers, read_tasks
-    from bsx.cli.probe_job import Plan
-    from bsx.cli.probe_output import as_csv, as_json, write_table
-    from bsx.cli.probe_text import as_latex, as_text
     from bsx.data.picture import PICTURES
     from bsx.errors import InputError
+    from bsx.jobs.probe_input import PeopleTable
+    from bsx.jobs.probe_tables import as_csv, as_json, write_table
+    from bsx.jobs.probe_text import as_latex, as_text
+    from bsx.jobs.probing import ProbePlan
+    from bsx.jobs.probing import probe as run
+    from bsx.support.settings import build_config
 
     for path, suffixes in ((plot, PICTURES), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"{path}: the name must end in {', '.join(suffixes)}")
-    tasks = read_tasks(files, tokens=tokens, limit=limit)
-    registry = load_registry(settings.pop("registry", None))
-    people = None
-    if judged is not None:
-        people = Judgments.read(judged, candidate, reference, human, group, lang, registry)
-    plan = Plan(
-        layers=None if layers == "all" else numbers("--layers", layers, lowest=0),
+    plan = ProbePlan(
+        layers=None if layers == "all" else tuple(sorted(whole_numbers("--layers", layers))),
         probe=probe,
         pooling=pooling,
         specials=specials,
         control=control,
-        train_sizes=numbers("--train-sizes", train_sizes, lowest=2),
+        train_sizes=tuple(sorted(whole_numbers("--train-sizes", train_sizes, lowest=2))) if train_sizes else (),
         limit=limit,
         seeds=seeds,
         resamples=resamples,
     )
-    findings = plan.run(tasks, people, statistic, {**settings, "registry": registry})
+    people = None
+    if judged is not None:
+        people = PeopleTable(judged, candidate, reference, human, group, lang, statistic)
+    config = build_config(settings, ScorerConfig)
+    with progress_bar() as report:
+        findings = run(files, plan, tokens=tokens, people=people, settings=config, progress=report)
     say(findings.notes)
     if plot is not None:
         from bsx.analysis.probing.plots import draw_probes

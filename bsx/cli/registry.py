@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from bsx.cli.registry_baseline import baseline
-from bsx.cli.registry_tune import tune
+from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say
+from bsx.cli.options import with_settings
+from bsx.cli.progress import progress_bar
 
 registry = typer.Typer(rich_markup_mode=None)
-registry.command()(tune)
-registry.command()(baseline)
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
+_NOT_HERE = ("model", "lang", "layer", "all_layers", "rescale", "baseline", "registry", "final_norm")
 
 
 @registry.callback(invoke_without_command=True)
@@ -22,12 +28,103 @@ def show_help(context: typer.Context) -> None:
 
 
 @registry.command()
+@with_settings(*_NOT_HERE)
+def tune(
+    model: Annotated[str, typer.Argument(help="Registry name or alias, folder, or hub id.")],
+    data: Annotated[list[str], typer.Option(help="Table with candidates, references and human scores; repeatable.")],
+    lang: Annotated[str, typer.Option("-l", "--lang", help="Language of the candidates.")],
+    candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
+    reference: Annotated[str, typer.Option(help="Column of references.")] = "reference",
+    human: Annotated[str, typer.Option(help="Column of human scores.")] = "human",
+    group: Annotated[
+        str | None, typer.Option(help="Column of groups to average over; lp (language pairs into --lang) if there.")
+    ] = None,
+    statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Correlation.")] = "pearson",
+    resamples: Annotated[int, typer.Option(min=10, help="Bootstrap resamples.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
+    plot: Annotated[Path | None, typer.Option(help="Draw correlation over layers: .png or .svg.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write layer and evidence to the overlay registry.")] = False,
+    registry: Overlay = None,
+    format: Format = "text",
+    **settings: Any,
+) -> None:
+    """Score human-judged data with every layer and choose the one that agrees best."""
+    from bsx.jobs.tuning import tune as run
+    from bsx.support.settings import build_config
+
+    with progress_bar() as report:
+        result = run(
+            model,
+            data,
+            lang,
+            candidate=candidate,
+            reference=reference,
+            human=human,
+            group=group,
+            statistic=statistic,
+            resamples=resamples,
+            seed=seed,
+            registry=registry,
+            settings=build_config(settings, ScorerConfig),
+            progress=report,
+        )
+    say(result.notes)
+    if plot is not None:
+        from bsx.analysis.agreement.plots import draw_layers
+
+        draw_layers(result.agreement, plot, title=f"{result.model}: {', '.join(result.data)}")
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else result.to_text())
+    file = result.write(registry) if write else None
+    if file is not None:
+        print(f"written: {file}", file=sys.stderr)
+
+
+@registry.command()
+@with_settings(*_NOT_HERE, "idf", "multi_ref", "strict")
+def baseline(
+    model: Annotated[str, typer.Argument(help="Registry name or alias.")],
+    corpus: Annotated[str, typer.Option(help="Sentences of the language, one a line.")],
+    lang: Annotated[str, typer.Option("-l", "--lang", help="Their language.")],
+    pairs: Annotated[int, typer.Option(min=2, help="Random pairs to score.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random pairs.")] = 1,
+    tolerance: Annotated[
+        float | None, typer.Option(min=0, help="Stop when every standard error is at most this.")
+    ] = None,
+    state: Annotated[Path | None, typer.Option(help="File that keeps the sums, so that a run can go on.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the baseline to the overlay registry.")] = False,
+    registry: Overlay = None,
+    format: Format = "text",
+    **settings: Any,
+) -> None:
+    """Compute a rescaling baseline: the mean scores of random pairs of sentences, for every layer."""
+    from bsx.jobs.baselines import baseline as run
+    from bsx.support.settings import build_config
+
+    with progress_bar() as report:
+        result = run(
+            model,
+            lang=lang,
+            corpus=corpus,
+            pairs=pairs,
+            seed=seed,
+            tolerance=tolerance,
+            state=state,
+            write=write,
+            registry=registry,
+            settings=build_config(settings, ScorerConfig),
+            progress=report,
+            notify=lambda line: say([line]),
+        )
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else result.to_text())
+    if result.file is not None:
+        print(f"written: {result.file}", file=sys.stderr)
+
+
+@registry.command()
 def validate(
     folder: Annotated[str | None, typer.Argument(help="An overlay folder; the registry in use unless given.")] = None,
 ) -> None:
     """Read every file of the registry and report all problems."""
-    from pathlib import Path
-
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.dataset_entries import load_dataset_catalog
     from bsx.errors import RegistryError

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bsx.cli.options import with_settings
-from bsx.cli.train_curve import curve
+from bsx.cli.messages import say
+from bsx.cli.options import whole_numbers, with_settings
+from bsx.cli.progress import progress_bar
 from bsx.encode.run_config import RunConfig
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
+    from bsx.jobs.training import Training
+    from bsx.jobs.training_data import TrainingColumns
     from bsx.train.record import ModelRecord
 
 train = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
@@ -53,14 +59,14 @@ def _command(architecture: Architecture) -> Any:
         format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
         **settings: Any,
     ) -> None:
-        from bsx.cli.progress import progress_bar
-        from bsx.cli.train_input import Columns
-        from bsx.cli.train_job import Job, kept_on_interrupt, note, number_list
+        from bsx.jobs.training_data import TrainingColumns
 
-        columns = Columns(candidate, reference, source, human or ["human"], lang, outputs or (), references or ())
-        job = Job.read(architecture, {"train": train, "valid": valid}, columns, model, settings, vectors)
+        columns = TrainingColumns(
+            candidate, reference, source, human or ["human"], lang, outputs or (), references or ()
+        )
+        job = _read(architecture, {"train": train, "valid": valid}, columns, model, settings, vectors)
         with kept_on_interrupt(output, "the same command with --resume goes on from there"), progress_bar() as report:
-            record = job.run(output, number_list("--seeds", seeds), resume=resume, report=report, notify=note)
+            record = job.run(output, whole_numbers("--seeds", seeds), resume=resume, report=report, notify=_tell)
         if format == "json":
             print(json.dumps(_document(record, job.files, output), ensure_ascii=False))
             return
@@ -68,6 +74,40 @@ def _command(architecture: Architecture) -> Any:
 
     command.__doc__ = _HELP[architecture]
     return command
+
+
+def _read(
+    architecture: Architecture,
+    files: Mapping[str, Sequence[str]],
+    columns: TrainingColumns,
+    model: str,
+    settings: Mapping[str, Any],
+    vectors: Path | None,
+) -> Training:
+    from bsx.jobs.training import Training
+    from bsx.support.settings import build_config
+
+    own = {name: value for name, value in settings.items() if name in TrainConfig.model_fields}
+    config = build_config(own, TrainConfig)
+    run = build_config({name: value for name, value in settings.items() if name not in own}, RunConfig)
+    job = Training.read(architecture, files, columns, model, config, run, vectors)
+    say(job.notes)
+    return job
+
+
+def _tell(line: str) -> None:
+    print(f"bsx: {line}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def kept_on_interrupt(folder: Path, how: str) -> Iterator[None]:
+    """Say at Ctrl-C what is kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder.is_dir():
+            say([f"{folder} keeps what is done; {how}"])
+        raise
 
 
 def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str, Any]:
@@ -90,4 +130,60 @@ def _text(record: ModelRecord, output: Path) -> str:
 
 for _name in ARCHITECTURES:
     train.command(_name, help=_HELP[_name])(_command(_name))
-train.command()(curve)
+
+
+@train.command()
+@with_settings(config=RunConfig)
+@with_settings("loss", config=TrainConfig)
+def curve(
+    architecture: Annotated[Literal["esim", "bilstm", "bilstm-attention"], typer.Argument(help="Which network.")],
+    train: Annotated[list[str], typer.Option("--train", help="Table of training data; repeatable.")],
+    valid: Annotated[list[str], typer.Option("--valid", help="Table of validation data; repeatable.")],
+    test: Annotated[list[str], typer.Option("--test", help="Table that agreement is measured on; repeatable.")],
+    sizes: Annotated[str, typer.Option(help="Numbers of training instances, like 100,1000.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for the trainings; a later run goes on there.")
+    ],
+    model: Annotated[str, typer.Option("-m", "--model", help="Frozen encoder: registry name, folder or hub id.")],
+    judgments: Annotated[
+        str, typer.Option(help="Judgments of each instance, like 1,3, drawn from several --human; 0: all.")
+    ] = "0",
+    seeds: Annotated[str, typer.Option("--seed", "--seeds", help="Repetitions with other draws.")] = "1,2,3",
+    candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
+    reference: Annotated[str, typer.Option(help="Column of references.")] = "reference",
+    source: Annotated[str, typer.Option(help="Column of sources.")] = "source",
+    human: Annotated[
+        list[str] | None, typer.Option(help="Column of human scores; repeat it for several judgments.")
+    ] = (None),
+    lang: Annotated[str | None, typer.Option("-l", "--lang", help="Keep rows whose lp goes into it.")] = None,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.")] = None,
+    format: Annotated[Literal["text", "json", "csv"], typer.Option(help="How to print.")] = "text",
+    **settings: Any,
+) -> None:
+    """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
+    from bsx.analysis.agreement.plots import draw_learning_curve
+    from bsx.data.picture import check_picture
+    from bsx.jobs.training_data import TrainingColumns
+
+    if plot is not None:
+        check_picture(plot)
+    numbers = {
+        "sizes": whole_numbers("--sizes", sizes),
+        "per_instance": whole_numbers("--judgments", judgments),
+        "seeds": whole_numbers("--seeds", seeds),
+    }
+    columns = TrainingColumns(candidate, reference, source, human or ["human"], lang)
+    files = {"train": train, "valid": valid, "test": test}
+    job = _read(architecture, files, columns, model, settings, output / "vectors")
+    with kept_on_interrupt(output, "the same command goes on from there"), progress_bar() as report:
+        found = job.curve(output, **numbers, confidence=confidence, report=report, notify=_tell)
+    if plot is not None:
+        draw_learning_curve(found, plot, title=f"{architecture} on {job.encoder.record.model}")
+    if format == "json":
+        from bsx.support.provenance import provenance
+
+        document = {"architecture": architecture, **found.to_dict(), "provenance": provenance("train-curve", job.files)}
+        print(json.dumps(document, ensure_ascii=False))
+        return
+    print(found.to_text() if format == "text" else found.to_csv().rstrip("\n"))

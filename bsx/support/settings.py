@@ -95,3 +95,11 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
     shown = f" (got {problem['input']!r})" if name else ""
     return f"{name}: {message}{shown}" if name else message
+
+
+def set_fields(settings: BaseModel | None, *but: str) -> dict[str, Any]:
+    """Return the settings that were given a value, except ``but``; those of None are none."""
+    if settings is None:
+        return {}
+    given = settings.model_fields_set.difference(but)
+    return {name: getattr(settings, name) for name in type(settings).model_fields if name in given}

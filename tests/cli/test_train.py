@@ -182,7 +182,7 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
 
 
 def test_an_interrupt_says_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from bsx.cli.train_job import kept_on_interrupt
+    from bsx.cli.train import kept_on_interrupt
 
     with pytest.raises(KeyboardInterrupt), kept_on_interrupt(tmp_path, "the same command goes on from there"):
         raise KeyboardInterrupt

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
     from bsx.analysis.probing.experiment import ProbeResult
-    from bsx.cli.probe_job import Findings
+    from bsx.jobs.probing import Findings
 
 
 def as_text(findings: Findings) -> str:

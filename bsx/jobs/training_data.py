@@ -20,7 +20,7 @@ _PREFERENCE = ("better", "worse")
 
 
 @dataclass(frozen=True)
-class Columns:
+class TrainingColumns:
     """What the user calls things, and where the texts of preferences are.
 
     Attributes:
@@ -33,17 +33,17 @@ class Columns:
         references: tables of their references.
     """
 
-    candidate: str
-    reference: str
-    source: str
-    human: Sequence[str]
+    candidate: str = "candidate"
+    reference: str = "reference"
+    source: str = "source"
+    human: Sequence[str] = ("human",)
     lang: str | None = None
     outputs: Sequence[str] = ()
     references: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class TrainingData:
     """Instances with what else their tables say.
 
     Attributes:
@@ -61,7 +61,7 @@ class Data:
     notes: list[str] = field(default_factory=list)
 
 
-def read_data(files: Sequence[str], columns: Columns, inputs: Inputs) -> Data:
+def read_data(files: Sequence[str], columns: TrainingColumns, inputs: Inputs) -> TrainingData:
     """Read tables of one kind, scored or preferences, as one set of instances.
 
     Raises:
@@ -86,7 +86,7 @@ def read_data(files: Sequence[str], columns: Columns, inputs: Inputs) -> Data:
         judgments.append(part.judgments[keep])
         groups += [part.groups[i] for i in keep]
     if not groups:
-        which = "whose language pair --outputs covers" if preferences[0] and columns.outputs else "with data"
+        which = "whose language pair `outputs=` covers" if preferences[0] and columns.outputs else "with data"
         into = f" and goes into {columns.lang}" if columns.lang is not None else ""
         raise InputError(f"{', '.join(files)}: there is no row {which}{into}")
     sides = {key: rows[key] if rows[key] else None for key in ("reference", "source")}
@@ -98,7 +98,7 @@ def read_data(files: Sequence[str], columns: Columns, inputs: Inputs) -> Data:
             rows["candidate"], np.nanmean(judged, axis=1), sides["reference"], sides["source"], inputs=inputs
         )
     read = [*files, *(columns.outputs if preferences[0] else ()), *(columns.references if preferences[0] else ())]
-    return Data(built, judged, groups, [Path(name) for name in dict.fromkeys(read)], notes)
+    return TrainingData(built, judged, groups, [Path(name) for name in dict.fromkeys(read)], notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +109,13 @@ class _Part:
 
 
 def _read_texts(
-    table: Table, candidates: Sequence[str], columns: Columns, inputs: Inputs, human: Sequence[str] = ()
+    table: Table, candidates: Sequence[str], columns: TrainingColumns, inputs: Inputs, human: Sequence[str] = ()
 ) -> _Part:
     sides = {"reference": columns.reference, "source": columns.source}
     named = dict(zip(_PREFERENCE if len(candidates) == 2 else ("candidate",), candidates, strict=True))
     named |= {side: column for side, column in sides.items() if inputs in (side, "both")}
     if columns.lang is not None and "lp" not in table.columns:
-        raise InputError(f"{table.name}: has no column 'lp', which --lang needs; it has {', '.join(table.columns)}")
+        raise InputError(f"{table.name}: has no column 'lp', which `lang=` needs; it has {', '.join(table.columns)}")
     wanted = [*named.values(), *human, *(["lp"] if "lp" in table.columns else [])]
     table.require(*wanted)
     texts: dict[str, list[str]] = {key: [] for key in named}
@@ -134,16 +134,16 @@ def _read_texts(
     return _Part(texts, np.array(judgments, dtype=np.float64), groups)
 
 
-def _read_scored(table: Table, columns: Columns, inputs: Inputs) -> _Part:
+def _read_scored(table: Table, columns: TrainingColumns, inputs: Inputs) -> _Part:
     return _read_texts(table, [columns.candidate], columns, inputs, columns.human)
 
 
-def _read_preferences(table: Table, columns: Columns, inputs: Inputs) -> _Part:
+def _read_preferences(table: Table, columns: TrainingColumns, inputs: Inputs) -> _Part:
     """Read texts from the table itself, or, with systems' outputs, those that its systems wrote."""
     if not columns.outputs:
         return _read_texts(table, _PREFERENCE, columns, inputs)
     if len(columns.outputs) != len(columns.references):
-        raise InputError("--outputs and --references go together: one file of references for each of outputs")
+        raise InputError("`outputs=` and `references=` go together: one file of references for each of outputs")
     wanted = load_darr(table.name)
     outputs: dict[tuple[str, str, str], tuple[str, str, str]] = {}
     for file, references in zip(columns.outputs, columns.references, strict=True):

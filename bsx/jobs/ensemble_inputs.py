@@ -1,4 +1,4 @@
-"""What ``bsx ensemble`` reads: the table, factor profiles, signatures beside the table."""
+"""What an ensemble is made from: the table, factor profiles, signatures beside the table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bsx.analysis.stats.validate import NanPolicy
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
@@ -25,7 +26,7 @@ def read_table(
 
 
 def read_profiles(
-    document: Path | None, file: Path, metrics: Sequence[str], factors: str | None, nan: Any
+    document: Path | None, file: Path, metrics: Sequence[str], factors: Sequence[str] | None, nan: NanPolicy = "error"
 ) -> dict[str, dict[str, float]] | None:
     """Return each metric's standardised coefficients, from a document or by regression on columns of factors.
 
@@ -33,15 +34,13 @@ def read_profiles(
         InputError: if both or neither are given, or the document is not one of ``bsx disentangle``.
     """
     from bsx.analysis.disentangling.fit import disentangle
-    from bsx.cli.names import split_names
     from bsx.data.columns import read_columns
 
     if document is not None and factors is not None:
-        raise InputError("give --factors or --profiles, not both")
+        raise InputError("give `factors=` or `profiles=`, not both")
     if factors is not None:
-        names = split_names(factors)
-        table = read_columns(file, [*dict.fromkeys([*metrics, *names])])
-        return {fit.metric: dict(fit.coef) for fit in disentangle(table, metrics, names, nan=nan)}
+        table = read_columns(file, [*dict.fromkeys([*metrics, *factors])])
+        return {fit.metric: dict(fit.coef) for fit in disentangle(table, metrics, factors, nan=nan)}
     if document is None:
         return None
     try:
@@ -49,4 +48,4 @@ def read_profiles(
         results = content["results"]
         return {str(fit["metric"]): {str(k): float(v) for k, v in fit["coef"].items()} for fit in results}
     except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{document}: is not what bsx disentangle --format json prints ({error!r})") from error
+        raise InputError(f"{document}: is not what bsx disentangle `format='json'` prints ({error!r})") from error

@@ -1,7 +1,8 @@
-"""What ``bsx probe`` does: encode each sentence once for all layers, fit probes, ask how people agree."""
+"""What each layer of a model knows: encode each sentence once for all layers, fit probes, ask how people agree."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +12,18 @@ from bsx.analysis.probing.beside_people import SideBySide, probe_with_agreement
 from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.experiment import ProbeResult, probe_layers
 from bsx.analysis.probing.tasks import ProbingTask
-from bsx.analysis.stats.layers import Statistic
-from bsx.cli.probe_input import Judgments
-from bsx.cli.progress import progress_bar
+from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.scorer import Scorer
+from bsx.catalog.catalog import load_registry
 from bsx.encode.features import Features, Pooling, sentence_features, word_features
 from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
+from bsx.jobs.probe_input import PeopleTable, agreement, read_tasks
 from bsx.support.optional import need
 from bsx.support.progress import Progress
+from bsx.support.settings import set_fields
 from bsx.support.signature import Signature
 
 
@@ -48,61 +51,82 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The experiment: the options of ``bsx probe``."""
+class ProbePlan:
+    """The experiment.
 
-    layers: tuple[int, ...] | None
-    probe: Probe
-    pooling: Pooling
-    specials: bool
-    control: bool
-    train_sizes: tuple[int, ...]
-    limit: int | None
-    seeds: int
-    resamples: int
+    Attributes:
+        layers: layers to probe; all unless given.
+        probe: kind of classifier.
+        pooling: from the vectors of tokens to that of a sentence.
+        specials: whether special tokens take part in mean and max.
+        control: whether to run the control task too.
+        train_sizes: further sizes of the training part.
+        limit: use this many sentences of a file, drawn at random.
+        seeds: repeat with so many seeds: 1, 2, …
+        resamples: of the bootstrap.
+    """
+
+    layers: tuple[int, ...] | None = None
+    probe: Probe = "logistic"
+    pooling: Pooling = "mean"
+    specials: bool = False
+    control: bool = True
+    train_sizes: tuple[int, ...] = ()
+    limit: int | None = None
+    seeds: int = 3
+    resamples: int = 1000
 
     def run(
-        self, tasks: list[ProbingTask], people: Judgments | None, statistic: Statistic, settings: dict[str, Any]
+        self,
+        tasks: Sequence[ProbingTask],
+        people: PeopleTable | None,
+        settings: ScorerConfig,
+        progress: Progress | None = None,
     ) -> Findings:
         """Run it.
 
         Args:
             tasks: what to probe.
             people: human judgments to compare with.
-            statistic: the correlation with them.
-            settings: model, registry, and where and within what limits to run.
+            settings: model, and where and within what limits to run.
+            progress: called with phase, done and total.
+
+        Raises:
+            InputError: for a table or a task that cannot be used, or without a model.
         """
         need("sklearn", "probing")
-        model, final_norm = settings.get("model"), settings.get("final_norm", True)
-        run = {name: value for name, value in settings.items() if name not in ("model", "final_norm")}
-        encoders = Encoders(model=model, **run)
+        registry = load_registry(settings.registry)
+        judged = people.read(registry) if people is not None else None
+        run = set_fields(settings, "model", "final_norm", "registry")
+        encoders = Encoders(model=settings.model, registry=registry, **run)
         located = encoders.locate(None)
         depth = located.architecture.depth
         chosen = tuple(range(depth + 1)) if self.layers is None else self.layers
-        view = encoders.encoder(located, final_norm=final_norm).view(chosen)
+        view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
         tokenizer = located.tokenizer()
         used, results, notes = [], [], []
-        with progress_bar() as report:
-            for task in tasks:
-                features = self._encode(task, tokenizer, view, encoders.budget // 2, report)
-                task, vectors, said = _without_vectorless(task, features)
-                result = self._probe(task, vectors, chosen, report)
-                notes += [f"{task.name}: {note}" for note in (*said, *_ceiling(task), *result.notes)]
-                used.append(task)
-                results.append(result)
-            beside, facts = None, None
-            if people is not None and model is not None:
-                scoring = {name: value for name, value in settings.items() if name != "model"}
-                agreement, signature = people.agreement(model, statistic, scoring, report)
-                beside = probe_with_agreement(results, agreement)
-                notes += people.table.notes
-                facts = {
-                    "data": people.table.names[0],
-                    "groups": list(agreement.groups),
-                    "n": agreement.n,
-                    "best_layer": agreement.best_layer,
-                    "signature": signature,
-                }
+        for task in tasks:
+            features = self._encode(task, tokenizer, view, encoders.budget // 2, progress)
+            task, vectors, said = _without_vectorless(task, features)
+            result = self._probe(task, vectors, chosen, progress)
+            notes += [f"{task.name}: {note}" for note in (*said, *_ceiling(task), *result.notes)]
+            used.append(task)
+            results.append(result)
+        beside, facts = None, None
+        if people is not None and judged is not None and settings.model is not None:
+            scorer = Scorer(
+                settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry")
+            )
+            found, signature = agreement(scorer, judged, people.statistic, progress)
+            beside = probe_with_agreement(results, found)
+            notes += judged.notes
+            facts = {
+                "data": judged.names[0],
+                "groups": list(found.groups),
+                "n": found.n,
+                "best_layer": found.best_layer,
+                "signature": signature,
+            }
         fields = self._fields(encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
         signature = str(Signature.of(fields))
         notes += encoders.notes
@@ -193,3 +217,30 @@ def _ceiling(task: ProbingTask) -> list[str]:
     if task.ceiling == 1:
         return []
     return [f"copies of one sentence have different labels: no probe can be right on more than {task.ceiling:.1%}"]
+
+
+def probe(
+    files: Sequence[str],
+    plan: ProbePlan | None = None,
+    *,
+    tokens: bool = False,
+    people: PeopleTable | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Findings:
+    """Fit probes on every layer's frozen vectors.
+
+    Args:
+        files: tasks: ``sentence TAB label`` a line, or SentEval's three columns.
+        plan: the experiment.
+        tokens: whether the files hold ``word TAB label``, with an empty line between sentences.
+        people: human judgments to lay the agreement of each layer beside.
+        settings: model, and where and within what limits to run.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a malformed file, or without a model.
+    """
+    plan = plan if plan is not None else ProbePlan()
+    tasks = read_tasks(files, tokens=tokens, limit=plan.limit)
+    return plan.run(tasks, people, settings if settings is not None else ScorerConfig(), progress)

@@ -1,4 +1,4 @@
-"""What lies beside a table of scores: ``<table>.signatures.json``, as ``bsx score`` and ``--scores-out`` write it."""
+"""What lies beside a table of scores: ``<table>.signatures.json``, as ``bsx score`` and ``bsx meta`` write it."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def known_signatures(file: str | Path, columns: Sequence[str]) -> dict[str, str]
 
 
 def lower_by_sidecar(file: str | Path) -> list[str]:
-    """Return the columns of which lower is better, by the sidecar that `bsx score` and `--scores-out` write."""
+    """Return the columns of which lower is better, by the table's sidecar."""
     return [str(entry["metric"]) for entry in read_sidecar(file) if entry["higher_is_better"] is False]

@@ -48,7 +48,7 @@ def save_ensemble(
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     stem = name if file is None else file.stem
     if not _NAME.match(stem):
-        raise InputError(f"--save {name}: a name has letters, digits, -, _ and +; a file ends in .yaml")
+        raise InputError(f"`save={name}`: a name has letters, digits, -, _ and +; a file ends in .yaml")
     specs = dict(_named(part, result.combination.weights) for part in members)
     used = [member for member in result.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
@@ -57,7 +57,7 @@ def save_ensemble(
     ]
     twice = [one.metric for one in renamed if [other.metric for other in renamed].count(one.metric) > 1]
     if twice:
-        raise InputError(f"--save: two members are the metric {twice[0]}; one column of it is enough")
+        raise InputError(f"`save=`: two members are the metric {twice[0]}; one column of it is enough")
     source = provenance("ensemble", files)
     fitted = EnsembleOrigin(
         rows=result.fitted,
@@ -80,7 +80,7 @@ def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
     for column in columns:
         if part.startswith(f"{column}="):
             return column, part.removeprefix(f"{column}=")
-    raise InputError(f"--member {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
+    raise InputError(f"`member={part}`: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
 
 
 def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
@@ -94,12 +94,12 @@ def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
         kind, entry = find_metric(name, catalog)
         config_of(kind, entry, settings, {})
     except BsxError as error:
-        hint = "" if given is not None else f"; say which metric the column holds with --member {spec}=METRIC"
-        raise InputError(f"--save: {error}{hint}") from error
+        hint = "" if given is not None else f"; say which metric the column holds with `member={spec}=METRIC`"
+        raise InputError(f"`save=`: {error}{hint}") from error
     if name == "ensemble":
-        raise InputError(f"--save: {spec} is an ensemble itself; name its members instead")
+        raise InputError(f"`save=`: {spec} is an ensemble itself; name its members instead")
     if entry.higher_is_better == member.lower:
         better = "higher" if entry.higher_is_better else "lower"
         wanted = "must not" if entry.higher_is_better else "must"
-        raise InputError(f"--save: of {name}, {better} is better: --lower {wanted} name {member.metric}")
+        raise InputError(f"`save=`: of {name}, {better} is better: `lower=` {wanted} name {member.metric}")
     return spec

@@ -1,0 +1,40 @@
+"""What a command does beside options and printing, callable from Python.
+
+Each job takes typed settings and returns a result; none prints, and none knows the command line. A job that takes long
+calls ``progress`` with a phase, what is done, and what there is in all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bsx.support.faces import public_face
+
+if TYPE_CHECKING:
+    from bsx.jobs.ablation import ablate as ablate
+    from bsx.jobs.alignment import fit_alignment as fit_alignment
+    from bsx.jobs.baselines import baseline as baseline
+    from bsx.jobs.combining import ensemble as ensemble
+    from bsx.jobs.layers import sweep_layers as sweep_layers
+    from bsx.jobs.perturbing import perturb as perturb
+    from bsx.jobs.probing import probe as probe
+    from bsx.jobs.training import train as train
+    from bsx.jobs.tuning import tune as tune
+
+__all__ = ["ablate", "baseline", "ensemble", "fit_alignment", "perturb", "probe", "sweep_layers", "train", "tune"]
+
+if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
+    __getattr__, __dir__ = public_face(
+        __name__,
+        {
+            "ablation": "ablate",
+            "alignment": "fit_alignment",
+            "baselines": "baseline",
+            "combining": "ensemble",
+            "layers": "sweep_layers",
+            "perturbing": "perturb",
+            "probing": "probe",
+            "training": "train",
+            "tuning": "tune",
+        },
+    )

@@ -1,0 +1,115 @@
+"""MoverScore's components in every combination, beside human scores: Table 9 of the BERTScore paper on one's data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bsx.analysis.stats.layers import pearson
+from bsx.catalog.catalog import load_registry
+from bsx.data.corpus import MemoryCorpus
+from bsx.encode.session import Encoders
+from bsx.errors import InputError
+from bsx.jobs.judged import read_judged
+from bsx.metrics.embedding.ablation import MATCHINGS, grid
+from bsx.metrics.run import score_corpus
+from bsx.support.progress import Progress
+
+Row = dict[str, str | float | None]
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Correlations of all combinations.
+
+    Attributes:
+        rows: ``components``, ``matching``, a correlation for each group (None where there is none), and their ``mean``.
+        notes: what the reader should know.
+    """
+
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+    def to_text(self) -> str:
+        """Return a table, for people."""
+        width = max(len(str(row["components"])) for row in self.rows)
+        groups = [name for name in self.rows[0] if name not in ("components", "matching")]
+        lines = [f"{'components':<{width}}  matching  " + "  ".join(f"{name:>7}" for name in groups)]
+        for row in self.rows:
+            cells = ("      -" if row[name] is None else f"{row[name]:7.3f}" for name in groups)
+            lines.append(f"{row['components']:<{width}}  {row['matching']:<8}  " + "  ".join(cells))
+        return "\n".join(lines)
+
+
+def ablate(
+    data: str,
+    model: str,
+    *,
+    mnli_model: str | None = None,
+    layer: int | None = None,
+    candidate: str = "candidate",
+    reference: str = "reference",
+    human: str = "human",
+    group: str | None = None,
+    long_idf: Mapping[str, Path] | None = None,
+    lang: str = "en",
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Ablation:
+    """Correlate every combination with human scores, for three ways of matching.
+
+    Args:
+        data: table of human-judged segments.
+        model: the encoder.
+        mnli_model: encoder fine-tuned on MNLI, for the rows with MNLI.
+        layer: layer without power means; the model's best unless given.
+        candidate: column of candidates.
+        reference: column of references.
+        human: column of human scores.
+        group: column to correlate within; ``lp`` if there is one.
+        long_idf: group -> file of all references of its test set, a text a line.
+        lang: rows of a column ``lp`` that go into another language are left out.
+        device: where to run.
+        progress: called with a group's name, done and total.
+
+    Raises:
+        InputError: for a table that cannot be used, or a group of ``long_idf`` that it does not have.
+    """
+    judged = read_judged([data], candidate, reference, human, group, lang)
+    groups = list(dict.fromkeys(judged.groups))
+    files = dict(long_idf or {})
+    for name in files:
+        if name not in groups:
+            raise InputError(f"`long_idf={name}`: write GROUP=FILE with one of the groups {', '.join(groups)}")
+    catalog = load_registry()
+    entry = catalog.find(model)
+    if layer is None and entry is not None and isinstance(entry.layer, int):
+        layer = entry.layer
+    figures = {}
+    for group in groups:
+        encoders = Encoders(device=device, registry=catalog)
+        combinations = list(grid(model, layer, long_idf=files.get(group), mnli=mnli_model))
+        metrics = {(row.name, m): row.metric(m, encoders) for row in combinations for m in MATCHINGS}
+        chosen = [i for i, name in enumerate(judged.groups) if name == group]
+        corpus = MemoryCorpus(
+            {"candidate": [judged.candidates[i] for i in chosen]}, [judged.references[i] for i in chosen]
+        )
+        people = np.array([judged.human[i] for i in chosen])
+        scores = score_corpus(list(metrics.values()), corpus, progress=_renamed(progress, group))
+        for (components, matching), metric in metrics.items():
+            values = scores[metric.spec]["candidate"].values
+            figures[components, matching, group] = float(pearson(values, people))
+    rows: list[Row] = []
+    for components, matching in dict.fromkeys((components, matching) for components, matching, _ in figures):
+        found = {group: figures.get((components, matching, group)) for group in groups}
+        complete = [value for value in found.values() if value is not None]
+        mean = sum(complete) / len(complete) if len(complete) == len(groups) else None
+        rows.append({"components": components, "matching": matching, **found, "mean": mean})
+    return Ablation(rows, list(judged.notes))
+
+
+def _renamed(progress: Progress | None, phase: str) -> Progress | None:
+    return None if progress is None else lambda _, done, total: progress(phase, done, total)

@@ -1,0 +1,62 @@
+"""A map between the vectors of two languages, fitted on parallel text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from bsx.catalog.catalog import load_registry
+from bsx.data.lines import LineFiles, NamedFile
+from bsx.encode.session import Encoders
+from bsx.errors import InputError
+from bsx.metrics.embedding.fit_mapping import Settings, fit, read_links
+from bsx.metrics.embedding.mapping import Mapping
+from bsx.support.progress import Progress
+
+
+def fit_alignment(
+    source: str | Path,
+    target: str | Path,
+    output: Path,
+    *,
+    model: str | None = None,
+    layer: int | None = None,
+    kind: Literal["clp", "umd"] = "clp",
+    links: str | Path | None = None,
+    pairs: int = 2000,
+    max_words: int = 100,
+    device: str = "auto",
+    registry: Path | None = None,
+    progress: Progress | None = None,
+) -> Mapping:
+    """Fit and save the map that ``xmoverscore:mapping=…,mapping_file=…`` applies to the source's vectors.
+
+    Args:
+        source: file of source sentences, one a line.
+        target: file of their translations, one a line.
+        output: where to write the map (.safetensors).
+        model: encoder of both languages.
+        layer: its layer; the top one unless given.
+        kind: an orthogonal matrix, or one direction to remove.
+        links: file of word links, i-j pairs a line; by mutual nearest vectors unless given.
+        pairs: use this many sentence pairs, the first ones.
+        max_words: leave out pairs with a longer side.
+        device: where to run.
+        registry: a folder to lay over the registry.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for files that do not fit together or a place that cannot be written to.
+    """
+    if output.suffix != ".safetensors":
+        raise InputError(f"{output}: the name of a map must end in .safetensors")
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist")
+    corpus = LineFiles({"target": NamedFile(target)}, [NamedFile(source)])
+    texts = [(segment.references[0], segment.candidates[0]) for segment in corpus]
+    given = read_links(NamedFile(links), texts) if links is not None else None
+    encoders = Encoders(model=model, device=device, registry=load_registry(registry))
+    settings = Settings(kind=kind, layer=layer, pairs=pairs, max_words=max_words)
+    mapping = fit(texts, encoders, settings, links=given, progress=progress)
+    mapping.save(output)
+    return mapping

@@ -1,0 +1,112 @@
+"""The baseline that rescaling needs: mean scores of random pairs of sentences, for every layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.bertscore.baseline import FIGURES, BaselineRun
+from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.scorer import Scorer
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.entries import Baseline
+from bsx.catalog.languages import find_language
+from bsx.catalog.overlay import overlay_folder, write_baseline
+from bsx.data.lines import NamedFile
+from bsx.support.progress import Progress
+from bsx.support.settings import set_fields
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedBaseline:
+    """A baseline, and how sure it is.
+
+    Attributes:
+        entry: what the registry keeps.
+        model: name of the model.
+        language: name of the language.
+        pairs: how many pairs were scored.
+        seed: of the pairs.
+        standard_error: (layers, 3) of precision, recall and F1.
+        file: where it was written, if it was.
+    """
+
+    entry: Baseline
+    model: str
+    language: str
+    pairs: int
+    seed: int
+    standard_error: NDArray[np.float64]
+    file: Path | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything, for other programs."""
+        return {**self.entry.model_dump(), "pairs": self.pairs, "seed": self.seed}
+
+    def to_text(self) -> str:
+        """Return a table of the layers, for people."""
+        lines = [f"{self.model}, {self.language}: {self.pairs} pairs", "layer  precision  recall     f1   s.e. of f1"]
+        figures = zip(*(getattr(self.entry, name) for name in FIGURES), strict=True)
+        lines += [
+            f"{layer:>5}  {p:9.4f}  {r:6.4f}  {f:.4f}  {self.standard_error[layer, 2]:.5f}"
+            for layer, (p, r, f) in enumerate(figures)
+        ]
+        return "\n".join(lines)
+
+
+def baseline(
+    model: str,
+    *,
+    lang: str,
+    corpus: str | Path,
+    pairs: int = 1_000_000,
+    seed: int = 1,
+    tolerance: float | None = None,
+    state: Path | None = None,
+    write: bool = False,
+    registry: Path | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] | None = None,
+) -> ComputedBaseline:
+    """Score random pairs of a corpus' sentences with every layer.
+
+    Args:
+        model: registry name or alias.
+        lang: language of the sentences.
+        corpus: file of sentences, one a line.
+        pairs: how many pairs to score.
+        seed: of the pairs.
+        tolerance: stop when every standard error is at most this.
+        state: file that keeps the sums, so that a run can go on; beside the baseline if that is written.
+        write: write the baseline to the overlay registry.
+        registry: overlay folder to read and write; the user's own unless given.
+        settings: of the scorer and where it runs; model, language, registry and layer are said here.
+        progress: called with phase, done and total.
+        notify: called with a sentence if the run goes on from a kept state.
+
+    Raises:
+        InputError: for a corpus or state that cannot be used.
+        UnknownNameError: for an unknown model or language.
+    """
+    sentences = list(NamedFile(corpus).lines())
+    catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
+    entry, language = catalog.model(model), find_language(lang, catalog)
+    if state is None and write:
+        state = overlay_folder(registry) / f".{language.code}-{entry.name}-{seed}.baseline-state.json"
+    given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
+    scorer = Scorer(entry.name, all_layers=True, registry=catalog, **given)
+    run = BaselineRun(scorer, sentences, seed=seed, state=state)
+    if run.pairs and notify is not None:
+        notify(f"going on after {run.pairs} pairs ({state})")
+    run.run(pairs, tolerance=tolerance, progress=progress)
+    result = run.result(language.code, Path(corpus).name)
+    file = None
+    if write:
+        file = write_baseline(result, registry)
+        run.finish()
+    return ComputedBaseline(result, entry.name, language.name, run.pairs, seed, run.standard_error(), file)

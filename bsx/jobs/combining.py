@@ -1,0 +1,102 @@
+"""Metrics of a table together, beside the best of them; and kept as a metric of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.analysis.ensembles.result import EnsembleResult
+from bsx.analysis.ensembles.run import ensemble as combine
+from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.data.sidecar import known_signatures, lower_by_sidecar
+from bsx.errors import InputError
+from bsx.jobs.ensemble_inputs import read_profiles, read_table
+from bsx.jobs.ensemble_save import save_ensemble
+from bsx.support.settings import set_fields
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """What came out.
+
+    Attributes:
+        result: gains over the best metric, with intervals and tests, and weights.
+        files: what was read.
+        signatures: of the columns, where known.
+        saved: where the ensemble was saved, if it was.
+    """
+
+    result: EnsembleResult
+    files: list[Path]
+    signatures: dict[str, str]
+    saved: Path | None = None
+
+
+def ensemble(
+    file: Path,
+    metrics: Sequence[str],
+    human: str,
+    *,
+    group: str | None = None,
+    segment: str | None = None,
+    text: Sequence[str] | None = None,
+    fold: str | None = None,
+    lower: Sequence[str] = (),
+    fit: Path | None = None,
+    factors: Sequence[str] | None = None,
+    profiles: Path | None = None,
+    save: str | None = None,
+    member: Sequence[str] = (),
+    registry: Path | None = None,
+    settings: EnsembleSettings | None = None,
+) -> Combined:
+    """Combine columns of a table, compare the result with the best of them, and perhaps keep it as a metric.
+
+    Args:
+        file: table of scores.
+        metrics: columns to combine.
+        human: column of human scores.
+        group: column of groups.
+        segment: column of segments; rows of one stay in one fold.
+        text: columns of texts; equal ones stay in one fold. The usual ones that there are, unless given.
+        fold: column of ready-made folds.
+        lower: metrics of which lower is better, beside those that the table's sidecar knows.
+        fit: table to fit on, with the same columns, instead of cross-validation.
+        factors: for the rule ``factors``: columns of factors to compute profiles from.
+        profiles: for the rule ``factors``: what `bsx disentangle` prints as JSON.
+        save: keep the ensemble as the metric ``ensemble:NAME``, or in a file NAME.yaml.
+        member: for ``save``: COLUMN=METRIC, where the column is not its metric's name.
+        registry: for ``save``: the folder; the user's own unless given.
+        settings: of the rule and the comparison.
+
+    Raises:
+        InputError: for a table or settings that cannot be used, or members that are no metrics.
+    """
+    settings = settings if settings is not None else EnsembleSettings()
+    if save is None and (member or registry is not None):
+        raise InputError("`member=` and `registry=` go with `save=`")
+    if (factors is not None or profiles is not None) != (settings.how == "factors"):
+        raise InputError("`how=factors` and `factors=COLUMNS`, or `profiles=FILE`, go together")
+    table = read_table(file, metrics, human, [group, segment, fold], text)
+    other = None if fit is None else read_table(fit, metrics, human, [group, segment], text)
+    source = file if fit is None else fit
+    known = [name for name in lower_by_sidecar(source) if name in metrics and name not in lower]
+    result = combine(
+        table,
+        metrics,
+        human,
+        group=group,
+        segment=segment,
+        fold=fold,
+        texts=text,
+        lower=[*lower, *known],
+        fit=other,
+        profiles=read_profiles(profiles, source, metrics, factors, settings.nan),
+        **set_fields(settings),
+    )
+    saved = None
+    if save is not None:
+        saved = save_ensemble(result, save, member, human, [source], known_signatures(source, metrics), registry)
+    files = [path for path in (file, fit, profiles) if path is not None]
+    return Combined(result, files, known_signatures(file, metrics), saved)

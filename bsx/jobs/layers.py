@@ -1,0 +1,127 @@
+"""How well each layer of a metric's model agrees with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.catalog.specs import read_spec
+from bsx.data.corpus import MemoryCorpus
+from bsx.encode.session import Encoders
+from bsx.errors import InputError
+from bsx.jobs.judged import read_judged
+from bsx.metrics.run import score_corpus
+from bsx.metrics.zoo import find_metric, get_metrics
+from bsx.support.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class LayerSweep:
+    """Agreement with people by layer, of several metrics on one model.
+
+    Attributes:
+        results: metric -> its correlations; of one figure, which stands for precision, recall and F1 alike.
+        data: names of the tables.
+        notes: what the reader should know.
+    """
+
+    results: dict[str, LayerAgreement]
+    data: tuple[str, ...]
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, str | int | float]]:
+        """Return a row a metric and layer: mean over groups with its interval, then each group."""
+        return [
+            {
+                "metric": spec,
+                "layer": layer,
+                "mean": float(result.mean[layer, 2]),
+                "low": float(result.low[layer]),
+                "high": float(result.high[layer]),
+                "best": layer == result.best_layer,
+                **{name: float(result.by_group[i, layer, 2]) for i, name in enumerate(result.groups)},
+            }
+            for spec, result in self.results.items()
+            for layer in range(len(result.mean))
+        ]
+
+    def to_text(self) -> str:
+        """Return a table, for people."""
+        rows = self.rows()
+        width = max(len(str(row["metric"])) for row in rows)
+        lines = [f"{'metric':<{width}}  layer     mean  95% interval"]
+        for row in rows:
+            mark = "  <- best" if row["best"] else ""
+            interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
+            lines.append(f"{row['metric']:<{width}}  {row['layer']:>5}  {row['mean']:7.4f}  {interval}{mark}")
+        return "\n".join(lines)
+
+
+def sweep_layers(
+    metrics: Sequence[str],
+    data: Sequence[str],
+    model: str,
+    *,
+    lang: str = "en",
+    candidate: str = "candidate",
+    reference: str = "reference",
+    human: str = "human",
+    group: str | None = None,
+    statistic: Statistic = "pearson",
+    resamples: int = 1000,
+    seed: int = 1,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> LayerSweep:
+    """Score human-judged data with every layer; each text is encoded once for all metrics.
+
+    Args:
+        metrics: specs of metrics that have a setting ``layer``, left open.
+        data: tables with candidates, references and human scores.
+        model: the encoder.
+        lang: rows of a column ``lp`` that go into another language are left out.
+        candidate: column of candidates.
+        reference: column of references.
+        human: column of human scores.
+        group: column of groups to average over; ``lp`` if there is one.
+        statistic: the correlation.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+        device: where to run.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a metric without layers, or a table that cannot be used.
+    """
+    judged = read_judged(data, candidate, reference, human, group, lang)
+    encoders = Encoders(model=model, device=device)
+    depth = encoders.locate(None).architecture.depth
+    for spec in metrics:
+        name, given = read_spec(spec)
+        if "layer" not in find_metric(name, encoders.catalog)[0].Config.model_fields or "layer" in given:
+            raise InputError(f"{spec}: a sweep needs a metric with a setting layer, left open")
+    joined = [[f"{spec}{',' if ':' in spec else ':'}layer={k}" for k in range(depth + 1)] for spec in metrics]
+    built = get_metrics([name for names in joined for name in names], encoders=encoders)
+    scores = score_corpus(built, MemoryCorpus({"candidate": judged.candidates}, judged.references), progress=progress)
+
+    def swept() -> Iterator[tuple[str, LayerAgreement]]:
+        for spec, names in zip(metrics, joined, strict=True):
+            values = np.stack([scores[name]["candidate"].values for name in names]).astype(np.float32)
+            yield (
+                spec,
+                layer_agreement(
+                    values,
+                    values,
+                    values,
+                    judged.human,
+                    judged.groups,
+                    statistic=statistic,
+                    resamples=resamples,
+                    seed=seed,
+                ),
+            )
+
+    return LayerSweep(dict(swept()), tuple(judged.names), list(judged.notes))

@@ -1,0 +1,308 @@
+"""How far scores fall when texts of a table are changed on purpose: texts, parses, metrics as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.adversarial.result import Robustness
+from bsx.analysis.adversarial.robustness import robustness
+from bsx.analysis.stats.clusters import Correction
+from bsx.bertscore.config import ScorerConfig
+from bsx.errors import InputError
+from bsx.jobs.metrics import open_metrics
+from bsx.metrics.failures import score_without_failures
+from bsx.support.progress import Progress
+
+if TYPE_CHECKING:
+    from bsx.analysis.factors.parses import Parse
+    from bsx.metrics.base import Metric
+
+Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Columns of a table of texts.
+
+    Attributes:
+        references: n texts.
+        candidates: n texts, or None if the references are to be perturbed.
+        sources: n texts, or None.
+    """
+
+    references: list[str]
+    candidates: list[str] | None
+    sources: list[str] | None
+
+    @property
+    def clean(self) -> list[str]:
+        """The texts to perturb."""
+        return self.references if self.candidates is None else self.candidates
+
+
+def read_texts(file: str, candidate: str | None, reference: str, source: str | None) -> Texts:
+    """Read a table's texts; ``-`` is standard input.
+
+    Raises:
+        InputError: for a missing column, a cell that is not one text, or a table without rows.
+    """
+    from bsx.data.open import open_corpus
+
+    wants = frozenset({"reference", "source"} if source is not None else {"reference"})
+    with open_corpus(
+        [], [], file, [candidate or reference], [reference], None, source_column=source, wants=wants
+    ) as corpus:
+        segments = list(corpus)
+    if not segments:
+        raise InputError(f"{file}: has no rows")
+    for segment in segments:
+        if len(segment.references) != 1:
+            raise InputError(f"{file}: segment {segment.id} has {len(segment.references)} references, one is needed")
+    return Texts(
+        [segment.references[0] for segment in segments],
+        [segment.candidates[0] for segment in segments] if candidate is not None else None,
+        [segment.source or "" for segment in segments] if source is not None else None,
+    )
+
+
+def find_parses(
+    texts: Texts,
+    column: str,
+    lang: str | None,
+    parses: Path | None,
+    parser: str | None,
+    folder: Path | None,
+    download: bool,
+    cache: Path | None,
+    report: Progress | None,
+) -> tuple[list[Parse | None] | None, dict[str, Any] | None]:
+    """Return parses of the clean texts, from a file or a parser, and where they are from; None without either."""
+    from bsx.analysis.factors.parsers import make_parser
+    from bsx.analysis.factors.parses import ParseCache, match_parses
+    from bsx.support.provenance import file_digest
+
+    if parses is not None:
+        if parser is not None:
+            raise InputError("give `parses=FILE` or `parser=NAME`, not both")
+        return list(match_parses(parses, texts.clean, column)), {"file": parses.name, "sha256": file_digest(parses)}
+    if parser is None:
+        return None, None
+    if lang is None:
+        raise InputError("`parser=` needs to know the language: say `lang=`")
+    made = make_parser(parser, lang, "parse", pretokenized=False, folder=folder, download=download)
+    identity = made.identity
+    # Caches of parses without relations are kept under the plain identity.
+    store = ParseCache(cache, {**identity, "relations": True})
+    told = (lambda done, total: report("parsing", done, total)) if report is not None else lambda done, total: None
+    return store.parse(texts.clean, made, told), identity
+
+
+@dataclass
+class MetricFunctions:
+    """Metrics of the zoo as functions of candidates and references, higher is better.
+
+    Attributes:
+        functions: spec -> function.
+        signatures: spec -> signature, once it has scored.
+        skipped: rows that failed, with metric and reason.
+        notes: what a reader should know.
+        about: what the metrics say of themselves.
+    """
+
+    functions: dict[str, Function] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    about: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> MetricFunctions:
+        """Make functions of metrics.
+
+        Args:
+            metrics: the metrics.
+            sources: of the rows, for metrics that need them; every call has all rows in their order.
+            skip: whether to go on without rows on which a metric fails.
+
+        Raises:
+            InputError: if a metric needs sources and there are none.
+        """
+        made = cls()
+        for metric in metrics:
+            made.about += metric.notes
+            if "source" in metric.needs and sources is None:
+                raise InputError(f"{metric.spec} compares candidates with sources: say which column with `source=`")
+            if not metric.higher_is_better:
+                made.notes.append(f"{metric.spec}: lower is better, so the sign of its scores is turned")
+            made.functions[metric.spec] = made._function(metric, sources, skip)
+        return made
+
+    def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
+        sign = 1.0 if metric.higher_is_better else -1.0
+
+        def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+            def score(rows: Sequence[int]) -> NDArray[np.float64]:
+                scores = metric.score(
+                    [candidates[row] for row in rows],
+                    [references[row] for row in rows] if "reference" in metric.needs else None,
+                    [sources[row] for row in rows] if "source" in metric.needs and sources else None,
+                )
+                self.signatures.setdefault(metric.spec, str(scores.signature))
+                return sign * np.asarray(scores, dtype=np.float64)
+
+            found, good, failed = score_without_failures(
+                metric.spec, score, len(candidates), skip_errors=skip, where=lambda place: f"row {place + 1}"
+            )
+            values = np.full(len(candidates), np.nan)
+            values[good] = found
+            for row, why in failed.items():
+                entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
+                if entry not in self.skipped:  # an unchanged text fails again under every perturbation
+                    self.skipped.append(entry)
+            return values
+
+        return function
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """What came out.
+
+    Attributes:
+        result: falls of scores, with their tests.
+        texts: the texts as they were read.
+        column: what was changed.
+        parses: where parses are from.
+        metrics: the metrics, with signatures and rows that failed.
+        notes: what the reader should know.
+    """
+
+    result: Robustness
+    texts: Texts
+    column: str
+    parses: dict[str, Any] | None
+    metrics: MetricFunctions
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the provenance, for other programs."""
+        return self.result.to_dict() | {
+            "skipped": self.metrics.skipped,
+            "settings": {**self.result.settings, "column": self.column, "parses": self.parses},
+            "notes": self.notes,
+        }
+
+    def save_cases(self, path: Path) -> None:
+        """Write every text that a perturbation changed, with the scores before and after."""
+        from bsx.data.output import ScoreTable
+
+        with ScoreTable(path) as table:
+            for number, case in enumerate(self.result.cases):
+                for row in map(int, case.changed.nonzero()[0]):
+                    cells: dict[str, Any] = {
+                        "row": row + 1,
+                        "perturbation": case.perturbation.name,
+                        "strength": "" if case.strength is None else f"{case.strength:g}",
+                        "seed": case.seed,
+                        "preserves": str(case.perturbation.preserves).lower(),
+                        "reference": self.texts.references[row],
+                        "original": self.texts.clean[row],
+                        "perturbed": case.texts[row],
+                    }
+                    for metric, scores in self.result.case_scores.items():
+                        cells[f"{metric} original"] = float(self.result.clean_scores[metric][row])
+                        cells[metric] = float(scores[number, row])
+                    table.write(cells)
+
+
+def perturb(
+    file: str,
+    score: Sequence[str],
+    *,
+    candidate: str | None = None,
+    reference: str = "reference",
+    source: str | None = None,
+    perturbations: Sequence[str] | None = None,
+    strengths: Sequence[float] = (0.1, 0.3),
+    control: str = "no-punctuation",
+    parses: Path | None = None,
+    parser: Literal["stanza", "spacy"] | None = None,
+    parser_dir: Path | None = None,
+    download: bool = False,
+    seed: int = 1,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    correction: Correction = "none",
+    worst: int = 3,
+    skip_errors: bool = False,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Perturbed:
+    """Change the texts of a table on purpose and measure how far each metric's scores fall.
+
+    Args:
+        file: the table; ``-`` is standard input.
+        score: specs of metrics.
+        candidate: column of texts to change; the references themselves unless given.
+        reference: column of references.
+        source: column of sources, for the perturbation ``source`` and metrics that need them.
+        perturbations: their names; all that can be applied unless given.
+        strengths: shares of words or letters.
+        control: perturbation that keeps the meaning, to measure others against.
+        parses: CoNLL-U file with parses of the texts to change.
+        parser: or parse them with this.
+        parser_dir: its models.
+        download: let stanza fetch its model.
+        seed: of perturbations and resamples.
+        resamples: of the bootstrap, and swaps of the tests.
+        confidence: level of the intervals.
+        correction: of p for the number of tests.
+        worst: rows to keep for each result.
+        skip_errors: go on without rows on which a metric fails.
+        settings: model, language, and where and within what limits to run.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a table, metric or perturbation that cannot be used.
+    """
+    settings = settings if settings is not None else ScorerConfig()
+    if settings.lang == "auto":
+        raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
+    texts = read_texts(file, candidate, reference, source)
+    column = candidate or reference
+    cache = None if settings.cache is None else settings.cache / "parses"
+    found, origin = find_parses(texts, column, settings.lang, parses, parser, parser_dir, download, cache, progress)
+    metrics = MetricFunctions.of(open_metrics(score, settings), texts.sources, skip=skip_errors)
+    result = robustness(
+        texts.references,
+        metrics.functions,
+        perturbations,
+        candidates=texts.candidates,
+        sources=texts.sources,
+        parses=found,
+        lang=settings.lang,
+        strengths=strengths,
+        control=control,
+        seed=seed,
+        resamples=resamples,
+        confidence=confidence,
+        correction=correction,
+        worst=worst,
+        nan="omit" if skip_errors else "error",
+        progress=progress,
+    )
+    notes = [*metrics.notes, *result.notes]
+    notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
+    if metrics.skipped:
+        first = metrics.skipped[0]
+        notes.append(
+            f"{len(metrics.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
+            f"on row {first['row']}: {first['error']}"
+        )
+    return Perturbed(result, texts, column, origin, metrics, notes)

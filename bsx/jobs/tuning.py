@@ -1,0 +1,173 @@
+"""Which layer of a model agrees best with people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.scorer import Scorer
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries import Evidence, ModelEntry
+from bsx.catalog.languages import find_language
+from bsx.catalog.overlay import write_model
+from bsx.jobs.judged import read_judged
+from bsx.support.progress import Progress
+from bsx.support.settings import set_fields
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """How the layers of a model agree with people.
+
+    Attributes:
+        model: name of the model.
+        agreement: correlation by layer; ``agreement.best_layer`` is the answer.
+        data: names of the tables.
+        language: code of the candidates' language.
+        signature: settings behind the scores.
+        notes: what the reader should know.
+    """
+
+    model: str
+    agreement: LayerAgreement
+    data: tuple[str, ...]
+    language: str
+    signature: str
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, int | float]]:
+        """Return a row a layer: mean precision, recall and F1 over groups, with the interval of F1."""
+        result = self.agreement
+        return [
+            {"layer": layer, "precision": p, "recall": r, "f1": f, "f1_low": low, "f1_high": high}
+            for layer, ((p, r, f), low, high) in enumerate(
+                zip(result.mean.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
+            )
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything, for other programs."""
+        result = self.agreement
+        return {
+            "model": self.model,
+            "n": result.n,
+            "statistic": result.statistic,
+            "groups": {name: result.by_group[i, :, 2].tolist() for i, name in enumerate(result.groups)},
+            "layers": self.rows(),
+            "best_layer": result.best_layer,
+            "win_share": result.win_share,
+            "signature": self.signature,
+        }
+
+    def to_text(self) -> str:
+        """Return a table of the layers, for people."""
+        result = self.agreement
+        lines = [
+            f"{self.model}: mean {result.statistic} over {len(result.groups)} groups, {result.n} segments",
+            "layer  precision  recall      f1  95% interval of f1",
+        ]
+        for row in self.rows():
+            mark = "  <- best" if row["layer"] == result.best_layer else ""
+            lines.append(
+                f"{row['layer']:>5}  {row['precision']:9.4f}  {row['recall']:6.4f}  {row['f1']:6.4f}  "
+                f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]{mark}"
+            )
+        margin = result.mean[result.best_layer, 2] - result.mean[result.runner_up, 2]
+        lines.append(
+            f"layer {result.best_layer} is best in {result.win_share:.0%} of bootstrap resamples; "
+            f"it leads layer {result.runner_up} by {margin:.4f}"
+        )
+        return "\n".join([*lines, self.signature])
+
+    def write(self, registry: Path | None = None) -> Path | None:
+        """Write layer and evidence to an overlay registry; return the file, None if no layer has a correlation.
+
+        Args:
+            registry: the folder; the user's own unless given.
+
+        Raises:
+            UnknownNameError: if the registry does not know the model.
+        """
+        result = self.agreement
+        entry: ModelEntry = _catalog(registry).model(self.model)
+        value = float(np.round(result.mean[result.best_layer, 2], 6))
+        if not math.isfinite(value):
+            return None
+        evidence = Evidence(
+            dataset=f"{', '.join(self.data)} ({', '.join(result.groups)})",
+            language=self.language,
+            statistic=f"mean {result.statistic} of F1, {result.n} segments",
+            value=value,
+            source=f"bsx registry tune; {self.signature}",
+        )
+        kept = [old for old in entry.evidence if old.dataset != evidence.dataset]
+        update = {"layer": result.best_layer, "evidence": [*kept, evidence]}
+        return write_model(entry.model_copy(update=update), registry)
+
+
+def tune(
+    model: str,
+    data: Sequence[str],
+    lang: str,
+    *,
+    candidate: str = "candidate",
+    reference: str = "reference",
+    human: str = "human",
+    group: str | None = None,
+    statistic: Statistic = "pearson",
+    resamples: int = 1000,
+    seed: int = 1,
+    registry: Path | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Score human-judged data with every layer of a model.
+
+    Args:
+        model: registry name or alias, folder, or hub id.
+        data: tables with candidates, references and human scores.
+        lang: language of the candidates; rows of a column ``lp`` that go into another are left out.
+        candidate: column of candidates.
+        reference: column of references.
+        human: column of human scores.
+        group: column of groups to average over; ``lp`` if there is one.
+        statistic: the correlation.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+        registry: a folder to lay over the registry, if it exists.
+        settings: of the scorer and where it runs; model, language, registry and layer are said here.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a table that cannot be used, or if no row is left.
+        UnknownNameError: for an unknown language or column.
+    """
+    catalog = _catalog(registry)
+    language = find_language(lang, catalog)
+    judged = read_judged(data, candidate, reference, human, group, language.code)
+    given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
+    scorer = Scorer(model, all_layers=True, registry=catalog, **given)
+    scores = scorer.score(judged.candidates, judged.references, progress=progress)
+    agreement = layer_agreement(
+        scores.precision,
+        scores.recall,
+        scores.f1,
+        judged.human,
+        judged.groups,
+        statistic=statistic,
+        resamples=resamples,
+        seed=seed,
+    )
+    return Tuning(
+        scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), list(judged.notes)
+    )
+
+
+def _catalog(registry: Path | None) -> Catalog:
+    return load_registry(registry if registry is not None and registry.is_dir() else None)

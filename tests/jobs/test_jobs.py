@@ -1,0 +1,123 @@
+"""Every job called from Python, once, on a tiny model: typed settings in, a result out, nothing printed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bsx.jobs
+from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.bertscore.config import ScorerConfig
+from bsx.catalog.catalog import load_registry
+from bsx.errors import InputError
+from bsx.jobs.probe_input import PeopleTable
+from bsx.jobs.probing import ProbePlan
+from bsx.train.config import TrainConfig
+
+Model = Callable[[str], str]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> str:
+    """24 candidates with references, sources, human scores and two columns of metrics."""
+    rng = np.random.default_rng(0)
+    words = ["the", "old", "man", "sat", "on", "a", "river", "bank", "and", "it", "had", "rain"]
+    lines = ["source\treference\tcandidate\thuman\ta\tb"]
+    for _ in range(24):
+        texts = [" ".join(rng.choice(words, 5)) for _ in range(3)]
+        lines.append("\t".join([*texts, *(f"{value:.3f}" for value in rng.normal(size=3))]))
+    (tmp_path / "judged.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(tmp_path / "judged.tsv")
+
+
+@pytest.fixture(autouse=True)
+def _silent(capsys: pytest.CaptureFixture[str]) -> object:
+    yield
+    assert capsys.readouterr() == ("", "")
+
+
+def test_every_job_shows_its_settings() -> None:
+    for name in dir(bsx.jobs):
+        parameters = inspect.signature(getattr(bsx.jobs, name)).parameters.values()
+        assert all(p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD for p in parameters), name
+    with pytest.raises(AttributeError, match="has no attribute 'scorre'"):
+        bsx.jobs.scorre  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_tune_and_write(judged: str, tmp_path: Path) -> None:
+    done: list[str] = []
+    found = bsx.jobs.tune(
+        "minilm",
+        [judged],
+        "en",
+        resamples=20,
+        settings=ScorerConfig(device="cpu"),
+        progress=lambda phase, *_: done.append(phase),
+    )
+    assert found.to_dict()["best_layer"] == found.agreement.best_layer
+    assert len(found.rows()) == len(found.agreement.mean)
+    assert done
+    file = found.write(tmp_path / "mine")
+    assert file is not None
+    assert load_registry(tmp_path / "mine").model("minilm").layer == found.agreement.best_layer
+
+
+def test_baseline(judged: str) -> None:
+    found = bsx.jobs.baseline("minilm", lang="en", corpus=judged, pairs=20)
+    assert (found.pairs, found.language, found.file) == (20, "English", None)
+    assert found.standard_error.shape == (len(found.entry.f1), 3)
+
+
+def test_layers_and_ablation(judged: str, tiny_model: Model) -> None:
+    swept = bsx.jobs.sweep_layers(["bertscore"], [judged], tiny_model("bert"), resamples=20)
+    assert [row["layer"] for row in swept.rows()] == [0, 1, 2, 3]
+    with pytest.raises(InputError, match="a sweep needs a metric with a setting layer"):
+        bsx.jobs.sweep_layers(["chrf"], [judged], tiny_model("bert"))
+    with pytest.raises(InputError, match="`long_idf=x`: write GROUP=FILE with one of the groups all"):
+        bsx.jobs.ablate(judged, tiny_model("bert"), long_idf={"x": Path(judged)})
+
+
+def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> None:
+    words = ["cat", "dog", "rain", "train"]
+    rng = np.random.default_rng(0)
+    lines = [f"{'the old' if i % 2 else 'one young'} {' '.join(rng.choice(words, 3))}\tL{i % 2}" for i in range(60)]
+    (tmp_path / "first.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = bsx.jobs.probe(
+        [str(tmp_path / "first.txt")],
+        ProbePlan(layers=(0, 3), seeds=1, resamples=20, control=False),
+        people=PeopleTable(judged),
+        settings=ScorerConfig(model=tiny_model("bert")),
+    )
+    assert found.results[0].layers == (0, 3)
+    assert found.people is not None
+
+
+def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
+    lines: list[str] = []
+    small = TrainConfig(hidden=4, epochs=1)
+    given = ("bilstm", [judged], [judged], tmp_path / "metric", tiny_model("bert"))
+    record = bsx.jobs.train(*given, seeds=[3], config=small, notify=lines.append)
+    assert [member.seed for member in record.members] == [3]
+    assert any(line.startswith("seed 3, epoch 1") for line in lines)
+    with pytest.raises(InputError, match="`resume=True` goes on with it"):
+        bsx.jobs.train(*given, seeds=[3], config=small)
+
+
+def test_perturb(judged: str) -> None:
+    found = bsx.jobs.perturb(judged, ["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20)
+    assert found.column == "reference"
+    assert found.to_dict()["skipped"] == []
+    with pytest.raises(InputError, match="`lang='auto'`: perturbations have rules by language"):
+        bsx.jobs.perturb(judged, ["chrf"], settings=ScorerConfig(lang="auto"))
+
+
+def test_ensemble(judged: str) -> None:
+    found = bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", settings=EnsembleSettings(resamples=20))
+    assert found.saved is None
+    assert found.result.combination.members
+    with pytest.raises(InputError, match="`member=` and `registry=` go with `save=`"):
+        bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", member=["a=chrf"])
