@@ -148,9 +148,7 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
     assert list(values) == [3.0, 3.1, 3.2]
     assert good == [0, 1, 2]
     assert failed == {}
-    with pytest.raises(
-        InputError, match=r"^m failed on item 5: ValueError: bad 4; `skip_errors=True` goes on without such"
-    ):
+    with pytest.raises(InputError, match=r"^m failed on item 5: ValueError: bad 4; `skip_errors=True` goes on"):
         score_without_failures("m", fails_on(4, 7), 10, skip_errors=False)
     values, good, failed = score_without_failures("m", fails_on(4, 7, kind=InputError), 10, skip_errors=True)
     assert failed == {4: "bad 4", 7: "bad 7"}
