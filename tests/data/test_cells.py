@@ -17,16 +17,16 @@ from bsx.analysis.datasets.tabular import load_table
 from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.report.documents import ScoreRows, read_document
 from bsx.bertscore.rescale import read_baseline
-from bsx.cli.ensemble_inputs import read_table
-from bsx.cli.judged import read_judged
 from bsx.cli.meta_inputs import Wanted
 from bsx.cli.meta_inputs import read_columns as read_meta
-from bsx.cli.train_input import Columns, read_data
 from bsx.data import cells
 from bsx.data.columns import numeric_columns, read_columns
 from bsx.data.lines import LineFiles, NamedFile
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError
+from bsx.jobs.ensemble_inputs import read_table
+from bsx.jobs.judged import read_judged
+from bsx.jobs.training_data import TrainingColumns, read_data
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {
@@ -86,7 +86,7 @@ def tune(file: Path) -> list[float]:
 
 
 def train(file: Path) -> list[float]:
-    named = Columns("candidate", "reference", "source", ["other", "human"])
+    named = TrainingColumns("candidate", "reference", "source", ["other", "human"])
     return [float(x) for x in read_data([str(file)], named, "reference").judgments[:, 1]]
 
 
