@@ -98,12 +98,13 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.darr import compare_darr as compare_darr, darr as darr, darr_from_pairs as darr_from_pairs
     from bsx.analysis.stats.folds import group_folds as group_folds, refuse_leak as refuse_leak
     from bsx.analysis.stats.folds import unit_folds as unit_folds, units as units
-    from bsx.analysis.stats.grouped import grouped as grouped
+    from bsx.analysis.stats.grouped import compare_grouped as compare_grouped, grouped as grouped
     from bsx.analysis.stats.hybrid import compare_hybrid_limits as compare_hybrid_limits
     from bsx.analysis.stats.hybrid import hybrid_correlation as hybrid_correlation
     from bsx.analysis.stats.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
     from bsx.analysis.stats.importance import dominance as dominance
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
+    from bsx.analysis.stats.pairwise import calibrate_ties as calibrate_ties, compare_ties as compare_ties
     from bsx.analysis.stats.pairwise import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
     from bsx.analysis.stats.pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
     from bsx.analysis.stats.regression import pooled_test as pooled_test
@@ -113,7 +114,9 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.results import Comparison as Comparison, Estimate as Estimate
     from bsx.analysis.stats.selection import ModelSelection as ModelSelection
     from bsx.analysis.stats.selection import expected_model_selection as expected_model_selection
-    from bsx.analysis.stats.significance import perm_both as perm_both, williams as williams
+    from bsx.analysis.stats.selection import sample_model_selection as sample_model_selection
+    from bsx.analysis.stats.significance import paired_bootstrap as paired_bootstrap, perm_both as perm_both
+    from bsx.analysis.stats.significance import williams as williams
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
     from bsx.analysis.stats.systems import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems import randomise_systems as randomise_systems
@@ -180,16 +183,16 @@ _HOMES = {
     "stats.correlation": "bootstrap_correlations fisher_interval kendall pairwise_accuracy pearson spearman",
     "stats.darr": "compare_darr darr darr_from_pairs",
     "stats.folds": "group_folds refuse_leak unit_folds units",
-    "stats.grouped": "grouped",
+    "stats.grouped": "compare_grouped grouped",
     "stats.hybrid": "compare_hybrid_limits hybrid_correlation hybrid_correlation_limit",
     "stats.importance": "dominance",
     "stats.layers": "LayerAgreement layer_agreement",
-    "stats.pairwise": "pairwise_accuracy_with_ties soft_pairwise_accuracy",
+    "stats.pairwise": "calibrate_ties compare_ties pairwise_accuracy_with_ties soft_pairwise_accuracy",
     "stats.preference": "mcnemar preference wilson_interval",
     "stats.regression": "fit_ols pooled_test wald",
     "stats.results": "Comparison Estimate",
-    "stats.selection": "ModelSelection expected_model_selection",
-    "stats.significance": "perm_both williams williams_from_correlations",
+    "stats.selection": "ModelSelection expected_model_selection sample_model_selection",
+    "stats.significance": "paired_bootstrap perm_both williams williams_from_correlations",
     "stats.systems": "bootstrap_systems randomise_systems",
 }
 

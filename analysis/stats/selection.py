@@ -64,7 +64,8 @@ def expected_model_selection(
 
     Raises:
         InputError: if sizes differ, scores are missing or infinite, the sample does not fit, or ties in the metric are
-            so many that exact averaging would take too long (thousands of equal scores): sample instead.
+            so many that exact averaging would take too long (thousands of equal scores); `sample_model_selection`
+            draws samples instead.
     """
     m, h = _checked(metric_scores, human_scores, sample, nan)
     n, s = len(m), sample
@@ -205,7 +206,8 @@ def _expected_reciprocal_rank(
     rivals = tied - 1 - equal  # equal in the metric, and people prefer them
     if int((tied * (rivals + 1))[~alone].sum()) > MAX_TIE_CELLS:
         raise InputError(
-            f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; sample instead"
+            f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "
+            "sample_model_selection draws samples instead"
         )
     gammaln = share.gammaln
     for i in np.flatnonzero(~alone):
