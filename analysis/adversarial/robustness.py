@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.perturb import Perturbed, perturb
 from bsx.analysis.adversarial.result import CaseResult, Example, MetricRange, Robustness
@@ -193,7 +193,7 @@ class _Scored:
         self._name, self._metric, self._references, self._nan = name, metric, references, nan
         self._progress, self._done, self._total = progress, 0, total
 
-    def score(self, texts: Sequence[str], changed: np.ndarray[Any, np.dtype[np.bool_]], what: str) -> Array:
+    def score(self, texts: Sequence[str], changed: NDArray[np.bool_], what: str) -> Array:
         """Return scores (n,), NaN where a text did not change; nothing is scored if none did."""
         if self._progress is not None:
             self._progress(self._name, self._done, self._total)

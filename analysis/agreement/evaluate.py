@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult, PairTest
 from bsx.analysis.agreement.measures import Agreement, Rows, agreement
@@ -128,7 +129,7 @@ def _group(
 
 def _matrices(
     rows: dict[str, Array],
-    missing: np.ndarray[Any, np.dtype[np.bool_]],
+    missing: NDArray[np.bool_],
     system: list[Hashable],
     segment: list[Hashable] | None,
     config: MetaSettings,
@@ -221,7 +222,7 @@ def _check_names(
             raise UnknownNameError(f"lower names {name!r}, which is none of the metrics {', '.join(metrics)}")
 
 
-def _numbers(values: Any, name: str) -> Array:
+def _numbers(values: object, name: str) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -32,7 +33,7 @@ class Draws:
     r2: Array
     correlations: Array
     responses: Array
-    defined: np.ndarray[Any, np.dtype[np.bool_]]
+    defined: NDArray[np.bool_]
 
 
 def bootstrap_regressions(

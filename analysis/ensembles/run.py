@@ -29,7 +29,7 @@ from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
 from bsx.analysis.ensembles.settings import LEARNED, EnsembleOptions, EnsembleSettings
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
-from bsx.catalog.combination import Member
+from bsx.catalog.combination import Member, Normalise
 from bsx.data.columns import column_names, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -51,7 +51,7 @@ class _Data:
     of: Rows
     omitted: int
 
-    def training(self, members: Sequence[Member], normalise: Any) -> Training:
+    def training(self, members: Sequence[Member], normalise: Normalise) -> Training:
         scores = np.stack([m.normalised(self.columns[m.metric], normalise) for m in members], axis=1)
         codes = np.unique(np.array(self.groups, dtype=object).astype(str), return_inverse=True)[1]
         singles = np.stack([standardise(m.metric, self.turned(m.metric, m.lower)) for m in members], axis=1)

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, Generic, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypeVar
 
 from bsx.catalog.entries import FactorEntry
 from bsx.errors import InputError
@@ -23,6 +24,10 @@ class FactorConfig(BaseModel):
     """Base of a factor's settings: frozen, strictly named; written ``factor:field=value`` on the command line."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+ConfigT = TypeVar("ConfigT", bound=FactorConfig, covariant=True, default=FactorConfig)
+"""The settings of a factor; ``Factor`` alone is a factor with any settings."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +170,12 @@ class FactorScores:
     """
 
     values: Values
-    details: dict[str, Any]
+    details: dict[str, object]
     notes: tuple[str, ...] = ()
     excluded: str | None = None
 
 
-class Factor(ABC):
+class Factor(ABC, Generic[ConfigT]):
     """A factor with its settings, ready to compute.
 
     Made by `bsx.analysis.factors.zoo.get_factor`. A subclass names its ``Config`` and defines `compute`.
@@ -183,9 +188,9 @@ class Factor(ABC):
 
     Config: ClassVar[type[FactorConfig]]
 
-    def __init__(self, entry: FactorEntry, config: FactorConfig, spec: str | None = None) -> None:
+    def __init__(self, entry: FactorEntry, config: ConfigT, spec: str | None = None) -> None:
         self.entry = entry
-        self.config: Any = config
+        self.config = config
         self.spec = spec or entry.name
 
     @abstractmethod

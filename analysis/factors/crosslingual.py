@@ -46,7 +46,7 @@ class CrossLingualConfig(FactorConfig):
     column: Annotated[str | None, Field(description="Column of scores, if not the one named for all.")] = None
 
 
-class CrossLingualBias(Factor):
+class CrossLingualBias(Factor[CrossLingualConfig]):
     """A column of a metric's scores of parallel text; `cross_lingual_bias` computes one with any metric.
 
     Source: Kaster, Zhao & Eger 2021, section 3.

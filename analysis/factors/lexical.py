@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -137,7 +137,7 @@ class LexicalConfig(FactorConfig):
     ] = "sentence1"
 
 
-class Lexical(Factor):
+class Lexical(Factor[LexicalConfig]):
     """Word overlap. Source: Kaster, Zhao & Eger 2021, section 3; Papineni et al. 2002 for BLEU.
 
     Across languages, the first sentences are compared in translation: a column of translations, or word by word with a
@@ -148,7 +148,7 @@ class Lexical(Factor):
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
-        config: LexicalConfig = self.config
+        config = self.config
         lang = pairs.lang2
         name = config.tokenize or default_tokenizer(lang)
         first, origin = self._first(pairs, resources)
@@ -161,7 +161,7 @@ class Lexical(Factor):
         values = np.array([compare(a, b) for a, b in zip(first, second, strict=True)], dtype=np.float64)
         blank = sum(not a.strip() or not b.strip() for a, b in zip(first, second, strict=True))
         notes = (f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0",) if blank else ()
-        details: dict[str, Any] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}
+        details: dict[str, object] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}
         return FactorScores(values, details | _versions(config.variant, name), notes)
 
     def _first(self, pairs: SentencePairs, resources: Resources) -> tuple[list[str], str]:

@@ -105,7 +105,7 @@ class MorphologyConfig(FactorConfig):
     ] = "nan"
 
 
-class Morphology(Factor):
+class Morphology(Factor[MorphologyConfig]):
     """Similarity of word forms. Source: Kaster, Zhao & Eger 2021, section 3; Faruqui et al. 2015.
 
     Across languages, words of one language are joined with words of the other that have the same features, and both
@@ -116,8 +116,8 @@ class Morphology(Factor):
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
-        config: MorphologyConfig = self.config
-        details: dict[str, Any] = config.model_dump() | {"seed": resources.seed}
+        config = self.config
+        details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
             raise InputError("mor: needs word vectors: `vectors=FILE` (.vec or .bin), or `train_vectors=True`")
         parsed = self._given_parses(pairs, resources)
@@ -181,14 +181,14 @@ class Morphology(Factor):
         resources: Resources,
         texts: Sequence[Sequence[Sequence[str]]],
         parsed: Sequence[list[Parse] | None],
-    ) -> tuple[Lexicon, float | None, dict[str, Any]]:
+    ) -> tuple[Lexicon, float | None, dict[str, object]]:
         """Return the lexicon, how far the sides' features overlap (if it was built), and where it is from."""
-        config: MorphologyConfig = self.config
+        config = self.config
         if resources.lexicon is not None:
             lexicon = read_lexicon(resources.lexicon)
             return lexicon, None, {"file": resources.lexicon.name, "sha256": file_digest(resources.lexicon)}
         tagged: list[list[Token]] = []
-        taggers: list[Any] = []
+        taggers: list[object] = []
         for number, (side, lang, given) in enumerate(
             zip(texts, (pairs.lang1, pairs.lang2), parsed, strict=True), start=1
         ):
@@ -200,7 +200,7 @@ class Morphology(Factor):
                 parses, tagger = self._tag(side, lang, f"sentence{number}", resources)
             taggers.append(tagger)
             tagged.append([token for parse in parses if parse for token in zip(parse.words, parse.feats, strict=True)])
-        origin: dict[str, Any] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
+        origin: dict[str, object] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
         if not pairs.crosslingual:
             tokens = [*tagged[0], *tagged[1]]
             found = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
@@ -213,7 +213,7 @@ class Morphology(Factor):
 
     def _tag(
         self, texts: Sequence[Sequence[str]], lang: str, column: str, resources: Resources
-    ) -> tuple[Sequence[Parse | None], dict[str, Any]]:
+    ) -> tuple[Sequence[Parse | None], dict[str, object]]:
         place, download = resources.parser_dir, resources.download
         parser = make_parser(resources.parser, lang, "tag", pretokenized=True, folder=place, download=download)
         identity = parser.identity
@@ -224,7 +224,7 @@ class Morphology(Factor):
 
     def _vectors(
         self, texts: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, resources: Resources
-    ) -> tuple[Mapping[str, NDArray[Any]], dict[str, Any]]:
+    ) -> tuple[Mapping[str, NDArray[Any]], dict[str, str]]:
         """Return the words' vectors and where they are from."""
         if resources.vectors is not None:
             wanted = {token.lower() for side in texts for text in side for token in text}

@@ -41,12 +41,12 @@ class Parser(ABC):
         self.folder, self.download = folder, download
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Everything that changes a parse."""
         return {"lang": self.lang, "task": self.task, "pretokenized": self.pretokenized, **self._model()}
 
     @abstractmethod
-    def _model(self) -> dict[str, Any]:
+    def _model(self) -> dict[str, object]:
         """Return what tells this model from others."""
 
     @abstractmethod
@@ -119,7 +119,7 @@ class StanzaParser(Parser):
             )
         return files
 
-    def _model(self) -> dict[str, Any]:
+    def _model(self) -> dict[str, object]:
         code = self._code
         return {"parser": "stanza", "version": _version("stanza"), "code": code, "models": _digest(self._files())}
 
@@ -128,7 +128,7 @@ class StanzaParser(Parser):
         stanza = need("stanza", "Parsing")
         self._files()
         processors = ["tokenize", "pos"] + (["lemma", "depparse"] if self.task == "parse" else [])
-        settings: dict[str, Any] = (
+        settings: dict[str, object] = (
             {"tokenize_pretokenized": True} if self.pretokenized else {"tokenize_no_ssplit": True}
         )
         if self._by_hand:
@@ -204,14 +204,14 @@ class SpacyParser(Parser):
             "`parses1=` and `parses2=` give parses that you have"
         )
 
-    def _model(self) -> dict[str, Any]:
-        meta: Mapping[str, Any] = self._nlp.meta
+    def _model(self) -> dict[str, object]:
+        meta: Mapping[str, object] = self._nlp.meta
         return {"parser": "spacy", "version": _version("spacy"), "model": f"{meta['name']} {meta['version']}"}
 
     def _parse(self, texts: Sequence[str]) -> list[Parse]:
         if self.pretokenized:
             document = importlib.import_module("spacy.tokens").Doc
-            given: list[Any] = [document(self._nlp.vocab, words=text.split()) for text in texts]
+            given: list[object] = [document(self._nlp.vocab, words=text.split()) for text in texts]
         else:
             given = [" ".join(text.split()) for text in texts]
         parses = []

@@ -17,7 +17,7 @@ class SemanticConfig(FactorConfig):
     column: Annotated[str | None, Field(description="Column of judgements, if not the one named for all.")] = None
 
 
-class Semantic(Factor):
+class Semantic(Factor[SemanticConfig]):
     """Human judgements of adequacy or similarity, as the data have them.
 
     Source: Kaster, Zhao & Eger 2021, section 3.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -79,7 +79,9 @@ def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
     return [syn(a, b) for a, b in pairs]
 
 
-def syn_scores(pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: Any = None) -> Values:
+def syn_scores(
+    pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: Callable[[int, int], None] | None = None
+) -> Values:
     """Return `syn` of many pairs of trees (n,).
 
     Args:
@@ -136,7 +138,7 @@ class SyntaxConfig(FactorConfig):
     ] = "nan"
 
 
-class Syntax(Factor):
+class Syntax(Factor[SyntaxConfig]):
     """Similarity of dependency trees. Source: Kaster, Zhao & Eger 2021, section 3.
 
     The paper's code parsed with the lexicalised PCFG models of CoreNLP; any parser will do here, and its choice matters
@@ -147,8 +149,8 @@ class Syntax(Factor):
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
-        config: SyntaxConfig = self.config
-        details: dict[str, Any] = config.model_dump()
+        config = self.config
+        details: dict[str, object] = config.model_dump()
         sides: list[list[Heads]] = []
         given = ((pairs.sentence1, pairs.lang1, resources.parses1), (pairs.sentence2, pairs.lang2, resources.parses2))
         for number, (texts, lang, file) in enumerate(given, start=1):
@@ -170,9 +172,9 @@ class Syntax(Factor):
 
     def _parses(
         self, texts: Sequence[str], lang: str, file: Path | None, column: str, resources: Resources
-    ) -> tuple[list[Parse | None], dict[str, Any]]:
+    ) -> tuple[list[Parse | None], dict[str, object]]:
         """Return a parse of each text with the nodes that count, and where the parses are from."""
-        config: SyntaxConfig = self.config
+        config = self.config
         prepared = [blank_punctuation(text) for text in texts] if config.punctuation == "blank" else list(texts)
         prepared = [" ".join(text.split()) for text in prepared]
         if file is not None:

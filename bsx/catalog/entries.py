@@ -7,7 +7,7 @@ never change a score in silence.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -138,7 +138,7 @@ class Baseline(_Entry):
 
     @field_validator("precision", "recall", "f1", mode="before")
     @classmethod
-    def _floats(cls, values: Any) -> Any:
+    def _floats(cls, values: object) -> object:
         return [float(v) if isinstance(v, int) else v for v in values] if isinstance(values, list) else values
 
     @model_validator(mode="after")
@@ -193,7 +193,7 @@ class MetricEntry(_Entry):
 
     @field_validator("low", "high", "empty", mode="before")
     @classmethod
-    def _float(cls, value: Any) -> Any:
+    def _float(cls, value: object) -> object:
         return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")
@@ -249,7 +249,7 @@ class FactorEntry(_Entry):
 
     @field_validator("low", "high", mode="before")
     @classmethod
-    def _float(cls, value: Any) -> Any:
+    def _float(cls, value: object) -> object:
         return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bsx.catalog.entries import Baseline, EnsembleEntry, ModelEntry
 from bsx.errors import InputError
@@ -20,7 +20,7 @@ def overlay_folder(named: Path | None) -> Path:
     return folder
 
 
-def _write(file: Path, content: dict[str, Any]) -> Path:
+def _write(file: Path, content: Mapping[str, object]) -> Path:
     import yaml
 
     from bsx.data.output import atomic_text

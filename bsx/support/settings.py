@@ -51,7 +51,7 @@ def settings_of(kind: type) -> dict[str, tuple[Any, object]]:
     }
 
 
-def build_config(settings: Mapping[str, Any], kind: type[Config]) -> Config:
+def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     """Validate settings.
 
     Args:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -174,7 +174,7 @@ class SavedModel:
     @cached_property
     def digest(self) -> str:
         """Twelve hexadecimal digits that stand for everything that changes a score, the encoder included."""
-        keep: dict[str, Any] = self.record.model_dump(include={"architecture", "settings", "low"})
+        keep: dict[str, object] = self.record.model_dump(include={"architecture", "settings", "low"})
         keep["encoder"] = self.record.encoder.model_dump(exclude={"model"})
         keep["members"] = [(m.sha256, m.scale, m.shift) for m in self.record.members]
         return hashlib.sha256(json.dumps(keep, sort_keys=True).encode()).hexdigest()[:12]

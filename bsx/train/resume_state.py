@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ class Progress:
         return len(self.log) - self.best_epoch
 
 
-def write_tensors(file: Path, tensors: Weights, facts: dict[str, Any]) -> None:
+def write_tensors(file: Path, tensors: Weights, facts: Mapping[str, object]) -> None:
     """Write tensors and what belongs to them to a safetensors file that appears when it is complete."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_path(file) as temporary:

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from bsx.train.encoder import FrozenEncoder
 from bsx.train.networks import build_network
 from bsx.train.record import MODEL, PLAN, DataRecord, EpochRecord, FileRecord, MemberRecord, ModelRecord, member_file
 from bsx.train.record import read_record as read
-from bsx.train.resume_state import Epoch, read_tensors, write_tensors
+from bsx.train.resume_state import Epoch, Weights, read_tensors, write_tensors
 from bsx.train.trainer import Material, Notify, Report, fit
 from bsx.train.vectors import VectorStore
 
@@ -186,7 +185,7 @@ def _open_folder(output: Path, plan: ModelRecord, names: dict[str, str], *, resu
     return False
 
 
-def _essence(record: ModelRecord) -> dict[str, Any]:
+def _essence(record: ModelRecord) -> dict[str, object]:
     """Return what two trainings must have in common for one to go on with the other."""
     settings = {f"setting {name}": value for name, value in record.settings.model_dump().items()}
     encoder = record.encoder.model_dump(exclude={"model"})
@@ -252,7 +251,7 @@ def _finish(plan: ModelRecord, output: Path, seeds: Sequence[int], material: Mat
     return plan.model_copy(update={"members": members, "low": low, "ensemble_valid": agreement(mean, material.valid)})
 
 
-def _predict(plan: ModelRecord, weights: Any, seed: int, material: Material) -> NDArray[np.float64]:
+def _predict(plan: ModelRecord, weights: Weights, seed: int, material: Material) -> NDArray[np.float64]:
     record = plan.encoder
     network = build_network(
         plan.architecture, plan.settings, layers=record.layers, dimensions=record.dimensions, seed=seed

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from bsx.encode.states import States, encode_texts
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.core import ConfigT
+from bsx.metrics.core import ConfigT, Fitted
 
 
 class EncoderMetric(PairMetric[ConfigT]):
@@ -62,7 +61,7 @@ class EncoderMetric(PairMetric[ConfigT]):
         """All layers' states, held twice while they are worked on."""
         return 8 * len(self._view.layers) * self._view.dimensions
 
-    def signature_fields(self, fitted: Any) -> dict[str, object]:
+    def signature_fields(self, fitted: Fitted) -> dict[str, object]:
         """Return model, number format and the versions of what computes."""
         import transformers
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.encode.rows import normalise
@@ -150,7 +151,7 @@ def pool(states: States, how: Pooling) -> torch.Tensor:
     return total / (counts if how == "mean" else counts.sqrt())[:, None]
 
 
-def cosines(vectors: torch.Tensor, pairs: Pairs) -> np.ndarray[Any, np.dtype[np.float64]]:
+def cosines(vectors: torch.Tensor, pairs: Pairs) -> NDArray[np.float64]:
     """Return the cosine of each pair's sentence vectors (texts, dim)."""
     unit = normalise(vectors).double().cpu().numpy()
     return np.asarray(np.einsum("ij,ij->i", unit[pairs.left], unit[pairs.right]))

@@ -94,7 +94,7 @@ class Worker:
         self,
         package: Package,
         python: Path | None,
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         *,
         device: str,
         strict: bool,
@@ -113,7 +113,7 @@ class Worker:
         self._stop: weakref.finalize[..., Worker] | None = None
         self.greeting = self._start()
 
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, object]) -> dict[str, Any]:
         """Return the reply to a request.
 
         Raises:
@@ -151,7 +151,7 @@ class Worker:
         self._stop = weakref.finalize(self, _end, process, errors, os.getpid())
         return self._exchange(self._options)
 
-    def _exchange(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _exchange(self, message: Mapping[str, object]) -> dict[str, Any]:
         try:
             reply = self._send_and_read(message)
         except BaseException:  # Ctrl-C too: its answer would be taken for the next one
@@ -162,7 +162,7 @@ class Worker:
             raise self._explain(reply)
         return reply
 
-    def _send_and_read(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _send_and_read(self, message: Mapping[str, object]) -> dict[str, Any]:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - for the type checker
         line = b""
@@ -203,7 +203,7 @@ class Worker:
         lines = self._errors.read().decode("utf-8", "replace").split("\n")
         return next((" ".join(line.split())[:300] for line in reversed(lines) if line.strip()), "")
 
-    def _explain(self, reply: Mapping[str, Any]) -> BsxError:
+    def _explain(self, reply: Mapping[str, object]) -> BsxError:
         name, message = self._package.name, reply.get("message", "")
         if reply["error"] == "missing":
             return MissingExtraError(
@@ -248,7 +248,7 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 
 def open_worker(
-    package: Package, config: ExternalConfig, encoders: Encoders, options: Mapping[str, Any], metric: str
+    package: Package, config: ExternalConfig, encoders: Encoders, options: Mapping[str, object], metric: str
 ) -> Worker:
     """Start the worker of a metric, on the device of its run; see `Worker`."""
     strict = encoders.config.device != "auto"
