@@ -30,6 +30,14 @@ ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
 """Files whose tests share nothing, so that processes may divide them."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what the user has set or stored away from the tests: a registry of their own, models in a cache."""
+    os.environ.pop("BSX_REGISTRY", None)
+    if "not hub" in config.getoption("markexpr"):
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        os.environ["HF_HUB_CACHE"] = "/nonexistent"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     names = [REPOSITORY / "tests" / name for name in LONG]
     items.sort(key=lambda item: names.index(item.path) if item.path in names else len(names))
@@ -58,12 +66,24 @@ def _quiet_transformers() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep exports of encoders out of the user's cache, and run encoders by PyTorch unless a test says otherwise.
+    """Keep exports out of the user's cache and data sets out of sight; run encoders by PyTorch, unless a test asks.
 
-    Exporting every tiny model would take most of the time; tests/test_onnx.py compares the backends.
+    Exporting every tiny model would take most of the time; tests/encode/test_onnx.py compares the backends.
     """
     os.environ["BSX_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["BSX_DATA"] = str(tmp_path_factory.mktemp("data"))
     os.environ["BSX_BACKEND"] = "torch"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_card() -> Iterator[None]:
+    """Compute on the CPU where a test names no device; tests/test_cuda.py takes this back."""
+    import torch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.cuda, "is_available", lambda: False)
+        patch.setattr(torch.backends.mps, "is_available", lambda: False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,13 @@ import torch
 
 import bsx
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+AVAILABLE = torch.cuda.is_available
+pytestmark = pytest.mark.skipif(not AVAILABLE(), reason="there is no CUDA device")
+
+
+@pytest.fixture(autouse=True)
+def _card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", AVAILABLE)
 
 
 def test_fp32_is_the_cpu(tiny_model: Callable[[str], str]) -> None:

@@ -370,7 +370,9 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text(lines)
     (tmp_path / "r.txt").write_text(lines.replace("weather", "rain"))
     command = [sys.executable, "-m", "bsx", "score", "-c", "c.txt", "-r", "r.txt", "-m", "minilm", "-o", "o.tsv"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    # By one core, so that no machine is through before the signal comes.
+    slow = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=slow)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob(".o.tsv.*")) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -397,12 +399,19 @@ def test_starting_imports_nothing_heavy(start: str) -> None:
 
 
 def test_help_starts_fast() -> None:
-    def once() -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "bsx", "--help"], capture_output=True, check=True)
-        return time.perf_counter() - start
+    """Half a second of the processor, or as much longer as Python itself takes longer to start on this machine."""
+    import resource
 
-    assert min(once() for _ in range(5)) < 0.5
+    def least(*arguments: str) -> float:
+        found = []
+        for _ in range(5):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(found)
+
+    assert least("-m", "bsx", "--help") < max(0.5, 20 * least("-c", "pass"))
 
 
 def test_version_help_and_module(cli: Cli) -> None:

@@ -206,7 +206,9 @@ def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.
     duration = time.monotonic() - began
     rng = np.random.default_rng(7)
     kept = [0]
-    for _ in range(20):
+    rounds = 0
+    while rounds < 20 or (len(set(kept)) <= 3 and rounds < 200):  # the clock says little on a busy machine
+        rounds += 1
         child = os.fork()  # all is imported already, so that most of its time goes into scoring
         if child == 0:
             os._exit(cli(*arguments, tmp_path / f"parts{kind}", "--resume").status)

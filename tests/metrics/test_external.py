@@ -241,7 +241,7 @@ def test_ctrl_c_ends_the_worker_and_the_next_answer_is_the_right_one(start: Call
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         worker.ask({"do": "wait"})
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30  # not the minute that the answer takes
     assert not alive(pid)
     assert worker.ask({"do": "after"})["said"] == "after"
     worker.close()

@@ -92,9 +92,9 @@ def test_a_hundred_thousand_samples_take_seconds() -> None:
     rng = np.random.default_rng(3)
     h = rng.normal(size=10_000)
     m = h + rng.normal(size=10_000)
-    start = time.perf_counter()
+    start = time.process_time()
     drawn = sample_model_selection(m, h, 100)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert drawn.mrr == pytest.approx(expected_model_selection(m, h, 100).mrr, abs=0.006)
 
 
