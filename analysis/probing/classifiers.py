@@ -26,7 +26,7 @@ PATIENCE = 5
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedProbe:
     """A fitted probe.
 
     Attributes:
@@ -73,7 +73,7 @@ class Scale:
         return np.asarray((x - self.mean) / self.deviation)
 
 
-def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed: int) -> Fitted:
+def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed: int) -> FittedProbe:
     """Fit a probe.
 
     ``logistic``: multinomial logistic regression with an L2 penalty, whose strength among `STRENGTHS` is the one with
@@ -92,11 +92,11 @@ def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed
     if kind not in ("logistic", "mlp"):
         raise InputError(f"there is no probe {kind!r}; there are logistic, mlp")
     if len(np.unique(y)) == 1:
-        return Fitted(None, int(y[0]), float("nan"), "")
+        return FittedProbe(None, int(y[0]), float("nan"), "")
     return _logistic(x, y, x_held, y_held) if kind == "logistic" else _mlp(x, y, x_held, y_held, seed)
 
 
-def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> Fitted:
+def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> FittedProbe:
     linear = need("sklearn.linear_model", "probing")
     trouble = need("sklearn.exceptions", "probing").ConvergenceWarning
     model = linear.LogisticRegression(max_iter=ITERATIONS, warm_start=True)
@@ -113,10 +113,10 @@ def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> Fitted:
             failed = any(issubclass(warning.category, trouble) for warning in caught)
             complaint = f"C={strength:g} did not converge within {ITERATIONS} iterations" if failed else ""
             best = (right, copy.deepcopy(model), complaint)
-    return Fitted(best[1], -1, float(best[1].C), best[2])
+    return FittedProbe(best[1], -1, float(best[1].C), best[2])
 
 
-def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> Fitted:
+def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> FittedProbe:
     network = need("sklearn.neural_network", "probing")
     # One generator for all epochs: with a number instead, every epoch would shuffle alike.
     model = network.MLPClassifier(
@@ -131,7 +131,7 @@ def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> Fitte
         elif epoch - best[2] >= PATIENCE:
             break
     else:
-        return Fitted(
+        return FittedProbe(
             best[1], -1, best[2], f"accuracy in the validation part may still have risen after {EPOCHS} epochs"
         )
-    return Fitted(best[1], -1, best[2], "")
+    return FittedProbe(best[1], -1, best[2], "")

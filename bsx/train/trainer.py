@@ -41,7 +41,7 @@ class Material:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedNetwork:
     """A trained network.
 
     Attributes:
@@ -64,7 +64,7 @@ def fit(
     checkpoint: Path | None = None,
     report: Report | None = None,
     notify: Notify | None = None,
-) -> Fitted:
+) -> FittedNetwork:
     """Train a network until its validation figure has not risen for some epochs.
 
     Adam; the learning rate is halved after each epoch that is not better than the best one so far. The same seed gives
@@ -124,7 +124,7 @@ def fit(
             notify(f"seed {seed}, epoch {number}: loss {progress.log[-1].loss:.4f}, validation {valid:.4f}")
     if not progress.best_epoch:
         raise InputError("no epoch gave a validation figure: the network scores every validation instance alike")
-    return Fitted(progress.best, progress.best_epoch, progress.log)
+    return FittedNetwork(progress.best, progress.best_epoch, progress.log)
 
 
 def _settle(progress: Progress, network: torch.nn.Module, valid: float, number: int) -> None:

@@ -23,7 +23,7 @@ _TUNED: list[Tags] = [("SEP", "MNLI"), ("SEP", "PMEANS", "MNLI"), ("SEP", "PMEAN
 
 
 @dataclass(frozen=True)
-class Row:
+class AblationRow:
     """One row of the grid: a set of components.
 
     Attributes:
@@ -44,7 +44,9 @@ class Row:
         return get_metric("moverscore", encoders=encoders, **MATCHINGS[matching], **self.settings)
 
 
-def grid(model: str, layer: int | None, *, long_idf: Path | None = None, mnli: str | None = None) -> Iterator[Row]:
+def grid(
+    model: str, layer: int | None, *, long_idf: Path | None = None, mnli: str | None = None
+) -> Iterator[AblationRow]:
     """Yield the rows.
 
     Args:
@@ -69,7 +71,7 @@ def grid(model: str, layer: int | None, *, long_idf: Path | None = None, mnli: s
                 yield _row(mnli, layer, tag, setting, more)
 
 
-def _row(model: str, layer: int | None, tag: str | None, idf: Mapping[str, Any], more: Tags) -> Row:
+def _row(model: str, layer: int | None, tag: str | None, idf: Mapping[str, Any], more: Tags) -> AblationRow:
     settings = {
         **idf,
         "separate_idf": "SEP" in more,
@@ -80,4 +82,4 @@ def _row(model: str, layer: int | None, tag: str | None, idf: Mapping[str, Any],
     }
     if layer is not None and "PMEANS" not in more:
         settings["layer"] = layer
-    return Row((*([tag] if tag is not None else []), *more), settings)
+    return AblationRow((*([tag] if tag is not None else []), *more), settings)

@@ -144,7 +144,7 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = ["train"] * 100 + ["validation"] * 40 + ["test"] * 60
     seen: list[Any] = []
 
-    def spy(kind: Kind, x: Any, y: Any, x_held: Any, y_held: Any, *, seed: int) -> probes.Fitted:
+    def spy(kind: Kind, x: Any, y: Any, x_held: Any, y_held: Any, *, seed: int) -> probes.FittedProbe:
         seen.append((x, x_held))
         return probes.fit(kind, x, y, x_held, y_held, seed=seed)
 
