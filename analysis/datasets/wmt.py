@@ -187,18 +187,12 @@ def _read_seglevel(
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {
-                "lp": row["lp"],
-                "testset": row["data"],
-                "system": row["system"],
-                "segment": row["sid"],
-                "human": row.number("human"),
-            }
+            pair, testset, system, sid = (row.name(column) for column in ("lp", "data", "system", "sid"))
+            values: dict[str, Any] = {"lp": pair, "testset": testset, "system": system, "segment": sid}
+            values["human"] = row.number("human")
             if found is not None:
-                systems = [renames.get(system, system) for system in row["system"].split("+")]
-                values |= found.texts(
-                    row["lp"], row["data"], [renames.get(row["system"], row["system"]), *systems], row["sid"], row.where
-                )
+                systems = [renames.get(one, one) for one in (system, *system.split("+"))]
+                values |= found.texts(pair, testset, systems, sid, row.where)
             builder.add(**values)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import BinaryIO
 
 from bsx.data.corpus import Segment
 from bsx.errors import InputError
@@ -106,7 +106,7 @@ class NamedFile:
                 with source.open("rb") as stream:
                     shutil.copyfileobj(stream, copy)
 
-    def open(self) -> IO[bytes]:
+    def open(self) -> BinaryIO | gzip.GzipFile:
         """Open its bytes, uncompressed."""
         return gzip.open(self.path) if self._packed else self.path.open("rb")
 
