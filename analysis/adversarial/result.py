@@ -8,6 +8,7 @@ from typing import Any
 
 from bsx.analysis.adversarial.perturb import Perturbed
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, LeftOutRow, PerturbDocument, RangeRow
+from bsx.analysis.render.tables import text_table
 from bsx.support.checks import Array
 
 
@@ -199,16 +200,8 @@ def _table(scale: MetricRange, results: Sequence[CaseResult], control: str) -> s
                 _number(one.p_adjusted, 3),
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
     head = f"{scale.metric}: clean {_number(scale.clean)}, unrelated {_number(scale.unrelated)}"
-    return "\n".join([head, *lines])
+    return f"{head}\n{text_table(rows, left=2)}"
 
 
 def _number(value: float, digits: int = 4) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
-from bsx.analysis.render.latex import escape
-from bsx.analysis.render.text_table import text_table
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -182,45 +179,28 @@ class CompareResult:
 
     def to_csv(self) -> str:
         """Return one row a metric and test."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(
-            [
-                "metric",
-                "a",
-                "b",
-                "score_a",
-                "score_b",
-                "difference",
-                "low",
-                "high",
-                "p",
-                "p_two_sided",
-                "p_adjusted",
-                "better",
-            ]
-        )
+        figures = ["score_a", "score_b", "difference", "low", "high", "p", "p_two_sided", "p_adjusted", "better"]
+        rows: list[list[object]] = [["metric", "a", "b", *figures]]
         for found in self.metrics:
             for test in found.tests:
                 c = test.comparison
                 ends = ["", ""] if np.isnan(c.low) else [c.low, c.high]
                 row = [found.metric, test.a, test.b, c.a, c.b, c.difference, *ends, c.p, c.p_two_sided, test.p_adjusted]
-                writer.writerow([*row, test.better or ""])
-        return stream.getvalue()
+                rows.append([*row, test.better or ""])
+        return csv_table(rows)
 
     def to_latex(self) -> str:
         """Return a LaTeX table (booktabs): systems by metrics, with a dagger where a system differs from the first."""
         names = [score.system for score in self.metrics[0].systems]
-        heads = " & ".join(["system", *(escape(found.metric) for found in self.metrics)])
-        lines = [rf"\begin{{tabular}}{{l{'r' * len(self.metrics)}}}", r"\toprule", rf"{heads} \\", r"\midrule"]
+        rows = [["system", *(latex_escape(found.metric) for found in self.metrics)]]
         for i, name in enumerate(names):
-            cells = [escape(name)]
+            cells = [latex_escape(name)]
             for found in self.metrics:
                 first = [test for test in found.tests if {test.a, test.b} == {name, names[0]}]
                 mark = r"$^{\dagger}$" if first and first[0].better is not None else ""
                 cells.append(f"{found.systems[i].score:.{_digits(found)}f}{mark}")
-            lines.append(" & ".join(cells) + r" \\")
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+            rows.append(cells)
+        return latex_table(rows) + "\n"
 
     def _rows(self) -> list[list[str]]:
         rows = []

@@ -5,8 +5,6 @@ Source: Mathur et al. 2019, figure 1, for agreement against the number of traini
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.render.tables import csv_table
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
@@ -107,13 +106,11 @@ class LearningCurve:
 
     def to_csv(self) -> str:
         """Return one row a point and seed."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["instances", "judgments", "seed", "r", "mean", "low", "high"])
+        rows: list[list[object]] = [["instances", "judgments", "seed", "r", "mean", "low", "high"]]
         for p in self.points:
             for seed, value in zip(self.seeds, p.values, strict=True):
-                writer.writerow([p.instances, p.judgments or "all", seed, value, p.estimate, p.low, p.high])
-        return stream.getvalue()
+                rows.append([p.instances, p.judgments or "all", seed, value, p.estimate, p.low, p.high])
+        return csv_table(rows)
 
 
 def learning_curve(

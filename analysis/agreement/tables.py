@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from typing import Any
 
 from bsx.analysis.agreement.groups import AVERAGED, Evaluation, GroupResult
-from bsx.analysis.render.latex import escape
-from bsx.analysis.render.text_table import text_table
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
 
 TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "n": "pairs"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
@@ -27,7 +24,7 @@ def as_text(result: Evaluation) -> str:
 def as_csv(result: Evaluation) -> str:
     """Return one row a group and metric, then one of averages a metric; the group of these is ``average``."""
     figures = _figures(result)
-    header = [
+    header: list[object] = [
         "group",
         "metric",
         "rows",
@@ -38,9 +35,7 @@ def as_csv(result: Evaluation) -> str:
         "rank",
         "method",
     ]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
+    rows: list[list[object]] = [header]
     for group in result.groups:
         ranks = _ranks(group)
         for found in group.metrics:
@@ -48,28 +43,22 @@ def as_csv(result: Evaluation) -> str:
             values = [_plain(found.figures.get(name)) for name in figures]
             ends = [_plain(found.low), _plain(found.high)]
             row = [group.group, found.metric, group.n, *values, *ends, winner, ranks.get(found.metric, "")]
-            writer.writerow([*row, found.method])
+            rows.append([*row, found.method])
     for average in result.average:
         values = [_plain(average.figures.get(name)) for name in figures]
         ends = [_plain(average.low), _plain(average.high)]
-        writer.writerow(["average", average.metric, "", *values, *ends, "", "", "mean of groups"])
-    return stream.getvalue()
+        rows.append(["average", average.metric, "", *values, *ends, "", "", "mean of groups"])
+    return csv_table(rows)
 
 
 def as_latex(result: Evaluation) -> str:
     """Return a tabular of metrics by groups; winners are bold, intervals stand below in small print."""
     groups = list(result.groups)
     several = len(groups) > 1
-    heads = ["metric", *(escape(group.group) for group in groups), *(["average"] if several else [])]
-    lines = [
-        f"% {result.headline} with {result.human}; below: {100 * result.settings.confidence:g} % intervals",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
-        r"\toprule",
-        " & ".join(heads) + r" \\",
-        r"\midrule",
-    ]
+    heads = ["metric", *(latex_escape(group.group) for group in groups), *(["average"] if several else [])]
+    rows = [heads]
     for average in result.average:
-        values, ends = [escape(average.metric)], [""]
+        values, ends = [latex_escape(average.metric)], [""]
         for group in groups:
             found = group.find(average.metric)
             if found is None:
@@ -82,8 +71,9 @@ def as_latex(result: Evaluation) -> str:
         if several:
             values.append("--" if math.isnan(average.value) else _short(average.value))
             ends.append("" if math.isnan(average.value) else _small(average.low, average.high))
-        lines += [" & ".join(values) + r" \\", " & ".join(ends) + r" \\"]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+        rows += [values, ends]
+    level = f"{100 * result.settings.confidence:g} % intervals"
+    return f"% {result.headline} with {result.human}; below: {level}\n{latex_table(rows)}\n"
 
 
 def _figures(result: Evaluation) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -11,9 +9,8 @@ from dataclasses import asdict
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Regressions
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
-from bsx.analysis.render.latex import escape
 from bsx.analysis.render.numbers import explained, figure, p_value
-from bsx.analysis.render.text_table import align
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_table, starred_table
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 
@@ -115,11 +112,11 @@ def _caption(result: Regressions) -> str:
 
 def as_text(result: Regressions, decimals: int, *, truncate: bool = False) -> str:
     """Return the tables for the terminal."""
-    blocks = [_caption(result) + "\n" + align(_paper_rows(result, decimals, truncate=truncate))]
+    blocks = [_caption(result) + "\n" + starred_table(_paper_rows(result, decimals, truncate=truncate))]
     names = list(result.factors)
 
     def table(title: str, cells: Mapping[str, Sequence[str]], header: Sequence[str]) -> str:
-        return title + "\n" + align([["metric", *header], *([name, *row] for name, row in cells.items())])
+        return title + "\n" + starred_table([["metric", *header], *([name, *row] for name, row in cells.items())])
 
     def span(ends: tuple[float, float]) -> str:
         return f"{figure(ends[0], decimals)}..{figure(ends[1], decimals)}"
@@ -144,7 +141,7 @@ def as_text(result: Regressions, decimals: int, *, truncate: bool = False) -> st
     vif = ", ".join(f"{name} {value:.2f}" for name, value in result.results[0].vif.items())
     blocks.append(f"VIF: {vif}; condition number {result.condition_number:.2f}")
     for name, part in result.groups.items():
-        rows = align(_paper_rows(part, decimals, truncate=truncate))
+        rows = starred_table(_paper_rows(part, decimals, truncate=truncate))
         blocks.append(f"group {name}: {_caption(part)}\n{rows}")
     if result.pooled:
         rows_ = {
@@ -190,14 +187,12 @@ def comparison_text(a: str, b: str, comparison: Mapping[str, Comparison]) -> str
     for name, c in comparison.items():
         numbers = [f"{c.a:.3f}", f"{c.b:.3f}", f"{c.difference:+.3f}", f"{c.low:.3f}..{c.high:.3f}"]
         rows.append(["R²" if name == "r2" else name, *numbers, p_value(c.p_two_sided)])
-    return f"{a} against {b} ({first.method}; two-sided p)\n{align(rows)}"
+    return f"{a} against {b} ({first.method}; two-sided p)\n{starred_table(rows)}"
 
 
 def as_csv(result: Regressions) -> str:
     """Return one line a group, metric and factor; the group is empty for all rows together."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    rows: list[list[object]] = [[*CSV_COLUMNS]]
     for group, part in result.parts.items():
         for fit in part.results:
             for name in part.factors:
@@ -206,8 +201,8 @@ def as_csv(result: Regressions) -> str:
                 shares = [fit.vif, fit.r2_share, fit.partial_r2, fit.semipartial_r2]
                 ends = [str(fit.significant[name]).lower(), *fit.ci[name], *boot]
                 last = [*(share[name] for share in shares), fit.r2, fit.adj_r2]
-                writer.writerow([group, part.n, fit.metric, name, *(x[name] for x in numbers), *ends, *last])
-    return stream.getvalue()
+                rows.append([group, part.n, fit.metric, name, *(x[name] for x in numbers), *ends, *last])
+    return csv_table(rows)
 
 
 def as_markdown(result: Regressions, decimals: int, *, truncate: bool = False) -> str:
@@ -218,10 +213,9 @@ def as_markdown(result: Regressions, decimals: int, *, truncate: bool = False) -
             [cell.replace("|", "\\|").replace("*", "\\*") for cell in row]
             for row in _paper_rows(part, decimals, truncate=truncate)
         ]
-        rule = ["---", *["---:"] * (len(rows[0]) - 1)]
-        lines = ["| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]]]
         title = f"**{name}**: " if name else ""
-        blocks.append("\n".join([*lines, "", title + _caption(part).replace("*", "\\*")]))
+        caption = title + _caption(part).replace("*", "\\*")
+        blocks.append(f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}")
     return "\n\n".join(blocks) + "\n"
 
 
@@ -233,14 +227,13 @@ def as_latex(result: Regressions, decimals: int, *, truncate: bool = False) -> s
         lines = [
             r"\begin{table}",
             r"\centering",
-            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
-            r"\toprule",
-            " & ".join([*(escape(cell) for cell in header[:-1]), "$R^2$"]) + r" \\",
-            r"\midrule",
-            *(" & ".join([escape(row[0]), *map(_latex_number, row[1:])]) + r" \\" for row in rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            rf"\caption{{{escape(name + ': ') if name else ''}{_latex_caption(part)}}}",
+            latex_table(
+                [
+                    [*(latex_escape(cell) for cell in header[:-1]), "$R^2$"],
+                    *([latex_escape(row[0]), *map(_latex_number, row[1:])] for row in rows),
+                ]
+            ),
+            rf"\caption{{{latex_escape(name + ': ') if name else ''}{_latex_caption(part)}}}",
             r"\end{table}",
         ]
         blocks.append("\n".join(lines))
@@ -252,4 +245,5 @@ def _latex_number(cell: str) -> str:
 
 
 def _latex_caption(result: Regressions) -> str:
-    return escape(_caption(result)).replace("n =", "$n$ =", 1).replace(r"* p \textgreater{}=", r"$^*$ $p \geq$", 1)
+    caption = latex_escape(_caption(result)).replace("n =", "$n$ =", 1)
+    return caption.replace(r"* p \textgreater{}=", r"$^*$ $p \geq$", 1)

@@ -1,1 +1,1 @@
-"""How numbers and tables look: text, LaTeX."""
+"""How numbers and tables look: text, Markdown, LaTeX, CSV."""

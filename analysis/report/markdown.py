@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from bsx.analysis.render.tables import markdown_escape as escape
+from bsx.analysis.render.tables import markdown_table
 from bsx.analysis.report.blocks import (
     Block,
     Chart,
@@ -23,22 +25,7 @@ from bsx.analysis.report.blocks import (
 )
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
-_SPECIAL = re.compile(r"([\\`*_{}\[\]|])")
-# As character references: not every Markdown knows a backslash before these.
-_REFERENCES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;", "$": "&#36;"}
 _BLOCK = re.compile(r"^(\d*)([#+\-.)])")  # what starts a heading, a list or a rule
-# What breaks lines, or has no place in a text.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]+")
-
-
-def escape(text: str) -> str:
-    r"""Return a text that Markdown and HTML show as it is, in one line.
-
-    >>> print(escape("a_b <script> | 1"))
-    a\_b &lt;script&gt; \| 1
-    """
-    marked = _SPECIAL.sub(r"\\\1", _CONTROL.sub(" ", text))
-    return re.sub("[&<>~$]", lambda found: _REFERENCES[found[0]], marked)
 
 
 def _line(text: str) -> str:
@@ -82,11 +69,8 @@ def _fenced(text: str) -> Iterator[str]:
     yield from (f"{fence}text", *text.splitlines(), fence, "")
 
 
-def _rows(columns: Any, rows: Any, numeric: frozenset[int]) -> Iterator[str]:
-    yield "| " + " | ".join(escape(str(column)) for column in columns) + " |"
-    yield "|" + "|".join(" ---: " if place in numeric else " --- " for place in range(len(columns))) + "|"
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
+def _rows(columns: Iterable[str], rows: Iterable[Iterable[str]], numeric: frozenset[int]) -> str:
+    return markdown_table([[*map(escape, columns)], *map(list, rows)], numeric)
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -95,7 +79,7 @@ def _table(table: Table) -> Iterator[str]:
         (f"**{escape(cell.text)}**" if cell.strong and cell.text else escape(cell.text) for cell in row)
         for row in table.rows
     )
-    yield from _rows(table.columns, rows, table.numeric)
+    yield _rows(table.columns, rows, table.numeric)
     yield from ("", *([_line(table.note), ""] if table.note else []))
 
 
@@ -120,7 +104,7 @@ def _grid(grid: Grid) -> Iterator[str]:
         j = grid.row_match[i]
         if j >= 0:
             rows.append([escape(token), escape(grid.columns[j]), f"{grid.cosines[i][j]:.3f}"])
-    yield from _rows(("token of the candidate", "best match in the reference", "cosine"), rows, frozenset({2}))
+    yield _rows(("token of the candidate", "best match in the reference", "cosine"), rows, frozenset({2}))
     yield ""
 
 
@@ -130,7 +114,7 @@ def _segments(block: Segments) -> Iterator[str]:
     yield from (f"**{escape(block.caption)}{cut}**", "")
     rows = ((_cell(row[place]) for place in shown) for row in block.rows[:_ROWS])
     numeric = frozenset(new for new, old in enumerate(shown) if old in block.numeric)
-    yield from _rows([block.columns[place] for place in shown], rows, numeric)
+    yield _rows([block.columns[place] for place in shown], rows, numeric)
     yield ""
 
 

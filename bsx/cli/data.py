@@ -37,7 +37,7 @@ def list_data(data_dir: Folder = None, format: Format = "text") -> None:
 
     rows = [_row(entry, data_dir) for entry in load_dataset_catalog().entries.values()]
     if format == "json":
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps({"datasets": rows}, ensure_ascii=False))
         return
     columns = {"name": 24, "here": 5, "download": 9, "licence": 24, "title": 0}
     print(" ".join(name.ljust(width) for name, width in columns.items()).rstrip())

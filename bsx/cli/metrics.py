@@ -45,7 +45,7 @@ def list_metrics(
         {**row, "runs": spelled(row["runs"])} for row in inventory(catalog) if needs is None or needs in row["needs"]
     ]
     if format == "json":
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps({"metrics": rows}, ensure_ascii=False))
         return
     width = max(len(row["name"]) for row in rows)
     print(f"{'name':<{width}}  {'needs':<18}  {'extra':<8}  {'runs here':<34}  title")
@@ -181,7 +181,7 @@ def _finish(
             for row in rows:
                 table.write(dict(row))
     say(notes)
-    print(json.dumps(rows, ensure_ascii=False) if format == "json" else text)
+    print(json.dumps({"results": rows}, ensure_ascii=False) if format == "json" else text)
 
 
 @metrics.command("fit-alignment")

@@ -40,14 +40,14 @@ def list_models(
     catalog = _load(registry)
     if languages:
         rows = [entry.model_dump() for entry in catalog.languages.values()]
-        _print_rows(rows, {"code": 8, "name": 24, "script": 7, "model": 0}, format)
+        _print_rows("languages", rows, {"code": 8, "name": 24, "script": 7, "model": 0}, format)
         return
     columns = {"name": 34, "layer": 12, "layers": 7, "parameters": 14, "licence": 13, "baseline": 9, "available": 10}
     if lang is None:
         rows = [_row(entry, catalog, None) for entry in catalog.models.values()]
         if available:
             rows = [row for row in rows if row["available"]]
-        _print_rows(rows, {**columns, "source": 0}, format)
+        _print_rows("models", rows, {**columns, "source": 0}, format)
         return
     from bsx.models.ranking import select_model
 
@@ -74,7 +74,7 @@ def list_models(
     print(f"{choice.language.name}: {choice.name} ({choice.reason})")
     for note in choice.notes:
         print(f"note: {spelled(note)}")
-    _print_rows(rows, {**columns, "reason": 0}, format)
+    _print_rows("models", rows, {**columns, "reason": 0}, format)
 
 
 @models.command()
@@ -184,9 +184,9 @@ def _spell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _print_rows(rows: list[dict[str, Any]], columns: dict[str, int], format: str) -> None:
+def _print_rows(what: str, rows: list[dict[str, Any]], columns: dict[str, int], format: str) -> None:
     if format == "json":
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps({what: rows}, ensure_ascii=False))
         return
 
     def line(values: list[str]) -> str:

@@ -47,7 +47,7 @@ def listing(format: str) -> str:
         for one in PERTURBATIONS.values()
     ]
     if format == "json":
-        return json.dumps(rows, ensure_ascii=False)
+        return json.dumps({"perturbations": rows}, ensure_ascii=False)
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     lines += [
         (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bsx.analysis.render.tables import latex_escape, latex_table
+
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
     from bsx.analysis.probing.experiment import ProbeResult
@@ -74,20 +76,10 @@ def as_latex(findings: Findings) -> str:
     columns = [(r.task.replace("_", " "), r.accuracy.tolist()) for r in findings.results]
     if findings.beside is not None:
         columns.append((f"{findings.beside.statistic} with people", findings.beside.agreement.tolist()))
-    lines = [
-        rf"\begin{{tabular}}{{r{'r' * len(columns)}}}",
-        r"\toprule",
-        " & ".join(["layer", *(_escape(name) for name, _ in columns)]) + r" \\",
-        r"\midrule",
-    ]
+    rows = [["layer", *(latex_escape(name) for name, _ in columns)]]
     for i, layer in enumerate(findings.results[0].layers):
         cells = [rf"\textbf{{{v[i]:.3f}}}" if v[i] == max(v) else f"{v[i]:.3f}" for _, v in columns]
-        lines.append(" & ".join([str(layer), *cells]) + r" \\")
+        rows.append([str(layer), *cells])
     baselines = [f"{result.baseline:.3f}" for result in findings.results]
-    baselines += [""] * (len(columns) - len(baselines))
-    lines += [r"\midrule", " & ".join(["majority", *baselines]) + r" \\", r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines)
-
-
-def _escape(text: str) -> str:
-    return "".join(rf"\{c}" if c in "&%$#_{}" else c for c in text)
+    last = ["majority", *baselines, *[""] * (len(columns) - len(baselines))]
+    return latex_table([*rows, last], columns="r" * len(rows[0]), foot=1)

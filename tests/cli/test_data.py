@@ -383,7 +383,7 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
 
 def test_list_and_show(registry: Server, cli: Cli, tmp_path: Path) -> None:
     cli("data", "get", "toy")
-    rows = {row["name"]: row for row in json.loads(cli("data", "list", "--format", "json").out)}
+    rows = {row["name"]: row for row in json.loads(cli("data", "list", "--format", "json").out)["datasets"]}
     assert rows["toy"]["here"]
     assert not rows["wmt17-da"]["here"]
     assert rows["toy"]["files"][0]["size"] == len(TABLE)

@@ -232,7 +232,7 @@ def test_match_errors(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_models(cli: Cli) -> None:
-    rows = {row["name"]: row for row in json.loads(cli("models", "--format", "json").out)}
+    rows = {row["name"]: row for row in json.loads(cli("models", "--format", "json").out)["models"]}
     assert rows["minilm"]["available"] is True
     assert rows["roberta-large"]["layer"] == 17
     assert "roberta-large" in cli("models").out
@@ -240,7 +240,7 @@ def test_models(cli: Cli) -> None:
     assert shown["name"] == "roberta-large"
     assert shown["baselines"]["en"]["17"]["f1"] == 0.83122575
     assert "leading_space" in cli("models", "show", "roberta-large").out
-    languages = json.loads(cli("models", "--languages", "--format", "json").out)
+    languages = json.loads(cli("models", "--languages", "--format", "json").out)["languages"]
     chinese = next(row for row in languages if row["code"] == "zh")
     assert (chinese["name"], chinese["model"]) == ("Chinese", "bert-base-chinese")
     assert "Near: minilm" in cli("models", "show", "minilmm").err

@@ -158,9 +158,9 @@ def test_what_the_data_lacks_is_named(cli: Run, table: Path, tmp_path: Path) -> 
 
 
 def test_the_list_and_one_metric(cli: Run) -> None:
-    rows = json.loads(cli("metrics", "--format", "json").out)
+    rows = json.loads(cli("metrics", "--format", "json").out)["metrics"]
     assert {"bertscore", "moverscore", "chrf", "bleurt", "labse"} <= {row["name"] for row in rows}
-    free = json.loads(cli("metrics", "--needs", "source", "--format", "json").out)
+    free = json.loads(cli("metrics", "--needs", "source", "--format", "json").out)["metrics"]
     assert {"xmoverscore", "labse-qe"} <= {row["name"] for row in free} < {row["name"] for row in rows}
     text = cli("metrics").out
     assert "lower is better" in text

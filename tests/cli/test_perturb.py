@@ -74,7 +74,7 @@ def test_references_are_the_texts_unless_told(cli: Callable[..., Outcome], table
 
 
 def test_listing(cli: Callable[..., Outcome]) -> None:
-    listed = json.loads(cli("adversarial", "perturb", "--list", "--format", "json").out)
+    listed = json.loads(cli("adversarial", "perturb", "--list", "--format", "json").out)["perturbations"]
     assert [one["name"] for one in listed] == list(PERTURBATIONS)
     text = cli("adversarial", "perturb", "--list").out.splitlines()
     assert len(text) == len(PERTURBATIONS) + 1

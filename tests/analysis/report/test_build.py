@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bsx.analysis.render.tables import markdown_escape as escape
 from bsx.analysis.report import Report, build_report, parse_document, read_document
 from bsx.analysis.report.blocks import Chart, Example, Section, Segments, Table
 from bsx.analysis.report.cells import number, p_value
-from bsx.analysis.report.markdown import escape
 from bsx.analysis.report.words import differing
 from bsx.errors import InputError
 from tests.helpers import report_samples as samples
