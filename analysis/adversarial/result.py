@@ -69,7 +69,7 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
-class Example:
+class PerturbedExample:
     """A row on which a metric did worst: did not see a changed meaning, or punished one that stayed.
 
     Attributes:
@@ -136,7 +136,7 @@ class Robustness:
     """
 
     results: tuple[CaseResult, ...]
-    worst: tuple[Example, ...]
+    worst: tuple[PerturbedExample, ...]
     ranges: tuple[MetricRange, ...]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]

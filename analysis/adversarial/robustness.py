@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.perturb import Perturbed, perturb
-from bsx.analysis.adversarial.result import CaseResult, Example, MetricRange, Robustness
+from bsx.analysis.adversarial.result import CaseResult, MetricRange, PerturbedExample, Robustness
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
@@ -105,7 +105,7 @@ def robustness(
     notes = _notes(cases, len(clean), candidates is None)
     how = {"resamples": resamples, "confidence": confidence, "seed": seed}
     results: list[CaseResult] = []
-    examples: list[Example] = []
+    examples: list[PerturbedExample] = []
     ranges, clean_scores, case_scores = [], {}, {}
     for name, metric in metrics.items():
         scored = _Scored(name, metric, references, nan, progress, len(cases) + 2)
@@ -287,13 +287,13 @@ def _greater(differences: Array, resamples: int, seed: int) -> float:
 
 def _worst(
     name: str, case: Perturbed, before: Array, after: Array, references: Sequence[str], clean: Sequence[str], count: int
-) -> list[Example]:
+) -> list[PerturbedExample]:
     """Return the smallest drops if the meaning changed, the largest if it stayed."""
     drops = before - after
     order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
     rows = [int(row) for row in order if not np.isnan(drops[row])][:count]
     return [
-        Example(
+        PerturbedExample(
             name,
             case.perturbation.name,
             case.strength,

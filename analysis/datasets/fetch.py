@@ -11,14 +11,14 @@ import tarfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bsx.errors import DataUnavailableError, InputError
+from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
 
-Report = Callable[[str, int, int], None]
 BLOCK = 1 << 20
 TIMEOUT = 60.0
 """Seconds without a byte after which a server counts as gone."""
@@ -42,7 +42,7 @@ def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
         raise InputError(f"{name}: the sha256 is {found}, {sha256} is expected")
 
 
-def download(url: str, target: Path, sha256: str | None, size: int | None, report: Report | None = None) -> None:
+def download(url: str, target: Path, sha256: str | None, size: int | None, report: Progress | None = None) -> None:
     """Fetch a file over HTTP into ``target``, which appears only when it is complete and right.
 
     An interrupted download leaves ``<target>.part`` and is resumed by the next call, if the server can do that and has

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bsx.analysis.datasets.fetch import Report, check, copy, download, unpack
+from bsx.analysis.datasets.fetch import check, copy, download, unpack
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.dataset_entries import DatasetEntry, DatasetFile, load_dataset_catalog
 from bsx.data.output import atomic_text
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.folders import data_folder
+from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
 
 LOCK = "bsx-data.lock.json"
@@ -26,7 +27,7 @@ class _Wanted(NamedTuple):
 
 
 def get_dataset(
-    name: str, *, data_dir: Path | str | None = None, source: Path | str | None = None, report: Report | None = None
+    name: str, *, data_dir: Path | str | None = None, source: Path | str | None = None, report: Progress | None = None
 ) -> Path:
     """Fetch a data set's files, check and unpack them, and write down their checksums in a lock file.
 

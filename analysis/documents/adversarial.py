@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bsx.analysis.documents.base import Interval, Number, ResultDocument, Row
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 
 
-class TripleRow(Row):
+class TripleRow(DocumentPart):
     """How often a metric prefers the paraphrase."""
 
     metric: str
@@ -24,7 +24,7 @@ class TripleRow(Row):
     p_two_sided: Number = None
 
 
-class TripleTestRow(Row):
+class TripleTestRow(DocumentPart):
     """Two metrics on the same triples (McNemar)."""
 
     a: str
@@ -38,7 +38,7 @@ class TripleTestRow(Row):
     p_corrected: Number = None
 
 
-class TripleSplitRow(Row):
+class TripleSplitRow(DocumentPart):
     """A metric's rate among triples of some gap in lexical overlap."""
 
     metric: str
@@ -49,7 +49,7 @@ class TripleSplitRow(Row):
     ci: Interval
 
 
-class TripleExampleRow(Row):
+class TripleExampleRow(DocumentPart):
     """A triple that fooled a metric."""
 
     metric: str
@@ -71,14 +71,14 @@ class TriplesDocument(ResultDocument):
     worst: list[TripleExampleRow] = []
 
 
-class EstimateRow(Row):
+class EstimateRow(DocumentPart):
     """A statistic with its interval."""
 
     estimate: Number
     ci: Interval
 
 
-class AccuracyRow(Row):
+class AccuracyRow(DocumentPart):
     """The accuracy of a metric with a threshold."""
 
     threshold: Number
@@ -89,7 +89,7 @@ class AccuracyRow(Row):
     folds: int
 
 
-class DetectionRow(Row):
+class DetectionRow(DocumentPart):
     """A metric as a detector of paraphrases."""
 
     metric: str
@@ -102,7 +102,7 @@ class DetectionRow(Row):
     accuracy: AccuracyRow | None = None
 
 
-class DetectionTestRow(Row):
+class DetectionTestRow(DocumentPart):
     """Two detectors compared (DeLong)."""
 
     a: str
@@ -117,7 +117,7 @@ class DetectionTestRow(Row):
     p_corrected: Number = None
 
 
-class HarderRow(Row):
+class HarderRow(DocumentPart):
     """What a metric loses on the harder of two sets."""
 
     metric: str
@@ -128,7 +128,7 @@ class HarderRow(Row):
     p: Number
 
 
-class DetectionSet(Row):
+class DetectionSet(DocumentPart):
     """All metrics on one set of pairs; ``name`` is set for the second set."""
 
     name: str = ""
@@ -143,7 +143,7 @@ class PairsDocument(ResultDocument, DetectionSet):
     drops: list[HarderRow] = []
 
 
-class DropRow(Row):
+class DropRow(DocumentPart):
     """What one perturbation of one strength does to a metric's scores."""
 
     metric: str
@@ -167,7 +167,7 @@ class DropRow(Row):
     excess_ci: Interval
 
 
-class DropExampleRow(Row):
+class DropExampleRow(DocumentPart):
     """A perturbed text whose score did not do what it should."""
 
     metric: str
@@ -182,7 +182,7 @@ class DropExampleRow(Row):
     drop: Number
 
 
-class RangeRow(Row):
+class RangeRow(DocumentPart):
     """How far a metric's scores can fall in practice."""
 
     metric: str
@@ -192,7 +192,7 @@ class RangeRow(Row):
     n: int
 
 
-class LeftOutRow(Row):
+class LeftOutRow(DocumentPart):
     """A perturbation that could not be applied."""
 
     perturbation: str

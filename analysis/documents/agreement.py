@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from bsx.analysis.documents.base import Interval, Number, ResultDocument, Row
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 
 
-class MetaMetricRow(Row):
+class MetaMetricRow(DocumentPart):
     """One metric's agreement with people; the figures are further keys, after the name."""
 
     metric: str
@@ -23,7 +23,7 @@ class MetaMetricRow(Row):
         return {"metric": self.metric, **self.more, **{name: found[name] for name in found if name not in self.more}}
 
 
-class MetaTestRow(Row):
+class MetaTestRow(DocumentPart):
     """Two metrics compared; ``p`` is one-sided for "a agrees better than b"."""
 
     a: str
@@ -37,7 +37,7 @@ class MetaTestRow(Row):
     method: str = ""
 
 
-class ClusterRow(Row):
+class ClusterRow(DocumentPart):
     """Which metrics nothing with a higher value significantly outperforms."""
 
     winners: list[str]
@@ -45,7 +45,7 @@ class ClusterRow(Row):
     alpha: float = 0.05
 
 
-class MetaGroupRow(Row):
+class MetaGroupRow(DocumentPart):
     """Agreement within one group."""
 
     group: str
@@ -57,7 +57,7 @@ class MetaGroupRow(Row):
     clusters: ClusterRow | None
 
 
-class MetaAverageRow(Row):
+class MetaAverageRow(DocumentPart):
     """Means over groups."""
 
     groups: int
@@ -73,7 +73,7 @@ class MetaDocument(ResultDocument):
     human: str
 
 
-class SystemRow(Row):
+class SystemRow(DocumentPart):
     """A system under a metric."""
 
     system: str
@@ -81,7 +81,7 @@ class SystemRow(Row):
     ci: Interval
 
 
-class SystemTestRow(Row):
+class SystemTestRow(DocumentPart):
     """Two systems compared; ``p_adjusted`` is two-sided."""
 
     a: str
@@ -95,7 +95,7 @@ class SystemTestRow(Row):
     method: str = ""
 
 
-class ComparedRow(Row):
+class ComparedRow(DocumentPart):
     """All systems under one metric."""
 
     metric: str

@@ -21,7 +21,7 @@ Number = Annotated[float | None, WrapValidator(_number)]
 Interval = tuple[Number, Number] | None
 
 
-class Row(BaseModel):
+class DocumentPart(BaseModel):
     """A part of a document. A field without a default is one that a report needs; keys it does not know are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
@@ -36,7 +36,7 @@ class Row(BaseModel):
         return dict(plain(self.model_dump(exclude_unset=True)))
 
 
-class ResultDocument(Row):
+class ResultDocument(DocumentPart):
     """What every document has."""
 
     settings: dict[str, Any] = {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bsx.analysis.documents.base import Interval, Number, ResultDocument, Row
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 
 
-class FitRow(Row):
+class FitRow(DocumentPart):
     """The regression of one metric on factors; dictionaries are keyed by factor."""
 
     metric: str
@@ -32,14 +32,14 @@ class FitRow(Row):
     r2_share_bootstrap: dict[str, Interval] = {}
 
 
-class NoticeRow(Row):
+class NoticeRow(DocumentPart):
     """A warning of a regression."""
 
     name: str = ""
     message: str
 
 
-class FitsRow(Row):
+class FitsRow(DocumentPart):
     """Regressions of all metrics on the same rows; ``group`` is set in the parts of one group."""
 
     group: str = ""
@@ -58,7 +58,7 @@ class FitsRow(Row):
     warnings: list[NoticeRow]
 
 
-class PooledRow(Row):
+class PooledRow(DocumentPart):
     """The test of "all groups have the same coefficients" for one metric."""
 
     metric: str
@@ -71,7 +71,7 @@ class PooledRow(Row):
     method: str
 
 
-class NestedRow(Row):
+class NestedRow(DocumentPart):
     """A larger model against a smaller one."""
 
     name: str = ""
@@ -89,7 +89,7 @@ class NestedRow(Row):
     term_p: dict[str, Number] = {}
 
 
-class DifferenceRow(Row):
+class DifferenceRow(DocumentPart):
     """A coefficient of one metric less that of another."""
 
     a: Number = None
@@ -105,7 +105,7 @@ class DifferenceRow(Row):
     confidence: float = 0.95
 
 
-class CoefficientsRow(Row):
+class CoefficientsRow(DocumentPart):
     """Two metrics' coefficients compared, factor by factor."""
 
     a: str

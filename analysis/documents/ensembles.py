@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bsx.analysis.documents.base import Interval, Number, ResultDocument, Row
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 
 
-class GainTestRow(Row):
+class GainTestRow(DocumentPart):
     """An ensemble against its best member."""
 
     a: str = "ensemble"
@@ -18,7 +18,7 @@ class GainTestRow(Row):
     p_two_sided: Number = None
 
 
-class GainRow(Row):
+class GainRow(DocumentPart):
     """An ensemble and its members within one group."""
 
     group: str
@@ -33,7 +33,7 @@ class GainRow(Row):
     tests: list[GainTestRow] = []
 
 
-class FoldRow(Row):
+class FoldRow(DocumentPart):
     """What one training part taught."""
 
     fold: str

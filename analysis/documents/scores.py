@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bsx.analysis.documents.base import Number, Row
+from bsx.analysis.documents.base import DocumentPart, Number
 from bsx.support.provenance import Provenance
 
 
-class SystemScoreRow(Row):
+class SystemScoreRow(DocumentPart):
     """A system's corpus score and what happened to its segments."""
 
     system: str = ""
@@ -16,7 +16,7 @@ class SystemScoreRow(Row):
     truncated: int = 0
 
 
-class ScoredMetricRow(Row):
+class ScoredMetricRow(DocumentPart):
     """What a sidecar says of one metric."""
 
     metric: str
@@ -25,7 +25,7 @@ class ScoredMetricRow(Row):
     scores: list[SystemScoreRow] = []
 
 
-class SidecarDocument(Row):
+class SidecarDocument(DocumentPart):
     """A sidecar; one written before bsx kept provenance has none."""
 
     metrics: list[ScoredMetricRow]

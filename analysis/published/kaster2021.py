@@ -35,7 +35,7 @@ WHY_NOT_LEX = "the translations behind the cross-lingual LEX columns are not pub
 
 
 @dataclass(frozen=True)
-class Cell:
+class PublishedCell:
     """One figure of a table.
 
     Attributes:
@@ -91,8 +91,8 @@ class Recomputed:
 
 
 @dataclass(frozen=True)
-class Example:
-    """One z-score of Table 1; attributes as in `Cell`, ``row`` counted from 1."""
+class PublishedExample:
+    """One z-score of Table 1; attributes as in `PublishedCell`, ``row`` counted from 1."""
 
     file: str
     row: int
@@ -110,8 +110,8 @@ class Reproduction:
     ``triples`` is None where the data have none, ``table13`` where WMT17's human judgments are not at hand.
     """
 
-    cells: tuple[Cell, ...]
-    examples: tuple[Example, ...]
+    cells: tuple[PublishedCell, ...]
+    examples: tuple[PublishedExample, ...]
     lex: tuple[Recomputed, ...]
     names: dict[str, str]
     factor_names: dict[str, str]
@@ -119,17 +119,17 @@ class Reproduction:
     table13: Table13 | None = None
 
     @property
-    def off(self) -> list[Cell]:
+    def off(self) -> list[PublishedCell]:
         """Cells outside the documented exceptions that are more than `TOLERANCE` away."""
         return [cell for cell in self.cells if cell.off]
 
     @property
-    def different(self) -> list[Cell]:
+    def different(self) -> list[PublishedCell]:
         """Cells whose digits are not the paper's."""
         return [cell for cell in self.cells if not cell.matches]
 
     @property
-    def stars(self) -> list[Cell]:
+    def stars(self) -> list[PublishedCell]:
         """Cells whose star is not the paper's."""
         return [cell for cell in self.cells if not cell.star_matches]
 
@@ -183,7 +183,7 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
     facts = published()
     data = {name: _read(Path(folder), name, facts["files"][name]) for name in facts["files"]}
     exceptions = {(e["table"], e["part"], e["metric"], e["term"]): e["reason"] for e in facts["exceptions"]}
-    cells: list[Cell] = []
+    cells: list[PublishedCell] = []
     for table in facts["tables"]:
         terms = [*table["factors"], "R2"]
         result = disentangle(data[table["file"]], list(table["cells"]), table["factors"])
@@ -200,7 +200,9 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
         for term, paper in zip(example["terms"], example["printed"], strict=True):
             ours = float(standardise(term, columns[term])[row - 1])
             shown = figure(ours, 2, truncate=True)
-            examples.append(Example(example["file"], row, term, paper, ours, shown, float(shown) == float(paper)))
+            examples.append(
+                PublishedExample(example["file"], row, term, paper, ours, shown, float(shown) == float(paper))
+            )
     recomputed = []
     if lex:
         for table in facts["tables"]:
@@ -214,11 +216,11 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
     return Reproduction(tuple(cells), tuple(examples), tuple(recomputed), *names, triples, table13)
 
 
-def _cell(key: tuple[str, str, str, str], paper: str, ours: float, p: float | None, exception: str) -> Cell:
+def _cell(key: tuple[str, str, str, str], paper: str, ours: float, p: float | None, exception: str) -> PublishedCell:
     value, starred = float(paper.removesuffix("*")), paper.endswith("*")
     shown = explained(ours, 2, truncate=True) if p is None else figure(ours, 2, truncate=True)
     star = p is not None and p >= 0.05
-    return Cell(
+    return PublishedCell(
         *key,
         paper=paper,
         ours=ours,
@@ -278,7 +280,7 @@ def _recompute(table: dict[str, Any], columns: dict[str, Any]) -> Recomputed:
     return Recomputed(table["file"], len(ours), len(ours) - len(rows), rows, float(distance.max()), float(change))
 
 
-def _name(cell: Cell) -> str:
+def _name(cell: PublishedCell) -> str:
     return f"Table {cell.table} {cell.part}: {cell.metric} {cell.term}"
 
 

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-Rows = Sequence[Sequence[str]]
+_Rows = Sequence[Sequence[str]]
 
 _COMMANDS = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum", "<": "textless", ">": "textgreater"}
 _ESCAPED = str.maketrans(
@@ -21,7 +21,7 @@ _REFERENCES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;", "$": "&#36
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]+")
 
 
-def text_table(rows: Rows, *, left: int = 1) -> str:
+def text_table(rows: _Rows, *, left: int = 1) -> str:
     """Return rows of cells as aligned lines; the first ``left`` columns are aligned to the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
@@ -32,7 +32,7 @@ def text_table(rows: Rows, *, left: int = 1) -> str:
     return "\n".join(lines)
 
 
-def starred_table(rows: Rows) -> str:
+def starred_table(rows: _Rows) -> str:
     """Return rows as text, the first column to the left and the others to the right; a star hangs over the edge.
 
     >>> print(starred_table([["metric", "sem"], ["m", "0.10*"], ["longer", "0.20"]]))
@@ -60,7 +60,7 @@ def markdown_escape(text: str) -> str:
     return re.sub("[&<>~$]", lambda found: _REFERENCES[found[0]], marked)
 
 
-def markdown_table(rows: Rows, numeric: Collection[int]) -> str:
+def markdown_table(rows: _Rows, numeric: Collection[int]) -> str:
     """Return a table whose cells are Markdown, the columns that ``numeric`` names by place aligned to the right."""
     rule = ["---:" if place in numeric else "---" for place in range(len(rows[0]))]
     return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]])
@@ -75,7 +75,7 @@ def latex_escape(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def latex_table(rows: Rows, *, columns: str | None = None, foot: int = 0) -> str:
+def latex_table(rows: _Rows, *, columns: str | None = None, foot: int = 0) -> str:
     """Return a tabular (booktabs) whose cells are LaTeX.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bsx.analysis.documents.agreement import MetaDocument, MetaGroupRow, MetaMetricRow
 from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, Prose, Section, Table
+from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, Prose, ReportTable, Section
 from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, settings_line, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
@@ -76,7 +76,7 @@ def _chart(content: MetaDocument) -> Chart:
     return Chart("Agreement with people, with intervals", alt, (("", spec),), tuple(metrics) if several else ())
 
 
-def _summary(content: MetaDocument) -> Table:
+def _summary(content: MetaDocument) -> ReportTable:
     """Return metrics by groups: the figure that has intervals; winners stand out."""
     headline = content.headline
     heads = ["metric", *(group.group for group in content.groups), "average", "interval", "wins"]
@@ -93,7 +93,7 @@ def _summary(content: MetaDocument) -> Table:
     return table(f"{headline} with {content.human} by group", heads, rows, note=note)
 
 
-def _figures(content: MetaDocument) -> Table:
+def _figures(content: MetaDocument) -> ReportTable:
     """Return every figure of every group."""
     keys = list(dict.fromkeys(k for g in content.groups for f in g.metrics for k in f.more))
     keys = [content.headline, *(key for key in keys if key != content.headline)]
@@ -118,7 +118,7 @@ def _figure(value: object) -> Cell:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value or NONE)
 
 
-def _tests(content: MetaDocument) -> Table | None:
+def _tests(content: MetaDocument) -> ReportTable | None:
     """Return which metric is significantly better than which: one p-value, or in how many groups."""
     tested = [group for group in content.groups if group.tests]
     if not tested:

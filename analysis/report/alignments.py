@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bsx.analysis.report.blocks import Grid
+from bsx.analysis.report.blocks import AlignmentGrid
 from bsx.errors import InputError
 
 Align = Callable[[str, str], Mapping[str, Any]]
@@ -33,7 +33,7 @@ class Aligner:
         """Whether alignments were asked for."""
         return self._align is not None
 
-    def align(self, pairs: Sequence[tuple[str, str, str]]) -> tuple[tuple[Grid, ...], str]:
+    def align(self, pairs: Sequence[tuple[str, str, str]]) -> tuple[tuple[AlignmentGrid, ...], str]:
         """Return the alignments of an example's pairs (label, candidate, reference), and what stood in the way."""
         if self._align is None:
             return (), ""
@@ -53,7 +53,7 @@ class Aligner:
         return tuple(grids), "; ".join(remarks)
 
 
-def _grid(label: str, found: Mapping[str, Any]) -> Grid:
+def _grid(label: str, found: Mapping[str, Any]) -> AlignmentGrid:
     """Return an alignment without the tokens that weigh nothing, unless one is somebody's match."""
     sides = [found[name]["tokens"] for name in ("candidate", "reference")]
     matched = [{token["match"] for token in sides[1 - side] if token["weight"]} for side in (0, 1)]
@@ -72,4 +72,4 @@ def _grid(label: str, found: Mapping[str, Any]) -> Grid:
     cosines = tuple(tuple(float(found["cosines"][row][column]) for column in kept[1]) for row in kept[0])
     tokens = [tuple(str(sides[side][place]["token"]) for place in kept[side]) for side in (0, 1)]
     summary = f"P {found['precision']:.3f}, R {found['recall']:.3f}, F1 {found['f1']:.3f}"
-    return Grid(label, tokens[0], tokens[1], cosines, matches[0], matches[1], summary)
+    return AlignmentGrid(label, tokens[0], tokens[1], cosines, matches[0], matches[1], summary)

@@ -35,7 +35,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table; the first column heads its rows.
 
     Attributes:
@@ -114,7 +114,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Grid:
+class AlignmentGrid:
     """A token alignment.
 
     Attributes:
@@ -150,8 +150,8 @@ class Example:
 
     title: str
     texts: tuple[tuple[str, tuple[Run, ...]], ...]
-    scores: Table
-    alignments: tuple[Grid, ...] = ()
+    scores: ReportTable
+    alignments: tuple[AlignmentGrid, ...] = ()
     remark: str = ""
 
 
@@ -178,7 +178,7 @@ class Segments:
     hidden: frozenset[int] = frozenset()
 
 
-Block = Prose | Heading | Notes | Commands | Table | Chart | Example | Segments
+Block = Prose | Heading | Notes | Commands | ReportTable | Chart | Example | Segments
 
 
 @dataclass

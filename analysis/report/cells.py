@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bsx.analysis.documents.base import Interval, Number, Row
-from bsx.analysis.report.blocks import Cell, Table
+from bsx.analysis.documents.base import DocumentPart, Interval, Number
+from bsx.analysis.report.blocks import Cell, ReportTable
 
 NONE = "–"
 _HEADS = {
@@ -74,7 +74,7 @@ def decimals(values: Iterable[Number]) -> int:
     return 3 if max((abs(value) for value in values if value is not None), default=0) <= 2 else 2
 
 
-def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Any) -> Table:
+def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Any) -> ReportTable:
     """Return a table; a column is numeric if its first defined cell is."""
     cells = tuple(tuple(row) for row in rows)
     numeric = set()
@@ -82,12 +82,14 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], 
         first = next((row[place].value for row in cells if row[place].value is not None), None)
         if isinstance(first, int | float):
             numeric.add(place)
-    return Table(caption, tuple(columns), cells, frozenset(numeric), **marks)
+    return ReportTable(caption, tuple(columns), cells, frozenset(numeric), **marks)
 
 
-def plain_table(caption: str, rows: Sequence[Mapping[str, Any] | Row], *, leave_out: Sequence[str] = ()) -> Table:
+def plain_table(
+    caption: str, rows: Sequence[Mapping[str, Any] | DocumentPart], *, leave_out: Sequence[str] = ()
+) -> ReportTable:
     """Return a table of whatever plain values documents hold: one column a key, lists of two as intervals."""
-    plain_rows = [row.to_dict() if isinstance(row, Row) else row for row in rows]
+    plain_rows = [row.to_dict() if isinstance(row, DocumentPart) else row for row in rows]
     kinds = (str, int, float, type(None))
     keys = [
         key

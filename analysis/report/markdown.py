@@ -10,18 +10,18 @@ from typing import Any
 from bsx.analysis.render.tables import markdown_escape as escape
 from bsx.analysis.render.tables import markdown_table
 from bsx.analysis.report.blocks import (
+    AlignmentGrid,
     Block,
     Chart,
     Commands,
     Example,
-    Grid,
     Heading,
     Notes,
     Page,
     Prose,
+    ReportTable,
     Run,
     Segments,
-    Table,
 )
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
@@ -52,7 +52,7 @@ def _block(block: Block) -> Iterator[str]:
         yield from (*(f"- {_line(item)}" for item in block.items), "")
     elif isinstance(block, Commands):
         yield from _fenced("\n".join(block.lines))
-    elif isinstance(block, Table):
+    elif isinstance(block, ReportTable):
         yield from _table(block)
     elif isinstance(block, Chart):
         yield from (f"*{escape(block.title)}.* {escape(block.alt)}", "")
@@ -73,7 +73,7 @@ def _rows(columns: Iterable[str], rows: Iterable[Iterable[str]], numeric: frozen
     return markdown_table([[*map(escape, columns)], *map(list, rows)], numeric)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ReportTable) -> Iterator[str]:
     yield from (f"**{escape(table.caption)}**", "")
     rows = (
         (f"**{escape(cell.text)}**" if cell.strong and cell.text else escape(cell.text) for cell in row)
@@ -96,7 +96,7 @@ def _example(example: Example) -> Iterator[str]:
     yield from ([f"No alignment of {escape(example.remark)}.", ""] if example.remark else [])
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def _grid(grid: AlignmentGrid) -> Iterator[str]:
     """Yield which token is matched with which, as lists; a grid of cosines is too wide for Markdown."""
     yield from (f"Token alignment of the {escape(grid.caption)} ({escape(grid.summary)}):", "")
     rows = []

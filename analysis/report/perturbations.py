@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, Table
+from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, ReportTable
 from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.report.words import differing, plain
 
@@ -32,7 +32,7 @@ def perturbation_lead(content: PerturbDocument) -> str:
 def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Block]:
     """Return the tables, charts and examples of a battery of perturbations."""
     blocks: list[Block] = [_overview(content, preserves=False), _overview(content, preserves=True)]
-    blocks = [block for block in blocks if isinstance(block, Table) and block.rows]
+    blocks = [block for block in blocks if isinstance(block, ReportTable) and block.rows]
     strengths = _strength_chart(content)
     blocks += [strengths] if strengths is not None else []
     blocks.append(_drops(content))
@@ -42,7 +42,7 @@ def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int
     return blocks + _examples(content.worst, content, aligner, at_most)
 
 
-def _drops(content: PerturbDocument) -> Table:
+def _drops(content: PerturbDocument) -> ReportTable:
     """Return every figure; the share of texts whose change went unnoticed where the document has it."""
     unnoticed = any(result.unnoticed is not None for result in content.results)
     rows = []
@@ -75,7 +75,7 @@ def _called(result: DropRow | DropExampleRow) -> str:
     return result.perturbation + (f" {result.strength:g}" if result.strength is not None else "")
 
 
-def _overview(content: PerturbDocument, *, preserves: bool) -> Table:
+def _overview(content: PerturbDocument, *, preserves: bool) -> ReportTable:
     """Return relative drops, perturbations by metrics, shaded."""
     metrics = _metrics(content)
     results = [result for result in content.results if result.preserves is preserves]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section, Table
+from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, ReportTable, Section
 from bsx.analysis.report.cells import interval, number, p_value, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
@@ -66,7 +66,7 @@ def _coefficient_chart(content: DisentangleDocument) -> Chart:
     return Chart("What each metric depends on", alt, (("", spec),), names)
 
 
-def _coefficients(content: FitsRow, group: str) -> Table:
+def _coefficients(content: FitsRow, group: str) -> ReportTable:
     rows = []
     for fit in content.results:
         for factor in content.factors:
@@ -104,7 +104,7 @@ def _share_chart(content: DisentangleDocument) -> Chart:
     return Chart("How much each factor explains", alt, (("", spec),), tuple(content.factors))
 
 
-def _shares(content: DisentangleDocument) -> Table:
+def _shares(content: DisentangleDocument) -> ReportTable:
     rows = [
         [
             text(fit.metric),

@@ -18,7 +18,7 @@ from bsx.analysis.report.words import differing, plain
 
 
 @dataclass(frozen=True)
-class Part:
+class _Part:
     """What a document adds to the section."""
 
     lead: str
@@ -27,13 +27,13 @@ class Part:
 
 def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) -> Section | None:
     """Return the section on robustness; at most so many examples a document."""
-    parts: list[tuple[str, ResultDocument, Part]] = [
+    parts: list[tuple[str, ResultDocument, _Part]] = [
         (name, content, _triples(content, aligner, at_most)) for name, content in contents(documents, TriplesDocument)
     ]
     parts += [(name, content, _pairs(content)) for name, content in contents(documents, PairsDocument)]
     for name, found in contents(documents, PerturbDocument):
         blocks = perturbation_blocks(found, aligner, at_most)
-        parts.append((name, found, Part(perturbation_lead(found), blocks)))
+        parts.append((name, found, _Part(perturbation_lead(found), blocks)))
     if not parts:
         return None
     section = Section("robustness", "Robustness", " ".join(part.lead for _, _, part in parts))
@@ -52,7 +52,7 @@ def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) ->
     return section
 
 
-def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> Part:
+def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
     rated = sorted(
         (result for result in content.results if result.rate is not None), key=lambda result: -(result.rate or 0.0)
     )
@@ -103,7 +103,7 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> Part:
         )
     if content.tests:
         blocks.append(plain_table("Paired tests (exact McNemar)", content.tests))
-    return Part(lead, blocks + _triple_examples(content.worst, aligner, at_most))
+    return _Part(lead, blocks + _triple_examples(content.worst, aligner, at_most))
 
 
 def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Block]:
@@ -145,7 +145,7 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
     return blocks
 
 
-def _pairs(content: PairsDocument) -> Part:
+def _pairs(content: PairsDocument) -> _Part:
     defined = [result for result in content.results if result.auc is not None]
     lead = "No metric's AUC is defined."
     if defined:
@@ -166,4 +166,4 @@ def _pairs(content: PairsDocument) -> Part:
         blocks.append(plain_table("Paired tests", content.tests))
     if content.drops:
         blocks.append(plain_table("Drops", content.drops))
-    return Part(lead, blocks)
+    return _Part(lead, blocks)

@@ -11,7 +11,7 @@ from bsx.analysis.documents.agreement import CompareDocument
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.scores import ScoredMetricRow, SystemScoreRow
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Section, Segments, Table
+from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
 from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
 
@@ -40,7 +40,7 @@ def scored(documents: Sequence[Document]) -> Section | None:
     return section if section.blocks else None
 
 
-def _signatures(documents: Sequence[Document]) -> Table | None:
+def _signatures(documents: Sequence[Document]) -> ReportTable | None:
     found: dict[tuple[str, str], list[str]] = {}
     for document in documents:
         content = document.content
