@@ -244,7 +244,7 @@ def test_the_ablation_is_one_command(cli: Run, tiny_model: Run, tmp_path: Path) 
         tmp_path / "grid.tsv",
     )
     assert done.status == 0, done.err
-    rows = {(row["components"], row["matching"]): row for row in json.loads(done.out)}
+    rows = {(row["components"], row["matching"]): row for row in json.loads(done.out)["results"]}
     assert len(rows) == 3 * (1 + 2 * 8)
     assert rows["vanilla", "F"]["mean"] == pytest.approx(
         (rows["vanilla", "F"]["xx-en"] + rows["vanilla", "F"]["yy-en"]) / 2
@@ -273,7 +273,7 @@ def test_layers_of_any_metric_beside_people(cli: Run, tiny_model: Run, tmp_path:
     specs = "bertscore,bertr,moverscore:pmeans=false"
     done = cli(*common, "--metric", specs, "--format", "json", "--plot", tmp_path / "p.png", "-o", tmp_path / "o.tsv")
     assert done.status == 0, done.err
-    found = json.loads(done.out)
+    found = json.loads(done.out)["results"]
     assert len(found) == len(read(tmp_path / "o.tsv")) == 3 * 4
     assert (tmp_path / "p.png").stat().st_size > 1000
     one = bsx.get_metric("bertr:layer=1", encoders=bsx.Encoders(model=tiny_model("bert")))
@@ -305,7 +305,7 @@ def test_a_metric_whose_code_is_missing_spoils_nothing_else(cli: Run, tmp_path: 
     (folder / "metrics" / "worse.yaml").write_text("name: worse\n")
     done = cli("metrics", "--registry", folder, "--format", "json")
     assert done.status == 0, done.err
-    rows = {row["name"]: row for row in json.loads(done.out)}
+    rows = {row["name"]: row for row in json.loads(done.out)["metrics"]}
     assert "cannot be imported" in rows["jaccard"]["runs"]
     assert rows["chrf"]["runs"] == "yes"
     assert "left out of the registry" in done.err
