@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -20,37 +21,54 @@ FOLDERS = {"bsx": "bsx", "analysis": "bsx/analysis", "registry": "bsx/registry"}
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy of the tracked files, so that nothing left lying around gets in."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the tracked files, so that nothing left lying around gets into what is built."""
+    folder = tmp_path_factory.mktemp("source")
     for name in tracked():
-        copy = source / name
+        copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes((REPOSITORY / name).read_bytes())
     for link in LINKS:
-        (source / link).symlink_to((REPOSITORY / link).readlink())
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", target, source], check=True, cwd=target)
-    return next(target.glob("bsx-*.whl"))
+        (folder / link).symlink_to((REPOSITORY / link).readlink())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel."""
+    return built("wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+def built(kind: str, source: Path, target: Path) -> Path:
+    code = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(target)!r}))"
+    return target / run(Path(sys.executable), "-c", code, cwd=source).splitlines()[-1]
 
 
 def tracked() -> list[str]:
     """Names of all files git tracks, or that are new and not ignored."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    # The checkout may be another user's, as in a container: git asks to be told that this is meant.
+    command = ["git", "-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY).stdout.splitlines()
     return [name for name in names if (REPOSITORY / name).is_file()]
 
 
+def environment(home: Path) -> Path:
+    """Make an environment that has the packages of this one, but not its editable bsx; return its python."""
+    venv.create(home, with_pip=False, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
+    # Path files in the folders that a path file names are not read, and that is how an editable bsx would come.
+    folders = dict.fromkeys(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
+    (packages / "dependencies.pth").write_text("".join(f"{folder}\n" for folder in folders))
+    return home / "bin" / "python"
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the python of a fresh environment that has the wheel and, by a path file, its dependencies."""
+    """Return the python of a fresh environment that has the wheel."""
     home = tmp_path_factory.mktemp("environment")
-    venv.create(home, with_pip=False, symlinks=True)
-    python = home / "bin" / "python"
+    python = environment(home)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    zipfile.ZipFile(wheel).extractall(packages)
-    # The path file brings the dependencies of this environment, but not its editable install of bsx.
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    zipfile.ZipFile(wheel).extractall(packages)  # noqa: S202 - built above
     return python
 
 
@@ -88,6 +106,30 @@ def test_nothing_is_installed_at_the_top_level_but_bsx(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"bsx"}
 
 
+def test_a_wheel_by_way_of_the_source_archive_is_the_same(source: Path, wheel: Path, tmp_path: Path) -> None:
+    """The archive holds files where the checkout has links: one can build from it where there are none."""
+    with tarfile.open(built("sdist", source, tmp_path)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.glob("bsx-*/")
+    assert not any((folder / link).is_symlink() for link in LINKS)
+    again = built("wheel", folder, tmp_path)
+    assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(wheel).namelist())
+
+
+def test_an_editable_install_leads_to_the_folders_beside(source: Path, tmp_path: Path) -> None:
+    python = environment(tmp_path / "environment")
+    settings = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
+    run(python, "-m", "pip", "install", *settings, "--editable", str(source), cwd=tmp_path)
+    code = """
+import importlib.util, pathlib, bsx.analysis, bsx.registry
+print(*(pathlib.Path(module.__file__).resolve() for module in (bsx, bsx.analysis, bsx.registry)))
+print([name for name in ("analysis", "registry") if importlib.util.find_spec(name) is not None])
+"""
+    files, others = run(python, "-c", code, cwd=tmp_path).splitlines()
+    assert files.split() == [str(source.resolve() / name / "__init__.py") for name in ("bsx", "analysis", "registry")]
+    assert others == "[]"
+
+
 def test_the_installed_wheel_scores_and_finds_its_registry(installed: Path, tmp_path: Path) -> None:
     code = """
 import bsx, sys, bsx.registry, bsx.analysis
@@ -113,8 +155,9 @@ for info in pkgutil.walk_packages(bsx.__path__, "bsx."):
     failed, tried = failed + result.failed, tried + result.attempted
 print(failed, tried)
 """
-    failed, tried = map(int, run(installed, "-c", code, cwd=tmp_path).split()[-2:])
-    assert failed == 0
+    output = run(installed, "-c", code, cwd=tmp_path)
+    failed, tried = map(int, output.split()[-2:])
+    assert failed == 0, output
     assert tried > 0
 
 
