@@ -24,10 +24,6 @@ def folder(room: str) -> Path:
     return ROOT / path.removeprefix("bsx/") if room.startswith(ANALYSIS) else ROOT / path
 
 
-def built(room: str) -> bool:
-    return (folder(room) / "__init__.py").is_file()
-
-
 def summary(file: Path) -> str:
     """Return the first sentence of a module's docstring."""
     text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
@@ -59,7 +55,7 @@ def drawing() -> str:
 
 def table() -> str:
     """Return a row for each room."""
-    places = [folder(room) for room in filter(built, ROOMS)]
+    places = [folder(room) for room in ROOMS]
     names = [place.relative_to(ROOT).as_posix() for place in places]
     rows = [f"| [`{n}/`]({n}) | {summary(p / '__init__.py')} |" for n, p in zip(names, places, strict=True)]
     return "\n".join(["| room | what it holds |", "|---|---|", *rows])
@@ -68,7 +64,7 @@ def table() -> str:
 def contents() -> str:
     """Return a list of files for each room, folded away."""
     parts = []
-    for room in filter(built, ROOMS):
+    for room in ROOMS:
         place = folder(room)
         rows = [
             f"| `{file.relative_to(place).as_posix()}` | {summary(file)} |"

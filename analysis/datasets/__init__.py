@@ -1,4 +1,4 @@
-"""Data sets with human judgments: one loader a layout, one tidy table out of each."""
+"""Data sets with human judgments: one loader for each layout, one tidy table out of each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The metric zoo: one file a metric, each described by one entry in ``registry/metrics/``."""
+"""The metric zoo: one file for each metric, described by one entry in ``registry/metrics/``."""
