@@ -99,6 +99,7 @@ def _become(connection: socket.socket) -> None:
         os.environ.clear()
         os.environ.update(environment)
         time.tzset()
+        sys.path[:0] = [folder for folder in environment.get("PYTHONPATH", "").split(os.pathsep) if folder]
         sys.argv = ["bsx", *arguments]
         run()
     except SystemExit as end:
