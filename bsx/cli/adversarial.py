@@ -8,8 +8,9 @@ from bsx.cli.adversarial_build import build_triples
 from bsx.cli.adversarial_pairs import pairs
 from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.adversarial_triples import triples
+from bsx.cli.help import group
 
-adversarial = typer.Typer(rich_markup_mode=None)
+adversarial = group()
 adversarial.command()(pairs)
 adversarial.command()(triples)
 adversarial.command()(perturb)

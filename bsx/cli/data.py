@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.help import group
 from bsx.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from bsx.catalog.dataset_entries import DatasetEntry
 
-data = typer.Typer(rich_markup_mode=None)
+data = group()
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
 Folder = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of all data sets; BSX_DATA or your data folder unless given.")

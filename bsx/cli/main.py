@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from bsx.cli.help import WholeSummaries
 from bsx.errors import NO_ROOM, BsxError
 
 # name -> (module that holds the command, one line of help). Modules are imported when their command runs.
@@ -37,10 +38,25 @@ COMMANDS = {
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 
+# How ``bsx --help`` lists them.
+HEADINGS = {
+    "Score texts": ("score", "compare", "match"),
+    "Choose a model or metric": ("models", "metrics", "registry"),
+    "Evaluate metrics": ("meta", "data"),
+    "Explain metrics and models": ("factors", "disentangle", "probe"),
+    "Attack metrics": ("adversarial",),
+    "Combine and train metrics": ("ensemble", "train"),
+    "Report and reproduce": ("report", "reproduce"),
+}
+
 _INTERRUPTED = 130  # what Typer turns a KeyboardInterrupt inside a command into
 
 # Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+class _Bsx(WholeSummaries):
+    headings = HEADINGS
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,6 +71,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
     app = typer.Typer(
         name="bsx",
+        cls=_Bsx,
         help="Evaluate generated text: score candidates with BERTScore and its relatives, see which tokens matched.",
         add_completion=False,
         rich_markup_mode=None,

@@ -29,9 +29,9 @@ def meta(
     file: Annotated[
         str | None, typer.Argument(help="Table with scores: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
     ] = None,
-    metric: Annotated[list[str] | None, typer.Option(help="Column with a metric's scores; repeatable.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Column with a metric's scores; repeatable.")] = None,
     lower: Annotated[
-        list[str] | None, typer.Option(help="A --metric of which lower is better: its sign is turned; repeatable.")
+        list[str] | None, typer.Option(help="A --column of which lower is better: its sign is turned; repeatable.")
     ] = None,
     group: Annotated[str | None, typer.Option(help="Column whose values are analysed apart and averaged.")] = None,
     system: Annotated[str | None, typer.Option(help="Column of systems.")] = None,
@@ -71,7 +71,7 @@ def meta(
             from bsx.data.picture import check_picture
 
             check_picture(path)
-    wanted = Wanted(metric or [], human, group, system, segment, lower or [])
+    wanted = Wanted(column or [], human, group, system, segment, lower or [])
     if score:
         if file is not None or data is None:
             raise InputError("--score needs the texts as --data FILE, and no other FILE")
@@ -83,8 +83,8 @@ def meta(
         if scores_out is not None:
             write_scores(columns, scores_out)
     else:
-        if file is None or not metric:
-            raise InputError("give FILE and --metric COL for each metric in it, or --score METRICS --data FILE")
+        if file is None or not column:
+            raise InputError("give FILE and --column COL for each metric in it, or --score METRICS --data FILE")
         if data is not None or scores_out is not None or settings:
             name = next((n for n, v in (("data", data), ("scores-out", scores_out)) if v is not None), None)
             raise InputError(f"--{name or next(iter(settings)).replace('_', '-')} goes with --score")

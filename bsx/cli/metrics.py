@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.progress import progress_bar
 
-metrics = typer.Typer(rich_markup_mode=None)
+metrics = group()
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Candidate = Annotated[str, typer.Option("--candidate", help="Column of candidates.")]
 Reference = Annotated[str, typer.Option("--reference", help="Column of references.")]

@@ -10,9 +10,10 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import ModelEntry
+from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 
-models = typer.Typer(rich_markup_mode=None)
+models = group()
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]

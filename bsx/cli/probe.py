@@ -31,7 +31,7 @@ def probe(
     limit: Annotated[
         int | None, typer.Option(min=10, help="Use this many sentences of a file, drawn at random.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Repeat with so many seeds: 1, 2, …")] = 3,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeat with so many seeds: 1, 2, …")] = 3,
     resamples: Annotated[int, typer.Option(min=10, help="Bootstrap resamples.")] = 1000,
     judged: Annotated[str | None, typer.Option(help="Human-judged table: adds the agreement of each layer.")] = None,
     human: Annotated[str, typer.Option(help="Its column of human scores.")] = "human",
@@ -68,7 +68,7 @@ def probe(
         control=control,
         train_sizes=tuple(sorted(whole_numbers("--train-sizes", train_sizes, lowest=2))) if train_sizes else (),
         limit=limit,
-        seeds=seeds,
+        seeds=repeats,
         resamples=resamples,
     )
     people = None

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.bertscore.config import ScorerConfig
+from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import with_settings
 from bsx.cli.progress import progress_bar
 
-registry = typer.Typer(rich_markup_mode=None)
+registry = group()
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
 _NOT_HERE = ("model", "lang", "layer", "all_layers", "rescale", "baseline", "registry", "final_norm")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import whole_numbers, with_settings
 from bsx.cli.progress import progress_bar
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bsx.jobs.training_data import TrainingColumns
     from bsx.train.record import ModelRecord
 
-train = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+train = group(no_args_is_help=True)
 _HELP = {
     "esim": "Train ESIM: each text is read again beside what it sees in the other.",
     "bilstm": "Train a BiLSTM: the vectors of two texts are compared, which do not see each other.",

@@ -475,3 +475,13 @@ def test_nothing_outside_the_command_line_names_an_option() -> None:
         if option.search(line.replace("var(--", ""))
     ]
     assert not found
+
+
+def test_the_list_of_commands_is_grouped_and_cuts_no_summary(cli: Cli) -> None:
+    from bsx.cli.main import COMMANDS, HEADINGS
+
+    assert sorted(name for names in HEADINGS.values() for name in names) == sorted(COMMANDS)
+    text = " ".join(cli("--help").out.split())
+    assert all(heading in text for heading in HEADINGS)
+    assert all(f"{name} {summary}" in text for name, (_, summary) in COMMANDS.items())
+    assert "(Mathur et al. 2019, figure 1)." in " ".join(cli("train", "--help").out.split())

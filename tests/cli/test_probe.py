@@ -133,7 +133,7 @@ def task(tmp_path: Path) -> Path:
 
 
 def test_json_of_a_tiny_model(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
-    command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--seeds", 2)
+    command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--repeats", 2)
     out, plot = tmp_path / "rows.tsv", tmp_path / "p.svg"
     done = cli(*command, "--format", "json", "--train-sizes", "10,500", "-o", out, "--plot", plot)
     assert done.status == 0, done.err
@@ -169,7 +169,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
         task,
         "-m",
         tiny_model("bert"),
-        "--seeds",
+        "--repeats",
         1,
         "--resamples",
         20,
@@ -232,7 +232,7 @@ def test_words_and_the_split_of_senteval(cli: Run, tiny_model: Run, tmp_path: Pa
     orders = list(itertools.permutations(tags)) * 2  # each sentence stands twice
     lines = [f"{word}\t{tags[word]}" if word else "" for order in orders for word in (*order, "")]
     (tmp_path / "pos.txt").write_text("\n".join(["\u200b\tN", *lines]), encoding="utf-8")
-    command = ("--seeds", 1, "--resamples", 20, "--format", "json", "-m", tiny_model("bert"))
+    command = ("--repeats", 1, "--resamples", 20, "--format", "json", "-m", tiny_model("bert"))
     done = cli("probe", tmp_path / "pos.txt", "--tokens", "--layers", "0", "--probe", "mlp", "--limit", 40, *command)
     assert done.status == 0, done.err
     (found,) = json.loads(done.out)["tasks"]
@@ -290,7 +290,7 @@ def test_help_needs_no_scikit_learn() -> None:
 
 def test_minilm_knows_the_number_of_the_subject(cli: Run, shared: Path) -> None:
     file = shared / "data/probing/subj_number.te.txt"
-    command = ("--limit", 600, "--layers", "5", "--seeds", 2, "--resamples", 200, "--format", "json")
+    command = ("--limit", 600, "--layers", "5", "--repeats", 2, "--resamples", 200, "--format", "json")
     done = cli("probe", file, "-m", "minilm", *command)
     assert done.status == 0, done.err
     (found,) = json.loads(done.out)["tasks"]

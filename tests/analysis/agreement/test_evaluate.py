@@ -59,7 +59,7 @@ def write(path: Path, columns: dict[str, list[Any]]) -> Path:
 
 
 NAMES = ["good", "fair", "poor"]
-METRICS = [part for name in NAMES for part in ("--metric", name)]
+METRICS = [part for name in NAMES for part in ("--column", name)]
 
 
 # The shape others rely on, and SciPy's numbers
@@ -272,7 +272,7 @@ def test_williams_on_wmt17(cli: Run, shared: Path, tmp_path: Path) -> None:
             for name in names:
                 columns[name].append(found[name])
     file = write(tmp_path / "wmt17.tsv", columns)
-    named = [part for name in names for part in ("--metric", name)]
+    named = [part for name in names for part in ("--column", name)]
     done = cli("meta", file, *named, "--human", "human", "--group", "lp", "--test", "williams", "--format", "json")
     groups = {group["group"]: group for group in json.loads(done.out)["groups"]}
     tolerance, relative = (values["_tolerances"][k] for k in ("deterministic_statistics", "p_values_relative"))
@@ -294,7 +294,7 @@ def test_darr_on_wmt20(cli: Run, shared: Path, pair: str) -> None:
     expected = {k.partition("_")[2]: v for k, v in values["wmt20_darr_tau"].items() if k.startswith(f"{pair}_")}
     assert expected
     file = shared / f"data/wmt/wmt20-{pair}.scores.tsv"
-    named = [part for name in expected for part in ("--metric", name)]
+    named = [part for name in expected for part in ("--column", name)]
     done = cli(
         "meta",
         file,
@@ -425,7 +425,7 @@ def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path
         for found in group["metrics"]:
             known = values[SEGMENT_METRICS[found["metric"]]][group["group"]]
             assert found["pearson"] == pytest.approx(known, abs=1e-5), found["metric"]
-    named = [part for name in SEGMENT_METRICS for part in ("--metric", name)]
+    named = [part for name in SEGMENT_METRICS for part in ("--column", name)]
     again = cli("meta", tmp_path / "scores.tsv", *named, "--human", "human", "--group", "lp", "--format", "json")
     for one, other in zip(json.loads(done.out)["groups"], json.loads(again.out)["groups"], strict=True):
         for a, b in zip(one["metrics"], other["metrics"], strict=True):
@@ -494,7 +494,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     for arguments, message in (
         ((*wide, "--human", "one_grade"), "2 --candidate columns need as many --human columns"),
         ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
-        ((*wide, *grades, "--metric", "one_grade"), "--metric columns go with one --candidate column"),
+        ((*wide, *grades, "--column", "one_grade"), "the columns of --column go with one --candidate column"),
         (("--data", data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
         (("--data", data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
         ((data, *wide, *grades), "--score needs the texts as --data FILE"),
@@ -510,7 +510,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         data,
         "--candidate",
         "one",
-        "--metric",
+        "--column",
         "two_grade",
         "--human",
         "one_grade",
@@ -572,7 +572,7 @@ def test_pictures(cli: Run, tmp_path: Path, suffix: str) -> None:
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     for more in ([], ["--group", "lp"]):
         pictures = ("--plot", tmp_path / f"r.{suffix}", "--plot-tests", tmp_path / f"p.{suffix}")
-        named = ("--metric", "good", "--metric", "a $ b", "--human", "human", "-o", tmp_path / "t.txt")
+        named = ("--column", "good", "--column", "a $ b", "--human", "human", "-o", tmp_path / "t.txt")
         done = cli("meta", file, *named, *more, *pictures)
         assert (done.status, done.out) == (0, ""), done.err
         for name in ("r", "p"):
@@ -612,7 +612,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     done = cli("meta", file, *METRICS, "--human", "human")
     assert done.status == 2
     assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; --nan omit" in done.err
-    done = cli("meta", file, *METRICS, "--metric", "none", "--human", "human", "--nan", "omit", "--format", "json")
+    done = cli("meta", file, *METRICS, "--column", "none", "--human", "human", "--nan", "omit", "--format", "json")
     group = json.loads(done.out)["groups"][0]
     assert (group["n"], group["left_out"]) == (148, 2)
     assert [found["metric"] for found in group["metrics"]] == NAMES
@@ -631,7 +631,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     again = meta_evaluate(lean, metrics=NAMES, human="human")
     assert [m["pearson"] for m in group["metrics"]] == pytest.approx([m.value for m in again.groups[0].metrics])
     text = cli(
-        "meta", file, "--metric", "good", "--metric", "none", "--human", "human", "--group", "lp", "--nan", "omit"
+        "meta", file, "--column", "good", "--column", "none", "--human", "human", "--group", "lp", "--nan", "omit"
     )
     assert "-" in next(line for line in text.out.splitlines() if line.startswith("none")).split()
 
@@ -639,47 +639,47 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "godo", "--human", "human"], "has no column 'godo'"),
-        (["--metric", "godo", "--human", "human"], "Near: good."),
-        (["--metric", "good", "--human", "lp"], "line 2, column 'lp' is 'yy-en', not a finite number"),
-        (["--metric", "good", "--human", "human", "--group", "group"], "has no column 'group'"),
-        (["--metric", "good", "--human", "human", "--group", "hole"], "line 3, column 'hole' is empty"),
-        (["--metric", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
-        (["--metric", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
-        (["--metric", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
-        (["--metric", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
-        (["--metric", "good", "--human", "human", "--level", "sys"], "level=sys correlates systems: name the column"),
-        (["--metric", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
-        (["--metric", "good", "--human", "human", "--segment", "segment"], "segment without system"),
+        (["--column", "godo", "--human", "human"], "has no column 'godo'"),
+        (["--column", "godo", "--human", "human"], "Near: good."),
+        (["--column", "good", "--human", "lp"], "line 2, column 'lp' is 'yy-en', not a finite number"),
+        (["--column", "good", "--human", "human", "--group", "group"], "has no column 'group'"),
+        (["--column", "good", "--human", "human", "--group", "hole"], "line 3, column 'hole' is empty"),
+        (["--column", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
+        (["--column", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
+        (["--column", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
+        (["--column", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
+        (["--column", "good", "--human", "human", "--level", "sys"], "level=sys correlates systems: name the column"),
+        (["--column", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
+        (["--column", "good", "--human", "human", "--segment", "segment"], "segment without system"),
         (
-            ["--metric", "good", "--human", "human", "--level", "darr", "--system", "system", "--segment", "lp"],
+            ["--column", "good", "--human", "human", "--level", "darr", "--system", "system", "--segment", "lp"],
             "system 's0' has segment 'yy-en' more than once",
         ),
         (
-            ["--metric", "good", "--human", "human", "--level", "darr", "--system", "system", "--segment", "segment"],
+            ["--column", "good", "--human", "human", "--level", "darr", "--system", "system", "--segment", "segment"],
             "no two systems' human scores differ by 25 or more",
         ),
         (
-            ["--metric", "good", "--human", "human", "--level", "sys", "--system", "system"],
+            ["--column", "good", "--human", "human", "--level", "sys", "--system", "system"],
             "system 's0' has more than one row: name the column segment too",
         ),
-        (["--metric", "good", "--human", "human", "--ties", "drop"], "ties goes with level=darr, not with level=seg"),
+        (["--column", "good", "--human", "human", "--ties", "drop"], "ties goes with level=darr, not with level=seg"),
         (
-            ["--metric", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
+            ["--column", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
             "test=williams compares Pearson correlations",
         ),
-        (["--metric", "good", "--human", "human", "--confidence", "95"], "confidence: Input should be less than 1"),
-        (["--metric", "good", "--metric", "good", "--human", "human"], "the column 'good' is named twice"),
+        (["--column", "good", "--human", "human", "--confidence", "95"], "confidence: Input should be less than 1"),
+        (["--column", "good", "--column", "good", "--human", "human"], "the column 'good' is named twice"),
         (
-            ["--metric", "good", "--human", "human", "--lower", "poor"],
+            ["--column", "good", "--human", "human", "--lower", "poor"],
             "lower names 'poor', which is none of the metrics",
         ),
-        (["--metric", "good", "--human", "human", "--human", "poor"], "name one column of human scores"),
-        (["--metric", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
-        (["--metric", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
-        (["--metric", "good", "--human", "human", "--lang", "en"], "--lang goes with --score"),
-        (["--metric", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --score"),
-        (["--human", "human"], "give FILE and --metric COL for each metric in it"),
+        (["--column", "good", "--human", "human", "--human", "poor"], "name one column of human scores"),
+        (["--column", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
+        (["--column", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
+        (["--column", "good", "--human", "human", "--lang", "en"], "--lang goes with --score"),
+        (["--column", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --score"),
+        (["--human", "human"], "give FILE and --column COL for each metric in it"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -723,11 +723,11 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     wide = tmp_path / "wide.tsv"
     assert cli("score", "--metric", "chrf,ter", "--data", tmp_path / "t.tsv", "-o", wide).status == 0
     done = cli(
-        "meta", wide, "--metric", "chrf", "--metric", "ter", "--human", "human", "--test", "none", "--format", "json"
+        "meta", wide, "--column", "chrf", "--column", "ter", "--human", "human", "--test", "none", "--format", "json"
     )
     assert done.status == 0, done.err
     assert "lower is better for ter" in done.err
     found = {entry["metric"]: entry["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
     assert found["ter"] > 0.9
     assert found["chrf"] > 0.9
-    assert "Name each column by itself" in cli("meta", wide, "--metric", "chrf,ter", "--human", "human").err
+    assert "Name each column by itself" in cli("meta", wide, "--column", "chrf,ter", "--human", "human").err
