@@ -24,7 +24,7 @@ _RENAMED = {("get_dataset", "source"): "--from"}
 _CODE = re.compile(r"`([^`]+)`")
 _CALL = re.compile(r"bsx\.(?:jobs|analysis)\.(\w+)\((.*)\)")
 _SETTING = re.compile(r"([a-z]\w*)=(.*)")
-_ARGUMENT = re.compile(r"(?:\w+=)?(?:\[[^]]*\]|'[^']*'|[^,]+)")
+_ARGUMENT = re.compile(r"\s*(?:\w+=)?(?:\[[^]]*\]|'[^']*'|[^,]+)")
 
 
 def spelled(message: str) -> str:
