@@ -160,7 +160,9 @@ def encoder(folder: Path, size: int, repeats: int) -> dict[str, Any]:
     columns, gemm = first(folder, size), Gemm()
     for scorer in scorers.values():
         scorer.score(*columns)
-    watched = {name: Inside(scorer.embedder, inner_size) for name, scorer in scorers.items()}
+    watched = {
+        name: Inside(scorer.metric.encoding.shared.batcher.embedder, inner_size) for name, scorer in scorers.items()
+    }
     rates: dict[str, list[float]] = {name: [] for name in scorers}
     for _ in range(repeats):
         gemm.measure()

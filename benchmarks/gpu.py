@@ -50,7 +50,7 @@ def encoding_time(scorer: Any, sequences: list[list[int]]) -> float:
 
     torch.cuda.synchronize()
     start = time.perf_counter()
-    for _ in scorer.batcher.run(sequences):
+    for _ in scorer.metric.encoding.shared.batcher.run(sequences):
         pass
     torch.cuda.synchronize()
     return time.perf_counter() - start

@@ -76,11 +76,11 @@ class Stopwatch:
     """Adds up the time spent in functions of the scorer, without changing what they do."""
 
     def __init__(self, scorer: Any) -> None:
-        import bsx.bertscore.scorer as wiring
+        import bsx.bertscore.matching as wiring
 
         self.seconds = dict.fromkeys(("tokenising", "encoding", "matching"), 0.0)
         self._wrap(scorer.tokenizer, "tokenize", "tokenising")
-        self._wrap(scorer.embedder, "encode", "encoding")
+        self._wrap(scorer.metric.encoding.shared.batcher.embedder, "encode", "encoding")
         self._wrap(wiring, "match_pairs", "matching")
 
     def _wrap(self, owner: Any, name: str, phase: str) -> None:
@@ -163,8 +163,9 @@ def child(package: str, size: int, layer: int, pairs: Any) -> None:
 
             corpus = LineFiles({"c": NamedFile(Path(home) / "c.txt")}, [NamedFile(Path(home) / "r.txt")])
             scorer = bsx.Scorer("minilm", layer=layer, memory="1GB")
-            plan = scorer.survey(corpus)
-            scored = sum(len(window.ids) for window in scorer.stream(corpus, plan))
+            from bsx.metrics.run import prepare, stream
+
+            scored = sum(len(block.segments) for block in stream(prepare([scorer.metric], corpus)))
             assert scored == size
     else:
         import bert_score

@@ -27,7 +27,7 @@ SYSTEMS = 10
 WHOLE = {
     "bsx": (
         "import sys, bsx; c, r = (open(f, encoding='utf-8').read().splitlines() for f in sys.argv[1:3]); "
-        "s = bsx.Scorer('minilm', layer=6, cache=sys.argv[3]); s.score(c, r); print(s.batcher.sequences_encoded)"
+        "s = bsx.Scorer('minilm', layer=6, cache=sys.argv[3]); s.score(c, r); print(s.encoders.sequences_encoded)"
     ),
     "bert-score": (
         "import sys, bert_score; c, r = (open(f, encoding='utf-8').read().splitlines() for f in sys.argv[1:3]); "
@@ -81,7 +81,7 @@ def main() -> None:
         ours = bsx.Scorer("minilm", layer=6)
         filling = bsx.Scorer("minilm", layer=6, cache=home)
         cold = filling.score_systems(systems, references)
-        filling.batcher.flush()  # type: ignore[union-attr]
+        filling.encoders.flush()
         for name, column in zip("cr", (candidates, references), strict=True):
             (Path(home) / f"{name}.txt").write_text("".join(f"{t}\n" for t in column), encoding="utf-8")
         files = [Path(home) / "c.txt", Path(home) / "r.txt"]
@@ -98,7 +98,7 @@ def main() -> None:
             def again() -> None:
                 reader = bsx.Scorer("minilm", layer=6, cache=home)
                 warm = reader.score_systems(systems, references)
-                assert reader.batcher.sequences_encoded == 0
+                assert reader.encoders.sequences_encoded == 0
                 assert all(np.array_equal(warm[name].f1, cold[name].f1) for name in systems)
 
             times["bsx from the cache"].append(time_of(again))

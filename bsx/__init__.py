@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bsx.bertscore.alignment_plot import draw_alignment as draw_alignment
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig
-    from bsx.bertscore.idf import Idf as Idf
+    from bsx.encode.idf import Idf as Idf
     from bsx.bertscore.loss import bertscore_loss as bertscore_loss
     from bsx.bertscore.results import Scores as Scores
     from bsx.bertscore.scorer import Scorer as Scorer
@@ -60,7 +60,7 @@ _HOMES = {
     "bertscore.alignment_plot": "draw_alignment",
     "bertscore.baseline": "BaselineRun",
     "bertscore.config": "ScorerConfig",
-    "bertscore.idf": "Idf",
+    "encode.idf": "Idf",
     "bertscore.loss": "bertscore_loss",
     "bertscore.results": "Scores",
     "bertscore.scorer": "Scorer",

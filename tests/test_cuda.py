@@ -48,5 +48,5 @@ def test_matrix_and_cache_on_the_card(tiny_model: Callable[[str], str], tmp_path
     for _ in range(2):
         scorer = bsx.Scorer(tiny_model("bert"), layer=2, device="cuda", cache=tmp_path)
         scores.append(scorer.score(texts, texts[::-1]).f1)
-        scorer.batcher.flush()  # type: ignore[union-attr]
+        scorer.encoders.flush()
     assert np.array_equal(scores[0], scores[1])

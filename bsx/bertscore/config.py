@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import RunConfig, RunSettings
 
 
-class ScorerConfig(RunConfig):
-    """Settings of `bsx.Scorer`; each field's description is also the help text of its command-line option."""
+class BertScoreSettings(BaseModel):
+    """What BERTScore is computed with; each field's description is also the help text of its command-line option."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
     lang: Annotated[str | None, Field(description="Language of the texts (BCP-47), or auto; chooses the model.")] = None
@@ -54,7 +56,7 @@ class ScorerConfig(RunConfig):
     ] = True
 
     @model_validator(mode="after")
-    def _consistent(self) -> ScorerConfig:
+    def _consistent(self) -> Self:
         if self.all_layers and self.layer is not None:
             raise ValueError("layer and all_layers exclude each other")
         if self.baseline is not None and not self.rescale:
@@ -62,3 +64,22 @@ class ScorerConfig(RunConfig):
         if self.strict and self.long == "window":
             raise ValueError("strict goes with long=truncate: windows lose nothing")
         return self
+
+
+class ScorerConfig(BertScoreSettings, RunConfig):
+    """Settings of `bsx.Scorer`: BERTScore's, and where to run."""
+
+
+class ScorerSettings(RunSettings, total=False):
+    """The fields of `ScorerConfig` as keyword arguments, but those that `bsx.Scorer` names itself."""
+
+    layer: int | None
+    all_layers: bool
+    rescale: bool
+    baseline: Path | str | None
+    multi_ref: Literal["columnwise", "best"]
+    specials: Literal["match", "exclude", "bert-score"]
+    leading_space: bool | None
+    long: Literal["truncate", "window"]
+    strict: bool
+    final_norm: bool

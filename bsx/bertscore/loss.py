@@ -53,10 +53,10 @@ def bertscore_loss(
             f"candidate embeddings need the shape (n, tokens, dim), not {tuple(candidate_embeddings.shape)}"
         )
     n, tokens, dimensions = candidate_embeddings.shape
-    if n != len(groups) or dimensions != encoding.embedder.dimensions:
+    if n != len(groups) or dimensions != encoding.dimensions:
         raise InputError(
             f"candidate embeddings are {n} x {tokens} x {dimensions}: there are {len(groups)} references "
-            f"and {encoding.embedder.dimensions} dimensions"
+            f"and {encoding.dimensions} dimensions"
         )
     mask = torch.ones(n, tokens) if candidate_mask is None else candidate_mask
     if mask.shape != (n, tokens) or not mask.bool().any(dim=1).all():

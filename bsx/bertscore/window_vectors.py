@@ -132,7 +132,6 @@ class WindowVectors:
         carry: Carry,
         report: Callable[[float], None] | None = None,
     ) -> None:
-        embedder = encoding.embedder
         self.lengths = np.array([len(t.ids) for t in window.tokens], dtype=np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
         total = int(self.lengths.sum())
@@ -140,10 +139,10 @@ class WindowVectors:
         running = np.concatenate([[0], np.cumsum(~tokenizer.is_special[ids])])
         self.content = running[self.offsets + self.lengths] - running[self.offsets]
         token_weights = np.where(tokenizer.weighs_nothing[ids], 0, weights[ids]).astype(np.float32)
-        self.weights = torch.from_numpy(np.append(token_weights, np.float32(0))).to(embedder.device)
-        self.pool = torch.from_numpy(np.append(~tokenizer.cannot_match[ids], False)).to(embedder.device)
+        self.weights = torch.from_numpy(np.append(token_weights, np.float32(0))).to(encoding.device)
+        self.pool = torch.from_numpy(np.append(~tokenizer.cannot_match[ids], False)).to(encoding.device)
         self.vectors = torch.zeros(
-            (len(embedder.layers), total + 1, embedder.dimensions), dtype=torch.float32, device=embedder.device
+            (len(encoding.layers), total + 1, encoding.dimensions), dtype=torch.float32, device=encoding.device
         )
         missing: list[tuple[TokenizedText, int]] = []
         kept: list[tuple[str, int]] = []
@@ -154,7 +153,7 @@ class WindowVectors:
                 missing.append((window.tokens[index], int(self.offsets[index])))
         for some, rows in self._transfers([index for _, index in kept]):
             block = torch.cat([carry.get(text) for text, _ in kept[some]], dim=1)
-            self.vectors.index_copy_(1, rows, to_device(block, embedder.device))
+            self.vectors.index_copy_(1, rows, to_device(block, encoding.device))
         done, wanted = 0, sum(len(text.ids) for text, _ in missing)
         for rows, vectors in encode_rows(missing, encoding):
             self.vectors.index_copy_(1, rows, normalise(vectors))

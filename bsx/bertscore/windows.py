@@ -1,86 +1,18 @@
-"""Cutting a corpus into windows that fit in memory, tokenised ahead of their use."""
+"""Cutting a corpus into windows of a number of tokens, so that the vectors of each fit in memory."""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeVar
 
-import numpy as np
-
-from bsx.bertscore.idf import Idf, IdfCounter
 from bsx.data.corpus import Corpus, Segment
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
+from bsx.metrics.blocks import Block
 
-Item = TypeVar("Item")
 BLOCK = 256  # segments tokenised in one call
 _ROWS = 8_192  # candidates of a window at most: where texts come again and again, tokens alone would set no bound
-
-
-@dataclass
-class Plan:
-    """What one pass over a corpus tells before any of it is scored.
-
-    Attributes:
-        segments: how many there are.
-        reused: hash of a text -> how many uses of it remain; only texts used more than once.
-        references: the least and greatest number of references of a segment.
-        idf: weights counted on the references, if asked for.
-    """
-
-    segments: int
-    reused: dict[int, int]
-    references: tuple[int, int]
-    idf: Idf | None
-
-    def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
-        """Return how many uses of each reused text remain when ``start`` segments are done."""
-        reused = dict(self.reused)
-        for segment in islice(corpus, start):
-            for text in (*segment.candidates, *segment.references):
-                if hash(text) in reused:
-                    reused[hash(text)] -= 1
-        return reused
-
-
-def survey(
-    corpus: Corpus,
-    tokenizer: Tokenizer | None = None,
-    tokenizer_digest: str = "",
-    progress: Callable[[int], None] | None = None,
-) -> Plan:
-    """Read a corpus once: check all of it, count reused texts and, given a tokenizer, idf weights of the references."""
-    hashes = array("q")
-    counter = IdfCounter()
-    segments, fewest, most = 0, 0, 0
-    rows = iter(corpus)
-    while block := list(islice(rows, BLOCK)):
-        for segment in block:
-            hashes.extend(map(hash, segment.candidates))
-            hashes.extend(map(hash, segment.references))
-            if segment.source is not None:
-                hashes.append(hash(segment.source))
-            # A blank reference is no reference, unless there is no other.
-            present = max(1, sum(1 for text in segment.references if text.strip()))
-            most = max(most, present)
-            fewest = min(fewest or present, present)
-        if tokenizer is not None:
-            texts = [text for segment in block for text in segment.references]
-            counter.add(texts, tokenizer.tokenize(texts))
-        segments += len(block)
-        if progress is not None:
-            progress(segments)
-    if segments == 0:
-        raise InputError("there is nothing to score: the input holds no segment")
-    values, counts = np.unique(np.frombuffer(hashes, dtype=np.int64), return_counts=True)
-    again = counts > 1
-    reused = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
-    idf = counter.result(tokenizer_digest) if tokenizer is not None else None
-    return Plan(segments, reused, (fewest, most), idf)
 
 
 @dataclass
@@ -137,6 +69,24 @@ def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int, start: int =
         yield window
 
 
+def window_of(block: Block, tokenizer: Tokenizer) -> Window:
+    """Return a window of the rows of a block, each a segment with one candidate."""
+    names = block.ids or [str(row + 1) for row in range(len(block))]
+    rows = zip(names, block.candidates, block.references, strict=True)
+    segments = [Segment(name, (candidate,), references) for name, candidate, references in rows]
+    return one_window(segments, tokenizer)
+
+
+def one_window(segments: Sequence[Segment], tokenizer: Tokenizer) -> Window:
+    """Return a window of all these segments."""
+    window = Window(0)
+    texts = list(dict.fromkeys(text for s in segments for text in (*s.candidates, *s.references)))
+    tokenized = dict(zip(texts, tokenizer.tokenize(texts), strict=True))
+    for segment in segments:
+        window.add(segment, tokenized)
+    return window
+
+
 def refuse_truncated(window: Window, model: str, limit: int | None) -> None:
     """Refuse a window in which a text was cut off.
 
@@ -156,20 +106,3 @@ def refuse_truncated(window: Window, model: str, limit: int | None) -> None:
             f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
             "shorten them, use `long='window'`, or drop `strict=True`"
         )
-
-
-def ahead(items: Iterator[Item], *, worthwhile: bool = True) -> Iterator[Item]:
-    """Yield the same items, each prepared in another thread while the one before it is being used.
-
-    Args:
-        items: the items; None ends them.
-        worthwhile: False does without the thread, which a single small item does not repay.
-    """
-    if not worthwhile:
-        yield from items
-        return
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="bsx-tokenise") as pool:
-        upcoming = pool.submit(next, items, None)
-        while (item := upcoming.result()) is not None:
-            upcoming = pool.submit(next, items, None)
-            yield item

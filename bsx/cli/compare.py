@@ -39,8 +39,9 @@ def compare(
     from bsx.catalog.specs import split_specs
     from bsx.cli.progress import progress_bar
     from bsx.cli.results import render, write_result
-    from bsx.cli.score_metrics import Input, flags, load_metrics, summarise, wanted_sides
+    from bsx.jobs.score import Input, load_metrics, wanted_sides
     from bsx.metrics.paired import paired_scores
+    from bsx.metrics.summary import flags, summarise
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config
 
@@ -52,8 +53,8 @@ def compare(
     files, columns = ([], systems) if data is not None else (systems, [])
     given = Input(files, references or [], sources, data, columns, reference or [], source, None)
     with given.open(wanted_sides(specs, settings), keep_rows=False) as corpus, progress_bar() as report:
-        metrics = load_metrics(specs, settings, corpus)
-        prepared, totals, scored = paired_scores(metrics, corpus, progress=report)
+        metrics, plan = load_metrics(specs, settings, corpus, lambda note: say([note]))
+        prepared, totals, scored = paired_scores(metrics, corpus, plan=plan, progress=report)
     found = [
         compare_systems(
             paired.scores,

@@ -60,7 +60,7 @@ def meta(
     from bsx.cli.meta_inputs import Wanted, read_columns
     from bsx.cli.meta_score import score_columns, write_scores
     from bsx.cli.results import render, write_result
-    from bsx.cli.score_metrics import Input
+    from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config
 

@@ -11,7 +11,7 @@ from bsx.cli.meta_inputs import Columns, Wanted, read_row, require
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
-    from bsx.cli.score_metrics import Input
+    from bsx.jobs.score import Input
 
 
 def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: dict[str, Any]) -> Columns:
@@ -22,16 +22,18 @@ def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: 
 
     Args:
         specs: metrics.
-        given: a `bsx.cli.score_metrics.Input` with a table.
+        given: a `bsx.jobs.score.Input` with a table.
         wanted: columns of that table.
         settings: of the run: model, language, device, …
 
     Raises:
         InputError: if columns do not fit together.
     """
+    from bsx.cli.messages import say
     from bsx.cli.progress import progress_bar
-    from bsx.cli.score_metrics import flags, load_metrics, summarise, wanted_sides
+    from bsx.jobs.score import load_metrics, wanted_sides
     from bsx.metrics.run import Totals, prepare, stream
+    from bsx.metrics.summary import flags, summarise
     from bsx.support.provenance import provenance
 
     file = given.data or ""
@@ -41,17 +43,17 @@ def score_columns(specs: Sequence[str], given: Input, wanted: Wanted, settings: 
         named = _long_names(wanted, systems, specs)
         for name in [*wanted.metrics, *wanted.human, *wanted.labels()]:
             require(name, getattr(corpus, "columns", ()), file)
-        metrics = load_metrics(specs, settings, corpus)
+        metrics, plan = load_metrics(specs, settings, corpus, lambda note: say([note]))
         values: dict[str, list[Any]] = {
             name: [] for name in [*named.labels(), *named.human, *wanted.metrics, *(m.spec for m in metrics)]
         }
         totals = [Totals(metric, len(systems)) for metric in metrics]
         with progress_bar() as report:
-            prepared = prepare(metrics, corpus, progress=report)
+            prepared = prepare(metrics, corpus, plan=plan, progress=report)
             number = 0
             for block in stream(prepared, progress=report):
                 for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
-                    total.add(scores, undefined)
+                    total.add(scores, undefined, block.segments)
                 for segment in block.segments:
                     number += 1
                     where = f"{file}: row {number}"

@@ -14,13 +14,13 @@ from bsx.errors import BsxError, InputError
 from bsx.metrics.blocks import BlockScores
 from bsx.metrics.core import MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock
+from bsx.metrics.zoo import recipe
 from bsx.support.optional import need
 from bsx.support.progress import Progress
 
 
 def stream(
     prepared: Prepared,
-    run: dict[str, Any],
     *,
     address: str | None = None,
     workers: int = 1,
@@ -33,7 +33,6 @@ def stream(
 
     Args:
         prepared: the metrics, the corpus and what they learnt from it.
-        run: settings that the metrics share; see `bsx.get_metrics`.
         address: of a running cluster; None starts one on this machine for as long as this runs.
         workers: processes that score.
         progress: called with a phase's name, segments done and segments in all.
@@ -49,11 +48,12 @@ def stream(
         ("references",) if "reference" in prepared.corpus.has else (),
         "source" if "source" in prepared.corpus.has else None,
     )
-    specs = [metric.spec for metric in prepared.metrics]
+    run = prepared.metrics[0].encoders.settings()
+    recipes = [recipe(metric) for metric in prepared.metrics]
     started = connect(address, workers)
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
-        cards = _cards(ray, str(run.get("device", "auto")), workers) if encodes else 0
+        cards = _cards(ray, run["device"], workers) if encodes else 0
         rows, parts, first = iter(prepared.corpus), [], 0
         while segments := list(islice(rows, ROWS)):
             parts.append(ray.put(_as_table(arrow, segments, columns, first)))
@@ -61,7 +61,7 @@ def stream(
         data.DataContext.get_current().enable_progress_bars = False  # bsx has its own
         dataset = data.from_arrow_refs(parts)
         busy = min(workers, len(parts))
-        scored = map_workers(dataset, prepared.fitted, specs, run, columns, None, busy, 1, cards, ROWS)
+        scored = map_workers(dataset, prepared.fitted, recipes, run, columns, None, busy, 1, cards, ROWS)
         done = 0
         for block in _ordered(scored, prepared):
             done += len(block.segments)
@@ -128,11 +128,15 @@ def _unpack(table: Any, segments: list[Segment], metrics: Sequence[MetricCore]) 
 
     scores, undefined = [], []
     for i in range(len(metrics)):
-        statistics = None
+        rows = len(segments) * systems
+        statistics = figures = None
         if f"{i} statistics" in table.column_names:
-            statistics = read(i, "statistics").reshape(len(segments) * systems, -1)
+            statistics = read(i, "statistics").reshape(rows, -1)
+        if f"{i} figures" in table.column_names:
+            layers, kinds = table.column(f"{i} layout")[0].as_py()[:2]
+            figures = read(i, "figures").reshape(rows, layers, kinds).transpose(1, 0, 2).astype(np.float32)
         flat = {name: read(i, name).ravel() for name in ("values", "empty", "lost", "undefined")}
-        scores.append(BlockScores(flat["values"], flat["empty"], flat["lost"], statistics))
+        scores.append(BlockScores(flat["values"], flat["empty"], flat["lost"], statistics, figures=figures))
         undefined.append(flat["undefined"])
     return ScoredBlock(segments, scores, undefined)
 

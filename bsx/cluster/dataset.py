@@ -6,16 +6,19 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Unpack
 
 import numpy as np
 
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import text as check_text
 from bsx.data.corpus import Segment
+from bsx.encode.run_config import RunSettings
+from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments
-from bsx.metrics.zoo import get_metrics
+from bsx.metrics.zoo import Recipe, get_metrics, make_again, recipe
 from bsx.support.optional import need
 
 ROW = "bsx row"
@@ -81,8 +84,8 @@ class Worker:
     """One process of the cluster: it builds the metrics once and scores every batch it is given.
 
     Args:
-        specs: the metrics.
-        run: settings that they share; see `bsx.get_metrics`.
+        recipes: the metrics; see `bsx.metrics.zoo.make_again`.
+        run: settings of their encoders; see `bsx.encode.session.Encoders.settings`.
         fitted: what their `fit` returned for the whole data set.
         columns: which columns to read.
         names: the columns of scores to append, one a metric (of one system); None for every figure of every system
@@ -90,9 +93,14 @@ class Worker:
     """
 
     def __init__(
-        self, specs: list[str], run: dict[str, Any], fitted: tuple[Any, ...], columns: Columns, names: list[str] | None
+        self,
+        recipes: Sequence[Recipe],
+        run: dict[str, Any],
+        fitted: tuple[Any, ...],
+        columns: Columns,
+        names: list[str] | None,
     ) -> None:
-        self._metrics = get_metrics(specs, **run)
+        self._metrics = make_again(recipes, Encoders(**run))
         self._fitted = fitted
         self._columns = columns
         self._names = names
@@ -127,7 +135,10 @@ def score_dataset(
     cpus: float = 1,
     gpus: float = 0,
     batch_rows: int = ROWS,
-    **run: Any,
+    model: str | None = None,
+    lang: str | None = None,
+    registry: Path | str | None = None,
+    **run: Unpack[RunSettings],
 ) -> ScoredDataset:
     """Score a Ray data set with metrics, on as many machines as its cluster has.
 
@@ -151,7 +162,10 @@ def score_dataset(
         cpus: cores of each; a metric computes with as many threads.
         gpus: graphics cards of each.
         batch_rows: rows scored at a time.
-        run: settings that the metrics share; see `bsx.get_metrics`. The backend is PyTorch unless given.
+        model: of the metrics that are not given their own.
+        lang: the language of the texts.
+        registry: a folder to lay over the registry, on every machine.
+        run: fields of `bsx.encode.run_config.RunConfig`. The backend is PyTorch unless given.
 
     Returns:
         The data set with a column for each metric, in the order of its rows, and the signatures.
@@ -162,7 +176,7 @@ def score_dataset(
         MissingExtraError: if Ray is not installed.
     """
     specs = split_specs(metrics) if isinstance(metrics, str) else list(metrics)
-    run = alike(run)
+    settings = alike({**run, "model": model, "lang": lang, "registry": registry})
     several = [reference] if isinstance(reference, str) else list(reference or [])
     columns = Columns((candidate,), tuple(several), source)
     if not hasattr(dataset, "schema"):
@@ -172,7 +186,7 @@ def score_dataset(
     for name in columns.names:
         if name not in present:
             raise InputError(f"the data set has no column {name!r}; it has {', '.join(present) or 'none'}")
-    made = get_metrics(specs, **run)
+    made = get_metrics(specs, **settings)
     kinds = {"reference": bool(several), "source": source is not None}
     check_needs(made, frozenset(kind for kind, given in kinds.items() if given))
     names = [prefix + metric.spec for metric in made]
@@ -184,7 +198,8 @@ def score_dataset(
     fitted = tuple(metric.fit(corpus) for metric in made)
     is_text = str(dict(zip(schema.names, schema.types, strict=True)).get(several[0])) == "string" if several else True
     references = (1, 1) if len(several) == 1 and is_text else corpus.references() if several else None
-    scored = map_workers(dataset, fitted, specs, run, columns, names, workers, cpus, gpus, batch_rows)
+    recipes, shared = [recipe(metric) for metric in made], made[0].encoders.settings()
+    scored = map_workers(dataset, fitted, recipes, shared, columns, names, workers, cpus, gpus, batch_rows)
     signatures = [str(metric.signature(learnt, references)) for metric, learnt in zip(made, fitted, strict=True)]
     return ScoredDataset(scored, dict(zip(names, signatures, strict=True)))
 
@@ -222,7 +237,7 @@ def connect(address: str | None, workers: int) -> bool:
 def map_workers(
     dataset: Any,
     fitted: Any,
-    specs: list[str],
+    recipes: Sequence[Recipe],
     run: dict[str, Any],
     columns: Columns,
     names: list[str] | None,
@@ -237,7 +252,7 @@ def map_workers(
     strategy = {"size": workers} if isinstance(workers, int) else {"min_size": workers[0], "max_size": workers[1]}
     return dataset.map_batches(
         Worker,
-        fn_constructor_args=[specs, run, fitted, columns, names],
+        fn_constructor_args=[recipes, run, fitted, columns, names],
         batch_format="pyarrow",
         batch_size=batch_rows,
         compute=data.ActorPoolStrategy(**strategy),
@@ -277,6 +292,10 @@ def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[s
     }
     if scores and scores[0].statistics is not None:
         columns["statistics"] = [one.statistics for one in scores]
+    if scores and (first := scores[0].figures) is not None:
+        layout = (len(first), first.shape[2])
+        columns["figures"] = [one.all_figures().transpose(1, 0, 2).reshape(len(one.values), -1) for one in scores]
+        columns["layout"] = [np.tile(layout, (len(one.values), 1)) for one in scores]
     return {
         f"{metric} {name}": [list(row) for row in np.concatenate(parts).reshape(-1, systems * _width(parts[0]))]
         for name, parts in columns.items()

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bsx.bertscore.idf import Idf
 from bsx.data.corpus import as_list
+from bsx.encode.idf import Idf
 from bsx.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""From settings to something that encodes: which backend runs an encoder, in its batcher, behind a cache if wanted."""
+"""From settings to something that encodes: which backend runs an encoder, in its batcher."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import torch
 from bsx.encode.batching import Batcher
 from bsx.encode.cache.cache_folder import VectorCache
 from bsx.encode.cache.cached_encoding import CachedEncoding, encoder_fields
-from bsx.encode.lazy import LazyEmbedder
 from bsx.encode.protocol import Embedder
 from bsx.encode.torch_encoder import Architecture, Precision, TransformerEmbedder
 from bsx.errors import InputError
@@ -105,37 +104,34 @@ class Opener:
             return "a checkpoint with code of its own is not exported"
         return None
 
-    def encoding(self, layers: Sequence[int], batch_tokens: int | None) -> Batcher | CachedEncoding:
-        """Return what encodes any number of sequences, cut at some layers.
-
-        With a cache, the encoder is loaded when the cache lacks something.
+    def batcher(self, layers: list[int], batch_tokens: int | None) -> Batcher:
+        """Load what encodes any number of sequences, cut at some layers.
 
         Args:
-            layers: the layers to return.
+            layers: the layers to return, in order.
             batch_tokens: padded tokens of a batch; None for the device's default.
 
         Raises:
-            InputError: for a layer that the model does not have; if the encoder cannot be loaded, or exported although
-                that was asked for.
+            InputError: if the encoder cannot be loaded, or exported although that was asked for.
         """
-        layers = sorted(set(layers))
-        for layer in layers:
-            self.architecture.check_layer(layer)
-        uses = self.backend(layers)
+        self.backend(layers)
         if batch_tokens is None and self._uses == "onnx":
             batch_tokens = _ONNX_BATCH_TOKENS
+        return Batcher(self._exported(layers) if self._uses == "onnx" else self._torch(layers), batch_tokens)
+
+    def cached(self, layers: list[int]) -> CachedEncoding | None:
+        """Return what keeps vectors of these layers on disk, if there is a cache."""
         if self._cache is None:
-            return Batcher(self._open(layers), batch_tokens)
-        lazy = LazyEmbedder(self.architecture, layers=layers, device=self.device, load=lambda: self._open(layers))
+            return None
         fields = encoder_fields(
             self._identity,
             self.architecture,
             dtype=self._dtype,
             device=self.device,
             final_norm=self._final_norm,
-            backend=uses,
+            backend=self.backend(layers),
         )
-        return CachedEncoding(Batcher(lazy, batch_tokens), self._cache, fields, self._dtype)
+        return CachedEncoding(self._cache, fields, self._dtype, layers, self.architecture.dimensions, self.device)
 
     def backend(self, layers: Sequence[int]) -> str:
         """Return what computes these layers, with its version, for a signature; from then on it stays that."""
@@ -154,9 +150,6 @@ class Opener:
             self.notes.append(f"PyTorch runs the encoder: {error}")
             return "torch"
         return "onnx"
-
-    def _open(self, layers: list[int]) -> Embedder:
-        return self._exported(layers) if self._uses == "onnx" else self._torch(layers)
 
     def _path(self, layers: list[int]) -> Path:
         from bsx.encode.onnx_export import export_path

@@ -1,4 +1,4 @@
-"""What the scorer needs of an encoder, whatever runs it."""
+"""What metrics need of an encoder, whatever runs it."""
 
 from __future__ import annotations
 
@@ -9,36 +9,18 @@ if TYPE_CHECKING:
     import torch
 
 
-class Cut(Protocol):
-    """What is known of an encoder cut at some layers, without running it.
+class Encoding(Protocol):
+    """Some layers of an encoder: anything that turns sequences of token ids into vectors, batch by batch.
 
     Attributes:
         layers: the layers it returns, in order; layer 0 is the embedding layer.
-        depth: how many layers the whole model has.
         dimensions: size of a token vector.
-        position_limit: tokens that its table of positions serves; None if it has none.
         device: where its output is.
     """
 
     layers: list[int]
-    depth: int
     dimensions: int
-    position_limit: int | None
     device: torch.device
-
-
-class Encoding(Protocol):
-    """Anything that turns sequences of token ids into vectors, batch by batch."""
-
-    @property
-    def embedder(self) -> Cut:
-        """The encoder behind it."""
-        ...
-
-    @property
-    def sequences_encoded(self) -> int:
-        """How many sequences went through the encoder so far."""
-        ...
 
     def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
         """Encode sequences.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -57,3 +57,16 @@ class RunConfig(BaseModel):
         if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
             raise ValueError("cache_size goes with cache")
         return self
+
+
+class RunSettings(TypedDict, total=False):
+    """The fields of `RunConfig` as keyword arguments, but ``registry``, which calls that take them name themselves."""
+
+    device: str
+    dtype: Literal["auto", "fp32", "bf16", "fp16", "int8"]
+    backend: Literal["auto", "torch", "onnx"]
+    memory: str | int | None
+    batch_tokens: int | None
+    cache: Path | str | None
+    cache_size: str | int
+    trust_remote_code: bool

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.encode.cache.cache_folder import VectorCache
 from bsx.encode.cache.cached_encoding import open_cache
 from bsx.encode.opening import Opener
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.shared import SharedEncoder
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.encode.torch_encoder import Architecture, Precision, choose_device, choose_dtype
@@ -25,7 +24,7 @@ from bsx.support.settings import build_config
 
 
 def memory_budget(memory: str | None, device: torch.device) -> int:
-    """Return the bytes that vectors may take: what ``memory`` says, or a quarter of what is free."""
+    """Return the bytes that vectors may take: what the setting ``memory`` says, or a quarter of what is free."""
     if memory is not None:
         return parse_bytes(memory)
     free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
@@ -53,27 +52,6 @@ class LocatedModel:
         """Name and shortened digest, for a signature."""
         kind, _, digest = self.checkpoint.identity.partition(":")
         return f"{self.choice.name}@{kind}-{digest[:12]}"
-
-    def opener(
-        self,
-        config: RunConfig,
-        device: torch.device,
-        dtype: Precision,
-        *,
-        final_norm: bool = True,
-        cache: VectorCache | None = None,
-    ) -> Opener:
-        """Return what opens the model's encoder with the settings of a run; see `bsx.encode.opening.Opener`."""
-        return Opener(
-            self.architecture,
-            identity=self.checkpoint.identity,
-            device=device,
-            dtype=dtype,
-            backend=config.backend,
-            final_norm=final_norm,
-            trust_remote_code=self.trust_remote_code,
-            cache=cache,
-        )
 
     @cached_property
     def _inner_tokenizer(self) -> Any:
@@ -133,6 +111,7 @@ class Encoders:
         model: the model of every metric that is not given one of its own.
         lang: the language of the texts, for metrics that choose their model by language.
         registry: the registry to use, or a folder laid over it; the shipped one with the user's overlays unless given.
+        remember: keep vectors in memory for the next metric and the next call; without it, for one metric alone.
         settings: other fields of `bsx.encode.run_config.RunConfig` (device, dtype, memory, …).
 
     Raises:
@@ -145,7 +124,8 @@ class Encoders:
         model: str | None = None,
         lang: str | None = None,
         registry: Catalog | str | Path | None = None,
-        **settings: Any,
+        remember: bool = True,
+        **settings: Unpack[RunSettings],
     ) -> None:
         folder = None if isinstance(registry, Catalog) else registry
         self.config = build_config({**settings, "registry": folder}, RunConfig)
@@ -155,9 +135,15 @@ class Encoders:
         self.device = choose_device(self.config.device)
         self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
-        self.cache = open_cache(self.config.cache, self.config.cache_size)
+        self._to_remember = self.budget // 2 if remember else 0
+        self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._models: dict[str, LocatedModel] = {}
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
+
+    def settings(self) -> dict[str, Any]:
+        """Return what other encoders like these are made of, in another process too; a given `Catalog` is not in it."""
+        run = self.config.model_dump()
+        return {**run, "model": self.model, "lang": self.lang, "remember": self._to_remember > 0}
 
     def locate(self, model: str | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
         """Return a metric's model.
@@ -184,14 +170,28 @@ class Encoders:
         """Return the encoder of a model; always the same one for the same model."""
         key = (located.checkpoint.folder, final_norm)
         if key not in self._encoders:
-            opener = located.opener(self.config, self.device, self.dtype, final_norm=final_norm, cache=self.cache)
-            self._encoders[key] = SharedEncoder(opener, batch_tokens=self.config.batch_tokens, budget=self.budget // 2)
+            opener = Opener(
+                located.architecture,
+                identity=located.checkpoint.identity,
+                device=self.device,
+                dtype=self.dtype,
+                backend=self.config.backend,
+                final_norm=final_norm,
+                trust_remote_code=located.trust_remote_code,
+                cache=self._cache,
+            )
+            self._encoders[key] = SharedEncoder(opener, batch_tokens=self.config.batch_tokens, budget=self._to_remember)
         return self._encoders[key]
 
     def forget(self) -> None:
         """Let go of all vectors that are held in memory."""
         for encoder in self._encoders.values():
             encoder.forget()
+
+    def flush(self) -> None:
+        """Write what a cache on disk does not hold yet; the end of the process does it too."""
+        for encoder in self._encoders.values():
+            encoder.flush()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -31,19 +31,22 @@ class SharedEncoder:
     Args:
         opener: opens the encoder.
         batch_tokens: padded tokens of a batch; None for the device's default.
-        budget: bytes of vectors to remember; the longest unused ones are forgotten beyond it.
+        budget: bytes of vectors to remember; the longest unused ones are forgotten beyond it. 0: every sequence is
+            encoded as it comes, for a metric that has the encoder for itself and keeps what it needs again.
     """
 
     def __init__(self, opener: Opener, *, batch_tokens: int | None, budget: int) -> None:
         self.opener = opener
         self.architecture = opener.architecture
         self.device = opener.device
-        self.sequences_encoded = 0
-        """How many sequences went through the encoder so far."""
         self._batch_tokens = batch_tokens
         self._budget = budget
-        self._wanted: set[int] = set()
-        self._batcher: Batcher | CachedEncoding | None = None
+        self.wanted: set[int] = set()
+        """All layers that anybody asked for."""
+        self._layers: list[int] = []
+        self._batcher: Batcher | None = None
+        self._cached: CachedEncoding | None = None
+        self._encoded_before = 0
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._where: dict[bytes, tuple[int, int]] = {}
         self._bytes = 0
@@ -58,21 +61,43 @@ class SharedEncoder:
         layers = sorted(set(layers))
         for layer in layers:
             self.architecture.check_layer(layer)
-        self._wanted |= set(layers)
+        self.wanted |= set(layers)
         return LayerView(self, layers)
 
     @property
-    def backend(self) -> str:
-        """What computes, with its version; see `bsx.encode.opening.Opener.backend`."""
-        return self.opener.backend(sorted(self._wanted))
+    def batcher(self) -> Batcher:
+        """What runs the encoder; asking loads it."""
+        self._open()
+        if self._batcher is None:
+            self._batcher = self.opener.batcher(self._layers, self._batch_tokens)
+        return self._batcher
+
+    def load(self) -> None:
+        """Load the encoder now instead of at the first encoding."""
+        _ = self.batcher
 
     @property
-    def _loaded(self) -> Batcher | CachedEncoding:
-        held = [] if self._batcher is None else self._batcher.embedder.layers
-        if self._batcher is None or not self._wanted <= set(held):
-            self.forget()  # what is remembered lacks the new layers
-            self._batcher = self.opener.encoding(sorted(self._wanted), self._batch_tokens)
-        return self._batcher
+    def loaded(self) -> bool:
+        """Whether the encoder is in memory."""
+        return self._batcher is not None
+
+    @property
+    def sequences_encoded(self) -> int:
+        """How many sequences went through the encoder so far; those read from disk did not."""
+        return self._encoded_before + (0 if self._batcher is None else self._batcher.sequences_encoded)
+
+    def _open(self) -> None:
+        if self.wanted <= set(self._layers):
+            return
+        self.forget()  # what is remembered lacks the new layers
+        self._encoded_before, self._batcher = self.sequences_encoded, None
+        self._layers = sorted(self.wanted)
+        self._cached = self.opener.cached(self._layers)
+
+    def _run(self, sequences: list[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+        if self._cached is None:
+            return self.batcher.run(sequences)
+        return self._cached.run(sequences, lambda: self.batcher)
 
     def encode(self, sequences: Sequence[Sequence[int]], layers: list[int]) -> Iterator[tuple[list[int], torch.Tensor]]:
         """Encode sequences, or recall them.
@@ -84,7 +109,12 @@ class SharedEncoder:
         Yields:
             Indices of some sequences and their padded vectors (layers, batch, tokens, dim).
         """
-        batcher = self._loaded
+        self._open()
+        rows = [self._layers.index(layer) for layer in layers]
+        chosen = slice(None) if rows == list(range(len(self._layers))) else rows
+        if not self._budget:
+            yield from ((batch, vectors[chosen]) for batch, vectors in self._run(list(sequences)))
+            return
         keys = [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
         known: dict[int, list[int]] = {}
         new: dict[bytes, list[int]] = {}
@@ -93,18 +123,13 @@ class SharedEncoder:
                 known.setdefault(self._where[key][0], []).append(i)
             else:
                 new.setdefault(key, []).append(i)
-        rows = [batcher.embedder.layers.index(layer) for layer in layers]
-        chosen = slice(None) if rows == list(range(len(batcher.embedder.layers))) else rows
         for number, indices in known.items():
             self._kept.move_to_end(number)
             places = [self._where[keys[i]][1] for i in indices]
             yield indices, self._kept[number].vectors[chosen][:, places]
         firsts = [indices[0] for indices in new.values()]
-        before = batcher.sequences_encoded
-        for batch, vectors in batcher.run([sequences[i] for i in firsts]):
+        for batch, vectors in self._run([sequences[i] for i in firsts]):
             mine = [firsts[i] for i in batch]
-            self.sequences_encoded += batcher.sequences_encoded - before
-            before = batcher.sequences_encoded
             self._remember([keys[i] for i in mine], vectors)
             copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
             places = [row for _, row in copies]
@@ -131,15 +156,19 @@ class SharedEncoder:
         self._where.clear()
         self._bytes = 0
 
+    def flush(self) -> None:
+        """Write what a cache on disk does not hold yet; the end of the process does it too."""
+        if self._cached is not None:
+            self._cached.flush()
+
 
 class LayerView:
-    """Some layers of a shared encoder; takes the place of a `bsx.encode.batching.Batcher` and of its embedder.
+    """Some layers of a shared encoder; see `bsx.encode.protocol.Encoding`.
 
     Attributes:
+        shared: the encoder.
         layers: the layers it returns, in order.
-        depth: how many layers the whole model has.
         dimensions: size of a token vector.
-        position_limit: tokens that the model's table of positions serves; None if it has none.
         device: where the vectors are.
     """
 
@@ -148,25 +177,13 @@ class LayerView:
             raise InputError("a view of an encoder needs at least one layer")
         self.shared = shared
         self.layers = layers
-        self.depth = shared.architecture.depth
         self.dimensions = shared.architecture.dimensions
-        self.position_limit = shared.architecture.position_limit
         self.device = shared.device
-
-    @property
-    def embedder(self) -> LayerView:
-        """Itself: what is asked of an embedder beside encoding, it answers too."""
-        return self
 
     @property
     def backend(self) -> str:
         """What computes, with its version, for a signature."""
-        return self.shared.backend
-
-    @property
-    def sequences_encoded(self) -> int:
-        """How many sequences went through the shared encoder so far, for whomever."""
-        return self.shared.sequences_encoded
+        return self.shared.opener.backend(sorted(self.shared.wanted))
 
     def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
         """Encode all sequences; see `SharedEncoder.encode`."""

@@ -56,8 +56,8 @@ def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: Encoding)
     tokenized = tokenizer.tokenize(texts)
     lengths = np.array([len(text.ids) for text in tokenized], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if len(texts) else lengths
-    cut = encoding.embedder
-    vectors = torch.zeros((len(cut.layers), int(lengths.sum()), cut.dimensions), dtype=torch.float32, device=cut.device)
+    shape = (len(encoding.layers), int(lengths.sum()), encoding.dimensions)
+    vectors = torch.zeros(shape, dtype=torch.float32, device=encoding.device)
     for rows, states in encode_rows(list(zip(tokenized, offsets.tolist(), strict=True)), encoding):
         vectors.index_copy_(1, rows, states.float())
     ids = np.concatenate([text.ids for text in tokenized]) if len(texts) else np.zeros(0, dtype=np.int64)

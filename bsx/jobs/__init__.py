@@ -18,10 +18,24 @@ if TYPE_CHECKING:
     from bsx.jobs.layers import sweep_layers as sweep_layers
     from bsx.jobs.perturbing import perturb as perturb
     from bsx.jobs.probing import probe as probe
+    from bsx.jobs.score import Input as Input
+    from bsx.jobs.score import score_files as score_files
     from bsx.jobs.training import train as train
     from bsx.jobs.tuning import tune as tune
 
-__all__ = ["ablate", "baseline", "ensemble", "fit_alignment", "perturb", "probe", "sweep_layers", "train", "tune"]
+__all__ = [
+    "Input",
+    "ablate",
+    "baseline",
+    "ensemble",
+    "fit_alignment",
+    "perturb",
+    "probe",
+    "score_files",
+    "sweep_layers",
+    "train",
+    "tune",
+]
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(
@@ -34,6 +48,7 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
             "layers": "sweep_layers",
             "perturbing": "perturb",
             "probing": "probe",
+            "score": "Input score_files",
             "training": "train",
             "tuning": "tune",
         },

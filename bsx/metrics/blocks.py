@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    pass
-
 
 Values = NDArray[np.float64]
 
@@ -25,12 +20,16 @@ class Block:
         references: each row's references; empty tuples if the corpus has none.
         sources: each row's source, or None if the corpus has none.
         systems: index of the system each row belongs to (rows,).
+        ids: the name of the segment that each row is from; empty if they have none.
+        report: told the share of the block's work that is done, by a metric that works on it for long.
     """
 
     candidates: list[str]
     references: list[tuple[str, ...]]
     sources: list[str] | None
     systems: NDArray[np.int64]
+    ids: Sequence[str] = ()
+    report: Callable[[float], None] | None = None
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -46,6 +45,7 @@ class BlockScores:
         lost: tokens that a model's limit cut off (rows,).
         statistics: what the metric's score of a whole system is computed from (rows, k); None if that is the mean.
         undefined: rows that are not defined though their ``values`` are numbers (rows,); None: those that are NaN.
+        figures: all figures of a metric that has several, ``values`` among them (layers, rows, figures); None: one.
     """
 
     values: Values
@@ -53,6 +53,11 @@ class BlockScores:
     lost: NDArray[np.int64]
     statistics: Values | None = None
     undefined: NDArray[np.bool_] | None = None
+    figures: NDArray[np.float32] | None = None
+
+    def all_figures(self) -> NDArray[np.float32]:
+        """Return all figures (layers, rows, figures), of a metric with one figure that one."""
+        return self.values.astype(np.float32)[None, :, None] if self.figures is None else self.figures
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,13 @@ class PairScores:
     lost_together: NDArray[np.int64] | None = field(default=None)
 
 
-def as_block(rows: Sequence[tuple[str, tuple[str, ...], str | None, int]]) -> Block:
-    """Build a block from (candidate, references, source, system) rows."""
+def as_block(rows: Sequence[tuple[str, tuple[str, ...], str | None, int]], ids: Sequence[str] = ()) -> Block:
+    """Build a block from (candidate, references, source, system) rows, and the names of their segments."""
     sources = [source for _, _, source, _ in rows if source is not None]
     return Block(
         [row[0] for row in rows],
         [row[1] for row in rows],
         sources if len(sources) == len(rows) else None,
         np.array([row[3] for row in rows], dtype=np.int64),
+        ids,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
@@ -12,8 +13,9 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from bsx.catalog.entries import MetricEntry
-from bsx.data.corpus import Corpus
+from bsx.data.corpus import Corpus, Segment
 from bsx.metrics.blocks import Block, BlockScores, Values
+from bsx.metrics.plan import Plan
 from bsx.support.provenance import bsx_version
 from bsx.support.signature import Signature
 
@@ -119,6 +121,24 @@ class MetricCore(ABC, Generic[ConfigT]):
     def notes(self) -> tuple[str, ...]:
         """What the user should know about this metric with these settings, one sentence each."""
         return ()
+
+    @property
+    def window_tokens(self) -> int:
+        """Tokens of the windows that the metric cuts for itself where it is alone; 0: it takes those of the run."""
+        return 0
+
+    def windows(
+        self, corpus: Corpus, plan: Plan, start: int, tokens: int
+    ) -> AbstractContextManager[Iterator[tuple[list[Segment], Block]]]:
+        """Cut a corpus for itself, if ``window_tokens`` says so.
+
+        Args:
+            corpus: the segments.
+            plan: what is known of it.
+            start: how many segments to leave out; from a window's first one on, windows are what they would be anyway.
+            tokens: tokens of a window.
+        """
+        raise NotImplementedError(f"{self.name} takes the blocks of the run")
 
     def signature_fields(self, fitted: Fitted) -> dict[str, object]:
         """Return what replaces or adds to the settings in the signature: a model's identity, a file's digest."""

@@ -10,6 +10,7 @@ import numpy as np
 from bsx.data.corpus import Corpus
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
+from bsx.metrics.plan import Plan
 from bsx.metrics.run import Prepared, Totals, prepare, stream
 from bsx.support.progress import Progress
 
@@ -30,20 +31,20 @@ class PairedScores:
 
 
 def paired_scores(
-    metrics: Sequence[Metric], corpus: Corpus, *, progress: Progress | None = None
+    metrics: Sequence[Metric], corpus: Corpus, *, plan: Plan | None = None, progress: Progress | None = None
 ) -> tuple[Prepared, list[Totals], list[PairedScores]]:
     """Score all systems of a corpus.
 
     Returns:
         What the pass over the corpus taught the metrics, each metric's totals, and each metric's scores by system.
     """
-    prepared = prepare(metrics, corpus, progress=progress)
+    prepared = prepare(metrics, corpus, plan=plan, progress=progress)
     systems = corpus.systems
     totals = [Totals(metric, len(systems)) for metric in metrics]
     parts: list[list[Values]] = [[] for _ in metrics]
     for block in stream(prepared, progress=progress):
         for i, (scores, undefined) in enumerate(zip(block.scores, block.undefined, strict=True)):
-            totals[i].add(scores, undefined)
+            totals[i].add(scores, undefined, block.segments)
             parts[i].append(scores.values[:, None] if scores.statistics is None else scores.statistics)
     paired = []
     for i, metric in enumerate(metrics):

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.bertscore.windows import survey
 from bsx.data.corpus import Corpus, Segment, about_tokens
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block
 from bsx.metrics.core import Fitted, MetricCore
+from bsx.metrics.plan import Plan, survey
 from bsx.metrics.results import MetricScores
 from bsx.support.progress import Progress
 from bsx.support.signature import Signature
 
+Item = TypeVar("Item")
 _BLOCK_TOKENS = 65_536  # more only costs memory
 _BLOCK_ROWS = 8_192
+_FEW = 256  # segments that do not repay a thread
+_NAMED = 5  # segments that a note names
 
 
 @dataclass(frozen=True)
@@ -30,20 +35,23 @@ class Prepared:
     Attributes:
         metrics: the metrics.
         corpus: the corpus.
-        segments: how many it has.
-        references: the least and greatest number of references of a segment.
+        plan: how many segments and references it has, and which texts come again.
         fitted: what each metric's `fit` returned.
     """
 
     metrics: tuple[MetricCore, ...]
     corpus: Corpus
-    segments: int
-    references: tuple[int, int]
+    plan: Plan
     fitted: tuple[Fitted, ...]
+
+    @property
+    def segments(self) -> int:
+        """How many segments the corpus has."""
+        return self.plan.segments
 
     def signature(self, index: int) -> Signature:
         """Return the signature of one metric on this corpus."""
-        return self.metrics[index].signature(self.fitted[index], self.references)
+        return self.metrics[index].signature(self.fitted[index], self.plan.references)
 
 
 @dataclass(frozen=True)
@@ -84,21 +92,31 @@ def lacking(spec: str, kind: str) -> str:
     )
 
 
-def prepare(metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Progress | None = None) -> Prepared:
+def prepare(
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Progress | None = None
+) -> Prepared:
     """Check a corpus and let each metric read it, if it wants to.
+
+    Args:
+        metrics: the metrics.
+        corpus: the corpus.
+        plan: what `bsx.metrics.plan.survey` said of it, if it was asked before.
+        progress: called with a phase's name, segments done and segments in all.
 
     Raises:
         InputError: if the corpus lacks what a metric needs, or is malformed.
     """
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)
-    plan = survey(corpus, progress=report)
+    plan = plan or survey(corpus, progress=report)
     fitted = tuple(metric.fit(corpus) for metric in metrics)
-    return Prepared(tuple(metrics), corpus, plan.segments, plan.references, fitted)
+    return Prepared(tuple(metrics), corpus, plan, fitted)
 
 
 def block_tokens(metrics: Sequence[MetricCore]) -> int:
     """Return about how many tokens a block of `stream` has, as the memory budget allows."""
+    if (alone := _cuts_itself(metrics)) is not None:
+        return alone.window_tokens
     per_token = sum(metric.bytes_per_token for metric in metrics)
     if not per_token:
         return _BLOCK_TOKENS
@@ -120,13 +138,49 @@ def stream(
     Yields:
         Results in the corpus's order.
     """
-    done = start
-    remaining = islice(prepared.corpus, start, None)
-    for segments in blocks_of(remaining, tokens or block_tokens(prepared.metrics)):
-        yield score_segments(prepared.metrics, prepared.fitted, segments)
-        done += len(segments)
-        if progress is not None:
-            progress("scoring", done, prepared.segments)
+    tokens = tokens or block_tokens(prepared.metrics)
+    corpus, done, total = prepared.corpus, start, prepared.segments
+    with ExitStack() as stack:
+        pieces: Iterator[tuple[list[Segment], Block]]
+        if (alone := _cuts_itself(prepared.metrics)) is not None:
+            cut = stack.enter_context(alone.windows(corpus, prepared.plan, start, tokens))
+            pieces = ahead(cut, worthwhile=total - start > _FEW)
+        else:
+            pieces = ((part, rows_of(part)) for part in blocks_of(islice(corpus, start, None), tokens))
+        for segments, block in pieces:
+            if progress is not None and len(prepared.metrics) == 1:
+                block = replace(block, report=_within(done, len(segments), total, progress))
+            yield score_segments(prepared.metrics, prepared.fitted, segments, block)
+            done += len(segments)
+            if progress is not None:
+                progress("scoring", done, total)
+
+
+def _cuts_itself(metrics: Sequence[MetricCore]) -> MetricCore | None:
+    """Return a metric that is alone and cuts the corpus by its own tokens."""
+    return metrics[0] if len(metrics) == 1 and metrics[0].window_tokens else None
+
+
+def _within(done: int, segments: int, total: int, progress: Progress) -> Callable[[float], None]:
+    """Return a function that reports a share of a block as segments done."""
+    return lambda share: progress("scoring", done + int(share * segments), total)
+
+
+def ahead(items: Iterator[Item], *, worthwhile: bool = True) -> Iterator[Item]:
+    """Yield the same items, each prepared in another thread while the one before it is being used.
+
+    Args:
+        items: the items; None ends them.
+        worthwhile: False does without the thread, which a single small item does not repay.
+    """
+    if not worthwhile:
+        yield from items
+        return
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="bsx-tokenise") as pool:
+        upcoming = pool.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = pool.submit(next, items, None)
+            yield item
 
 
 def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]:
@@ -137,15 +191,18 @@ def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]
     return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
-def score_segments(metrics: Sequence[MetricCore], fitted: Sequence[Fitted], segments: list[Segment]) -> ScoredBlock:
+def score_segments(
+    metrics: Sequence[MetricCore], fitted: Sequence[Fitted], segments: list[Segment], block: Block | None = None
+) -> ScoredBlock:
     """Score some segments with every metric.
 
     Args:
         metrics: the metrics.
         fitted: what the `fit` of each returned for the corpus that the segments are from.
         segments: the segments.
+        block: their rows, if they are there already.
     """
-    block = rows_of(segments)
+    block = block if block is not None else rows_of(segments)
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):
         result = metric.score_block(block, learnt)
@@ -175,7 +232,8 @@ def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]
 
 def rows_of(segments: Sequence[Segment]) -> Block:
     """Return the rows of segments: every system's candidate, systems fastest."""
-    return as_block([(text, s.references, s.source, k) for s in segments for k, text in enumerate(s.candidates)])
+    rows = [(text, s.references, s.source, k) for s in segments for k, text in enumerate(s.candidates)]
+    return as_block(rows, [s.id for s in segments for _ in s.candidates])
 
 
 class Totals:
@@ -191,19 +249,35 @@ class Totals:
         self._sums = np.zeros(systems)
         self._n = 0
         self._statistics: NDArray[np.float64] | None = None
+        self._figures: NDArray[np.float64] | None = None
         self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
+        self.first: dict[str, list[str]] = {name: [] for name in ("empty", "undefined", "truncated")}
+        """The names of the first segments of each kind."""
 
-    def add(self, scores: BlockScores, undefined: NDArray[np.bool_]) -> None:
+    def add(self, scores: BlockScores, undefined: NDArray[np.bool_], segments: Sequence[Segment]) -> None:
         """Count one block's results in."""
         systems = len(self._sums)
         self._sums += scores.values.reshape(-1, systems).sum(axis=0)
         self._n += len(scores.values) // systems
         flags = {"empty": scores.empty, "undefined": undefined, "truncated": scores.lost > 0, "lost": scores.lost}
         for name, flag in flags.items():
-            self.counts[name] += flag.reshape(-1, systems).sum(axis=0)
+            by_system = flag.reshape(-1, systems)
+            self.counts[name] += by_system.sum(axis=0)
+            if name in self.first and (room := _NAMED - len(self.first[name])):
+                self.first[name] += [segments[i].id for i in np.flatnonzero(by_system.any(axis=1))[:room]]
         if scores.statistics is not None:
             part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
             self._statistics = part if self._statistics is None else self._statistics + part
+        if scores.figures is not None:
+            layers, _, figures = scores.figures.shape
+            part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
+            self._figures = part if self._figures is None else self._figures + part
+
+    def figure_sums(self) -> NDArray[np.float64]:
+        """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
+        if self._figures is None:
+            raise ValueError(f"{self._metric.name} has one figure")
+        return self._figures
 
     @property
     def has_statistics(self) -> bool:
@@ -237,7 +311,7 @@ def score_corpus(
     for i, metric in enumerate(metrics):
         totals = Totals(metric, systems)
         for block in blocks:
-            totals.add(block.scores[i], block.undefined[i])
+            totals.add(block.scores[i], block.undefined[i], block.segments)
         columns = {
             "values": np.concatenate([block.scores[i].values for block in blocks]),
             "empty": np.concatenate([block.scores[i].empty for block in blocks]),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from pathlib import Path
+from typing import Any, Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import MetricEntry
 from bsx.catalog.specs import UNNAMED, read_spec, split_specs
+from bsx.encode.run_config import RunSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
 from bsx.support.settings import build_config, read_spelled
 
@@ -149,19 +151,44 @@ def _spell(value: Any) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
-def get_metrics(specs: str | Iterable[str], *, encoders: Encoders | None = None, **run: Any) -> list[Metric]:
+Recipe = tuple[str, MetricConfig, str]
+"""What a metric is made of, to be made again in another process: its name, its settings, how it was asked for."""
+
+
+def recipe(metric: MetricCore) -> Recipe:
+    """Return what `make_again` makes the same metric of."""
+    return metric.name, metric.config, metric.spec
+
+
+def make_again(recipes: Sequence[Recipe], encoders: Encoders) -> list[Metric]:
+    """Make metrics of their recipes."""
+    found = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in recipes]
+    return [kind(entry, config, encoders, spec) for kind, entry, config, spec in found]
+
+
+def get_metrics(
+    specs: str | Iterable[str],
+    *,
+    encoders: Encoders | None = None,
+    model: str | None = None,
+    lang: str | None = None,
+    registry: Catalog | Path | str | None = None,
+    **run: Unpack[RunSettings],
+) -> list[Metric]:
     """Return several metrics that share encoders.
 
     Args:
         specs: names or ``name:field=value``, as a list or as one comma-separated text.
         encoders: encoders to share beyond this call.
-        run: without ``encoders``: ``model`` and ``lang`` for all metrics that are not given their own, and fields of
-            `bsx.encode.run_config.RunConfig`.
+        model: without ``encoders``: the model of all metrics that are not given their own.
+        lang: without ``encoders``: the language of the texts.
+        registry: without ``encoders``: a registry, or a folder to lay over it.
+        run: without ``encoders``: fields of `bsx.encode.run_config.RunConfig`.
 
     Raises:
         InputError: as `get_metric`, or if a metric is named twice.
     """
-    encoders = encoders if encoders is not None else Encoders(**run)
+    encoders = encoders or Encoders(model=model, lang=lang, registry=registry, **run)
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
         raise InputError("name at least one metric; `bsx metrics` lists them")

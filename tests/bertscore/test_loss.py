@@ -16,7 +16,7 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
     scorer = Scorer(tiny_model("bert"), layer=2, specials="exclude")
     candidate, reference = "the old cat", "a young dog sat"
     ids = torch.tensor([scorer.tokenizer.tokenize([candidate])[0].ids.tolist()])
-    embedder: Any = scorer.embedder
+    embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     vectors = embedder.encode(ids, None)[0][:, 1:-1].clone()
     scores = scorer.score([candidate], [reference])
     for measure in ("precision", "recall", "f1"):
@@ -31,7 +31,7 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
 
 def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str], str]) -> None:
     scorer = Scorer(tiny_model("roberta"), layer=3)
-    embedder: Any = scorer.embedder
+    embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     torch.manual_seed(0)
     vectors = torch.randn(1, 3, embedder.dimensions, requires_grad=True)
     optimiser = torch.optim.Adam([vectors], lr=0.05)
@@ -48,7 +48,7 @@ def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str
 def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str]) -> None:
     scorer = Scorer(tiny_model("bert"), layer=1)
     torch.manual_seed(1)
-    vectors = torch.randn(2, 4, scorer.embedder.dimensions, requires_grad=True)
+    vectors = torch.randn(2, 4, scorer.metric.encoding.dimensions, requires_grad=True)
     references = ["the dog", ["rain", "a house"]]
     scorer.loss(vectors, references, reduction="sum").backward()
     assert vectors.grad is not None

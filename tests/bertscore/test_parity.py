@@ -243,7 +243,7 @@ def test_embedded_model_on_real_pairs(wmt17: Pairs) -> None:
     chosen = np.random.default_rng(5).choice(len(wmt17.lp), 300, replace=False)
     candidates, references = ([column[i] for i in chosen] for column in (wmt17.candidates, wmt17.references))
     scorer = bsx.Scorer("minilm", layer=6)
-    folder = str(scorer._checkpoint.folder)
+    folder = str(scorer.metric.located.checkpoint.folder)
     for idf in (False, True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

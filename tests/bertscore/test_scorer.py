@@ -53,7 +53,7 @@ def columns(scores: bsx.Scores) -> np.ndarray:
 def test_scores_depend_on_the_pair_alone(
     tiny_bert: Scorer, pairs: list[tuple[str, str]], batch_tokens: int, random: Any
 ) -> None:
-    batcher: Any = tiny_bert.batcher
+    batcher: Any = tiny_bert.metric.encoding.shared.batcher
     batcher.batch_tokens = batch_tokens
     candidates, references = zip(*pairs, strict=True)
     expected = columns(tiny_bert.score(candidates, references))
@@ -212,13 +212,13 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(
     roomy = Scorer(folder, layer=2)
     expected = columns(roomy.score(candidates, references))
     tight = Scorer(folder, layer=2)
-    tight._budget = 60_000  # bytes: many windows, and most kept vectors spill to the temporary file
+    tight.encoders.budget = 60_000  # bytes: many windows, and most kept vectors spill to the temporary file
     corpus = MemoryCorpus({"a": candidates}, references)
-    assert len(list(windows(corpus, tight.tokenizer, tight._budget // 2 // 128))) > 10
+    assert len(list(windows(corpus, tight.tokenizer, tight.encoders.budget // 2 // 128))) > 10
     got = columns(tight.score(candidates, references))
     np.testing.assert_allclose(got, expected, atol=1e-5)
     distinct = len(set(candidates) | set(references))
-    assert roomy.batcher.sequences_encoded == tight.batcher.sequences_encoded == distinct
+    assert roomy.encoders.sequences_encoded == tight.encoders.sequences_encoded == distinct
 
 
 def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) -> None:
@@ -226,7 +226,7 @@ def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) 
     references = ["the cat", "a dog", "rain"]
     systems = {"one": ["a cat", "dogs", "water"], "two": ["cat", "the dog", "the cat"]}
     both = scorer.score_systems(systems, references)
-    assert scorer.batcher.sequences_encoded == 8  # nine texts, "the cat" twice
+    assert scorer.encoders.sequences_encoded == 8  # nine texts, "the cat" twice
     for name, candidates in systems.items():
         np.testing.assert_allclose(columns(both[name]), columns(scorer.score(candidates, references)), atol=1e-6)
 
@@ -234,8 +234,8 @@ def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) 
 def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = Scorer(tiny_model("bert"), layer=2, batch_tokens=512)
     expected = columns(scorer.score(TEXTS, TEXTS[::-1]))
-    embedder: Any = scorer.embedder
-    batcher: Any = scorer.batcher
+    embedder: Any = scorer.metric.encoding.shared.batcher.embedder
+    batcher: Any = scorer.metric.encoding.shared.batcher
     encode = embedder.encode
     refused = []
 
@@ -269,7 +269,9 @@ def test_encoders_hold_no_layer_above_the_wanted_one(tiny_model: Callable[[str],
     from tests.helpers import tiny
 
     for kind in tiny.RECIPES:
-        embedders: list[Any] = [Scorer(tiny_model(kind), layer=layer).embedder for layer in (1, 2, 3)]
+        embedders: list[Any] = [
+            Scorer(tiny_model(kind), layer=layer).metric.encoding.shared.batcher.embedder for layer in (1, 2, 3)
+        ]
         sizes = [sum(p.numel() for p in embedder._encoder.parameters()) for embedder in embedders]
         if kind == "albert":  # its layers share one set of weights
             assert sizes[0] == sizes[2]
@@ -377,8 +379,8 @@ def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_pa
     given = Scorer(folder, layer=2, idf=references)
     assert columns(given.score(candidates, references)).tolist() == columns(counted).tolist()
     assert str(given.score(candidates, references).signature) == str(counted.signature)
-    assert given._fixed_idf is not None
-    given._fixed_idf.save(tmp_path / "idf.json")
+    assert given.metric.given_idf is not None
+    given.metric.given_idf.save(tmp_path / "idf.json")
     loaded = Scorer(folder, layer=2, idf=Idf.load(tmp_path / "idf.json"))
     # Another batch: equal within the tolerance that holds across batches, not to the last bit.
     alone = columns(loaded.score(candidates[:1], references[:1]))
@@ -391,7 +393,7 @@ def test_idf_is_counted_given_or_loaded(tiny_model: Callable[[str], str], tmp_pa
 
 
 def test_idf_formula(tiny_model: Callable[[str], str]) -> None:
-    from bsx.bertscore.idf import count_idf
+    from bsx.encode.idf import count_idf
 
     tokenizer = Scorer(tiny_model("bert"), layer=0).tokenizer
     idf = count_idf(["the cat the", "the dog", "rain"], tokenizer)

@@ -33,7 +33,7 @@ def scored(specs: list[str], workers: int, **run: Any) -> list[float]:
     run = {"model": "minilm", "backend": "torch", **run}
     metrics = get_metrics(specs, **run)
     prepared = prepare(metrics, MemoryCorpus({"candidate": CANDIDATES}, REFERENCES))
-    return [float(value) for block in stream(prepared, run, workers=workers) for value in block.scores[0].values]
+    return [float(value) for block in stream(prepared, workers=workers) for value in block.scores[0].values]
 
 
 def cards_taken(monkeypatch: pytest.MonkeyPatch) -> list[float]:

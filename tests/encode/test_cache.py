@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import bsx
 from bsx.encode.cache.cache_file import SUFFIX, Damaged, Segment, write_segment
 from bsx.encode.cache.cache_folder import VectorCache
-from bsx.encode.cache.cached_encoding import CachedEncoding, sequence_key
+from bsx.encode.cache.cached_encoding import sequence_key
 from bsx.errors import InputError
 
 CANDIDATES = ["the cat sat on the mat", "a dog walked slowly", "rain at the station", "the bank of the river"]
@@ -35,8 +35,7 @@ def scorer(model: str, folder: Path | None, **settings: Any) -> bsx.Scorer:
 
 def flush(one: bsx.Scorer) -> None:
     """Write what a scorer holds back, as the end of the process does."""
-    assert isinstance(one.batcher, CachedEncoding)
-    one.batcher.flush()
+    one.encoders.flush()
 
 
 def segments(folder: Path) -> list[Path]:
@@ -48,12 +47,12 @@ def test_second_run_reads_the_same_bits_and_loads_no_model(tiny_model: Callable[
     plain = scorer(model, None).score(CANDIDATES, REFERENCES)
     first = scorer(model, tmp_path)
     cold = first.score(CANDIDATES, REFERENCES)
-    assert first.batcher.sequences_encoded == 8
+    assert first.encoders.sequences_encoded == 8
     flush(first)
     second = scorer(model, tmp_path)
     warm = second.score(CANDIDATES, REFERENCES)
-    assert second.batcher.sequences_encoded == 0
-    assert not second.batcher.embedder.loaded  # type: ignore[union-attr]
+    assert second.encoders.sequences_encoded == 0
+    assert not second.metric.encoding.shared.loaded
     for name in ("precision", "recall", "f1"):
         assert np.array_equal(getattr(plain, name), getattr(cold, name))
         assert np.array_equal(getattr(plain, name), getattr(warm, name))
@@ -65,7 +64,7 @@ def test_found_before_it_is_written(tiny_model: Callable[[str], str], tmp_path: 
     first = one.score(CANDIDATES, REFERENCES)
     assert not segments(tmp_path)
     assert np.array_equal(first.f1, one.score(CANDIDATES, REFERENCES).f1)
-    assert one.batcher.sequences_encoded == 8
+    assert one.encoders.sequences_encoded == 8
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "t5", "xlnet"])
@@ -77,7 +76,7 @@ def test_architectures(kind: str, tiny_model: Callable[[str], str], tmp_path: Pa
         flush(first)
         again = scorer(model, tmp_path, **given_settings)
         assert np.array_equal(expected.f1, again.score(CANDIDATES, REFERENCES).f1)
-        assert again.batcher.sequences_encoded == 0
+        assert again.encoders.sequences_encoded == 0
 
 
 def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -95,7 +94,7 @@ def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[st
         one = scorer(model, tmp_path, **given_settings)
         plain = scorer(model, None, **given_settings)
         assert np.array_equal(one.score(CANDIDATES, REFERENCES).f1, plain.score(CANDIDATES, REFERENCES).f1)
-        assert one.batcher.sequences_encoded == 8, given_settings
+        assert one.encoders.sequences_encoded == 8, given_settings
         flush(one)
         assert len(segments(tmp_path)) > seen
         seen = len(segments(tmp_path))
@@ -109,7 +108,7 @@ def test_settings_that_leave_vectors_alone_share_them(tiny_model: Callable[[str]
     for given_settings in ({"specials": "exclude"}, {"idf": True}, {"long": "window"}, {"batch_tokens": 16}):
         one, plain = scorer(model, tmp_path, **given_settings), scorer(model, None, **given_settings)
         found = one.score(CANDIDATES, REFERENCES)
-        assert one.batcher.sequences_encoded == 0
+        assert one.encoders.sequences_encoded == 0
         assert found.f1 == pytest.approx(plain.score(CANDIDATES, REFERENCES).f1, abs=1e-6)  # other batches round anew
         assert found.signature == plain.score(CANDIDATES, REFERENCES).signature
 
@@ -126,7 +125,7 @@ def test_other_weights_under_the_same_name(tiny_model: Callable[[str], str], tmp
     save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
     second = scorer(str(model), tmp_path / "cache")
     after = second.score(CANDIDATES, REFERENCES)
-    assert second.batcher.sequences_encoded == 8
+    assert second.encoders.sequences_encoded == 8
     assert not np.array_equal(before.f1, after.f1)
 
 
@@ -138,9 +137,7 @@ def test_all_metrics_of_a_run_use_it(tiny_model: Callable[[str], str], tmp_path:
         metrics = bsx.get_metrics(specs, encoders=encoders)
         values.append([metric.score(CANDIDATES, REFERENCES).values for metric in metrics])
         assert encoders.sequences_encoded == encoded
-        for one in encoders._encoders.values():
-            assert isinstance(one._batcher, CachedEncoding)
-            one._batcher.flush()
+        encoders.flush()
     plain = bsx.get_metrics(specs, encoders=bsx.Encoders(model=tiny_model("bert")))
     for cold, warm, metric in zip(*values, plain, strict=True):
         assert np.array_equal(cold, warm)
@@ -166,7 +163,7 @@ def test_damage_is_computed_again(
         second = scorer(model, tmp_path)
         again = second.score(CANDIDATES, REFERENCES)
     assert again.f1 == pytest.approx(expected.f1, abs=1e-6)
-    assert second.batcher.sequences_encoded > 0
+    assert second.encoders.sequences_encoded > 0
     assert [record.message.endswith("computed again") for record in caplog.records] == [True]
     assert not file.exists()
     flush(second)

@@ -102,12 +102,13 @@ def test_threads_are_the_encoder_s_while_it_runs(tiny_model: Callable[[str], str
     torch.set_num_threads(2)
     try:
         scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", batch_tokens=8)
-        batches = scorer.batcher.run([[2, 5, 6, 3]] * 12)
+        batcher = scorer.metric.encoding.shared.batcher
+        batches = batcher.run([[2, 5, 6, 3]] * 12)
         next(batches)
         assert torch.get_num_threads() == 1  # others are being encoded
         del batches
         assert torch.get_num_threads() == 2  # an iteration that is given up gives them back
-        assert [torch.get_num_threads() for _ in scorer.batcher.run([[2, 5, 6, 3]] * 12)][-1] == 2
+        assert [torch.get_num_threads() for _ in batcher.run([[2, 5, 6, 3]] * 12)][-1] == 2
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
@@ -213,16 +214,16 @@ def test_a_filled_cache_needs_no_export(tmp_path: Path, exports: Path) -> None:
     scores = first.score(CANDIDATES, REFERENCES)
     assert scores.signature["backend"].startswith("onnxruntime-")
     assert "exported for ONNX Runtime" in first.notes[0]
-    first.batcher.flush()  # type: ignore[union-attr]
+    first.encoders.flush()
     (export,) = set(exports.glob("*")) - there
     again = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors")
     export.write_bytes(b"")  # nothing is left to encode, so nothing is opened
     np.testing.assert_array_equal(again.score(CANDIDATES, REFERENCES).f1, scores.f1)
     assert again.signature() == first.signature()
-    assert again.batcher.sequences_encoded == 0
+    assert again.encoders.sequences_encoded == 0
     torch_too = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors", backend="torch")
     np.testing.assert_allclose(torch_too.score(CANDIDATES, REFERENCES).f1, scores.f1, atol=TOLERANCE)
-    assert torch_too.batcher.sequences_encoded > 0  # vectors of another backend are others
+    assert torch_too.encoders.sequences_encoded > 0  # vectors of another backend are others
 
 
 def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -230,8 +231,8 @@ def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str]
     for dtype in ("fp32", "int8", "int8"):
         scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", dtype=dtype, cache=tmp_path)
         scorer.score(CANDIDATES, REFERENCES)
-        scorer.batcher.flush()  # type: ignore[union-attr]
-        counts.append(scorer.batcher.sequences_encoded)
+        scorer.encoders.flush()
+        counts.append(scorer.encoders.sequences_encoded)
     assert counts[0] == counts[1] > counts[2] == 0
 
 
@@ -246,7 +247,7 @@ def test_exports_that_compute_something_else_are_found_out(kind: str, tiny_model
     architecture = Architecture.read(Path(tiny_model(kind)), families)
     opener = opening.Opener(architecture, identity="x", device=torch.device("cpu"), dtype="fp32", backend="onnx")
     with pytest.raises(ExportError):
-        opener.encoding([2], None)
+        opener.batcher([2], None)
 
 
 def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +335,7 @@ def test_memory_that_runs_out_shrinks_batches(
 ) -> None:
     scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx")
     expected = scorer.score(CANDIDATES, REFERENCES).f1
-    session: Any = scorer.embedder._session  # type: ignore[union-attr]
+    session: Any = scorer.metric.encoding.shared.batcher.embedder._session
 
     class Small:
         def get_inputs(self) -> Any:
@@ -345,9 +346,9 @@ def test_memory_that_runs_out_shrinks_batches(
                 raise ValueError("Failed to allocate memory for requested buffer of size 99")
             return session.run(names, given)
 
-    monkeypatch.setattr(scorer.embedder, "_session", Small())
+    monkeypatch.setattr(scorer.metric.encoding.shared.batcher.embedder, "_session", Small())
     np.testing.assert_allclose(scorer.score(CANDIDATES, REFERENCES).f1, expected, atol=TOLERANCE)
-    assert scorer.batcher.batch_tokens <= 20  # type: ignore[union-attr]
+    assert scorer.metric.encoding.shared.batcher.batch_tokens <= 20
 
 
 def test_minilm_in_fp32_and_int8(shared: Path) -> None:

@@ -74,7 +74,7 @@ def test_limit_is_the_models_where_the_tokenizer_names_none(tiny_model: Callable
     # RoBERTa's table of positions has two rows that no token can use.
     for kind, limit in (("bert", 64), ("roberta", 64), ("bart", 64), ("xlm", 64)):
         scorer = Scorer(tiny_model(kind), layer=1)
-        assert scorer.embedder.position_limit == limit
+        assert scorer.metric.located.architecture.position_limit == limit
         assert scorer.tokenizer.max_tokens == limit
         full = scorer.score(["cat " * 200], ["cat " * 200])  # the longest sequence runs through the model
         assert full.f1[0] == pytest.approx(1, abs=1e-5)

@@ -21,7 +21,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric, PairMetric
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.embedding.bertscore import BertScore
+from bsx.bertscore.metric import BertScore
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import find_metric, get_metric, metric_names

@@ -185,7 +185,7 @@ def test_it_learns_32_pairs_by_heart(architecture: Any, encoder: FrozenEncoder, 
 def test_the_encoder_stays_as_it_is(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = judged(16)
     list(encoder.view.run([[1, 2, 3]]))  # loads the encoder
-    module: Any = encoder.view.shared._batcher.embedder.module  # type: ignore[union-attr]
+    module: Any = encoder.view.shared.batcher.embedder.module
     before = {name: weight.clone() for name, weight in module.named_parameters()}
     train_metric("esim", data, data, encoder=encoder, output=tmp_path / "m", config=config())
     learnt = read_tensors(tmp_path / "m" / "seed-1.safetensors")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,6 @@ import torch
 from bsx.encode.batching import Batcher, plan_batches
 from bsx.encode.cache.cache_file import KEY_BYTES, Segment
 from bsx.encode.cache.cache_folder import VectorCache, VectorStore
-from bsx.encode.protocol import Embedder
 from bsx.encode.torch_encoder import TORCH_DTYPES, Architecture
 
 # Padded tokens read at once: a bound on memory, not a matter of speed.
@@ -71,45 +70,50 @@ def sequence_key(ids: Sequence[int]) -> bytes:
 
 
 class CachedEncoding:
-    """Runs an encoder only on what a cache on disk does not hold; see `bsx.encode.protocol.Encoding`.
+    """Runs an encoder only on what a cache on disk does not hold.
 
     A sequence read from disk has the very numbers that were computed for it once. One that is computed now may differ
     from another run's in the last bit, as ever, if the batch around it is another.
 
     Args:
-        batcher: runs the encoder; best on a `bsx.encode.lazy.LazyEmbedder`, which a run that finds all never loads.
         cache: the cache.
         fields: what `encoder_fields` says of the encoder.
         dtype: number format of its vectors.
+        layers: the layers it returns.
+        dimensions: size of a token vector.
+        device: where vectors are wanted.
     """
 
-    def __init__(self, batcher: Batcher, cache: VectorCache, fields: dict[str, object], dtype: str) -> None:
-        self._batcher = batcher
-        cut = batcher.embedder
+    def __init__(
+        self,
+        cache: VectorCache,
+        fields: dict[str, object],
+        dtype: str,
+        layers: list[int],
+        dimensions: int,
+        device: torch.device,
+    ) -> None:
+        self._dimensions = dimensions
+        self._device = device
         # Without the final norm, what layer k is depends on which layer is the highest.
-        top = {} if fields.get("final_norm", True) else {"top": cut.layers[-1]}
+        top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
         self._dtype = TORCH_DTYPES[dtype]
-        self._stores = [
-            cache.store({**fields, **top, "layer": layer}, self._dtype, cut.dimensions) for layer in cut.layers
-        ]
+        self._stores = [cache.store({**fields, **top, "layer": layer}, self._dtype, dimensions) for layer in layers]
         weakref.finalize(self, _publish, self._stores)
-
-    @property
-    def embedder(self) -> Embedder:
-        """The encoder behind it."""
-        return self._batcher.embedder
-
-    @property
-    def sequences_encoded(self) -> int:
-        """How many sequences went through the encoder so far; those read from disk did not."""
-        return self._batcher.sequences_encoded
 
     def flush(self) -> None:
         """Write what is not on disk yet; the end of the process does it too."""
         _publish(self._stores)
 
-    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Encode all sequences, or read them; see `bsx.encode.protocol.Encoding.run`."""
+    def run(
+        self, sequences: Sequence[Sequence[int]], batcher: Callable[[], Batcher]
+    ) -> Iterator[tuple[list[int], torch.Tensor]]:
+        """Encode all sequences, or read them; see `bsx.encode.protocol.Encoding.run`.
+
+        Args:
+            sequences: token ids.
+            batcher: loads what runs the encoder; it is not called if the cache holds all of them.
+        """
         keys = [sequence_key(sequence) for sequence in sequences]
         places = [store.find(keys) for store in self._stores]
         known = [i for i in range(len(keys)) if all(found[i] is not None for found in places)]
@@ -122,8 +126,8 @@ class CachedEncoding:
             rows = [row for row, there in enumerate(good) if there]
             if rows:
                 chosen = vectors if len(rows) == len(batch) else vectors[:, rows]
-                yield [batch[row] for row in rows], chosen.to(self.embedder.device)
-        for part, vectors in self._batcher.run([sequences[i] for i in missing]):
+                yield [batch[row] for row in rows], chosen.to(self._device)
+        for part, vectors in batcher().run([sequences[i] for i in missing]) if missing else ():
             batch = [missing[i] for i in part]
             on_cpu = vectors.cpu()
             for row, i in enumerate(batch):
@@ -137,7 +141,7 @@ class CachedEncoding:
         self, batch: list[int], keys: list[bytes], lengths: list[int], places: list[list[Place | None]]
     ) -> tuple[torch.Tensor, list[bool]]:
         """Return padded vectors (layers, batch, tokens, dim), and which rows were there and unharmed."""
-        shape = (len(self._stores), len(batch), max(lengths), self.embedder.dimensions)
+        shape = (len(self._stores), len(batch), max(lengths), self._dimensions)
         vectors = torch.empty(shape, dtype=self._dtype)
         good = [True] * len(batch)
         for layer, store in enumerate(self._stores):

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from bsx.bertscore.idf import Idf, IdfCounter, count_idf
 from bsx.data.corpus import Corpus
 from bsx.data.lines import NamedFile
+from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.rows import normalise
 from bsx.match.ngrams import TokenFilter, Units, ngram_units, power_means
 from bsx.match.pairs import UnitVectors, match_pairs

@@ -1,12 +1,10 @@
-"""Results window by window: how they come from vectors, and how they are joined."""
+"""From the vectors of a window to its scores, and from the scores of all windows to one result a system."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bsx.bertscore.rescale import LayerBaselines
 from bsx.bertscore.results import Scores
@@ -14,28 +12,8 @@ from bsx.bertscore.window_vectors import WindowVectors
 from bsx.bertscore.windows import Window
 from bsx.match.pairs import match_pairs
 from bsx.match.references import ReferenceRule, reduce_references
-from bsx.support.signature import Signature
-
-
-@dataclass(frozen=True)
-class ScoredWindow:
-    """Results of consecutive segments.
-
-    Attributes:
-        start: how many segments come before.
-        ids: the segments' names.
-        scores: P, R, F1, rescaled if asked for (layers, segments, systems, 3).
-        empty: nothing to match (segments, systems).
-        unweighted: a figure was undefined, because all weights of a side are 0 (segments, systems).
-        tokens_lost: tokens cut off by the length limit (segments, systems).
-    """
-
-    start: int
-    ids: list[str]
-    scores: NDArray[np.float32]
-    empty: NDArray[np.bool_]
-    unweighted: NDArray[np.bool_]
-    tokens_lost: NDArray[np.int64]
+from bsx.metrics.blocks import BlockScores
+from bsx.metrics.run import Prepared, ScoredBlock
 
 
 def score_window(
@@ -44,7 +22,8 @@ def score_window(
     baselines: LayerBaselines | None,
     layers: Sequence[int],
     rule: ReferenceRule,
-) -> ScoredWindow:
+    measure: int,
+) -> BlockScores:
     """Match each candidate of a window with its references.
 
     Args:
@@ -53,6 +32,11 @@ def score_window(
         baselines: rescale by these, if given.
         layers: which layers the vectors are of.
         rule: how several references become one score, see `bsx.match.references.reduce_references`.
+        measure: which of precision, recall and F1 is the value of a row.
+
+    Returns:
+        Scores of rows, segments x systems; a row of which any figure is undefined, because all weights of a side are
+        0, has no value, and that figure is 0.
     """
     shape = (len(window.segments), len(window.segments[0].candidates))
     lost = np.zeros(shape, dtype=np.int64)
@@ -70,33 +54,28 @@ def score_window(
     scores = reduced.scores if baselines is None else baselines.apply(reduced.scores, layers)
     undefined = np.isnan(scores)
     scores = np.where(undefined, 0, scores).astype(np.float32)
-    return ScoredWindow(
-        start=window.start,
-        ids=[segment.id for segment in window.segments],
-        scores=scores.reshape(len(layers), *shape, 3),
-        empty=reduced.empty.reshape(shape),
-        unweighted=(undefined.any(axis=(0, 2)) & ~reduced.empty).reshape(shape),
-        tokens_lost=lost,
-    )
+    unweighted = undefined.any(axis=(0, 2)) & ~reduced.empty
+    values = np.where(unweighted, np.nan, scores[-1, :, measure].astype(np.float64))
+    return BlockScores(values, reduced.empty, lost.ravel(), figures=scores)
 
 
 def collect(
-    scored: Sequence[ScoredWindow],
-    systems: Sequence[str],
-    signature: Signature,
-    layers: tuple[int, ...],
-    all_layers: bool,
+    prepared: Prepared, scored: Sequence[ScoredBlock], layers: tuple[int, ...], all_layers: bool
 ) -> dict[str, Scores]:
-    """Join the windows' results into one `Scores` a system."""
-    ids = tuple(name for window in scored for name in window.ids)
-    scores = np.concatenate([window.scores for window in scored], axis=1)
-    empty = np.concatenate([window.empty for window in scored])
-    unweighted = np.concatenate([window.unweighted for window in scored])
-    lost = np.concatenate([window.tokens_lost for window in scored])
+    """Join the blocks of a run of BERTScore alone into one `Scores` a system."""
+    systems = prepared.corpus.systems
+    ids = tuple(segment.id for block in scored for segment in block.segments)
+    shape = (len(ids), len(systems))
+    figures = np.concatenate([block.scores[0].all_figures() for block in scored], axis=1)
+    figures = figures.reshape(len(figures), *shape, 3)
+    empty = np.concatenate([block.scores[0].empty for block in scored]).reshape(shape)
+    unweighted = np.concatenate([block.undefined[0] for block in scored]).reshape(shape)
+    lost = np.concatenate([block.scores[0].lost for block in scored]).reshape(shape)
+    signature = prepared.signature(0)
     result = {}
     for k, name in enumerate(systems):
         precision, recall, f1 = (
-            np.ascontiguousarray(scores[:, :, k, j] if all_layers else scores[0, :, k, j]) for j in range(3)
+            np.ascontiguousarray(figures[:, :, k, j] if all_layers else figures[0, :, k, j]) for j in range(3)
         )
         result[name] = Scores(
             precision=precision,

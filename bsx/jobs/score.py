@@ -1,0 +1,281 @@
+"""Scoring files: with BERTScore by itself, three figures a segment, or with any metrics, one column a metric."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bsx.catalog.catalog import load_registry
+from bsx.data.corpus import Corpus
+from bsx.data.open import open_corpus
+from bsx.data.output import ScoreTable
+from bsx.encode.run_config import RunConfig
+from bsx.errors import InputError
+from bsx.jobs.resume import Say, keeping, kept_blocks
+from bsx.metrics.base import Metric
+from bsx.metrics.plan import Plan, survey
+from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, lacking, prepare, stream
+from bsx.metrics.summary import flags, summarise, to_text
+from bsx.metrics.zoo import get_metrics, needs_of
+from bsx.support.progress import Progress
+from bsx.support.provenance import provenance
+
+if TYPE_CHECKING:
+    from bsx.bertscore.metric import BertScore
+
+SHARED = frozenset({*RunConfig.model_fields, "model", "lang"})
+"""Settings that all metrics of a run share; others are one metric's."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """Files of texts: line files, or one table and its columns.
+
+    Attributes:
+        candidates: line files, one a system.
+        references: line files.
+        sources: line file.
+        data: the table.
+        candidate: its columns of candidates, one a system.
+        reference: its columns of references.
+        source: its column of sources.
+        id: its column that names the segments.
+    """
+
+    candidates: Sequence[str] = ()
+    references: Sequence[str] = ()
+    sources: str | None = None
+    data: str | None = None
+    candidate: Sequence[str] = ()
+    reference: Sequence[str] = ()
+    source: str | None = None
+    id: str | None = None
+
+    def files(self) -> list[str]:
+        """Return the names of all files."""
+        return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]
+
+    def open(
+        self, wants: frozenset[str], *, keep_rows: bool, output: Path | None = None
+    ) -> contextlib.AbstractContextManager[Corpus]:
+        """Open them as a corpus; see `bsx.data.open.open_corpus`."""
+        return open_corpus(
+            self.candidates,
+            self.references,
+            self.data,
+            self.candidate,
+            self.reference,
+            self.id,
+            source_file=self.sources,
+            source_column=self.source,
+            wants=wants,
+            keep_rows=keep_rows,
+            output=output,
+        )
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where else than here to score: the address of a Ray cluster, None for one on this machine, and its workers."""
+
+    address: str | None = None
+    workers: int = 1
+
+
+@dataclass(frozen=True)
+class ScoredFiles:
+    """What a run came to.
+
+    Attributes:
+        prepared: the metrics and the corpus, which is closed by now.
+        totals: each metric's totals.
+        alone: BERTScore, if the run was of its three figures; else None.
+        files: the input.
+    """
+
+    prepared: Prepared
+    totals: Sequence[Totals]
+    alone: BertScore | None
+    files: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary, as ``bsx score --format json`` prints it."""
+        if self.alone is not None:
+            from bsx.bertscore import summary
+
+            return summary.summarise(self.alone, self.prepared, self.totals[0])
+        result = summarise(self.prepared, self.totals)
+        known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
+        return {**result, "provenance": provenance("score", list(self.files), known)}
+
+    def to_text(self, result: dict[str, Any]) -> str:
+        """Return a summary that `to_dict` made as aligned lines for a terminal."""
+        if self.alone is not None:
+            from bsx.bertscore import summary
+
+            return summary.to_text(self.alone, result)
+        return to_text(result)
+
+    def notes(self, result: dict[str, Any]) -> list[str]:
+        """Return what the user should know about metrics, encoders and rows, one sentence each."""
+        metrics = self.prepared.metrics
+        about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
+        found = [*(note for metric in metrics for note in metric.notes), *about_encoders]
+        if self.alone is not None:
+            from bsx.bertscore import summary
+
+            return [*found, *summary.flags(self.alone, self.prepared, self.totals[0])]
+        return [*found, *flags(result)]
+
+
+def score_files(
+    given: Input,
+    metrics: Sequence[str] | None = None,
+    *,
+    output: Path | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+    progress: Progress | None = None,
+    say: Say = lambda note: None,
+    settings: Mapping[str, Any] | None = None,
+) -> ScoredFiles:
+    """Score files of any size, within the memory budget.
+
+    Args:
+        given: the files.
+        metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
+        output: a table to write, one row a segment.
+        resume: go on where a run with the same output was stopped.
+        cluster: score on a Ray cluster.
+        progress: called with a phase's name, segments done and segments in all.
+        say: told what the user should know while it runs.
+        settings: fields of `bsx.bertscore.config.ScorerConfig`; with ``metrics`` only those that they share.
+
+    Raises:
+        InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
+    """
+    settings = dict(settings or {})
+    if cluster is not None:
+        from bsx.cluster.dataset import alike
+
+        settings = alike(settings)
+    wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, settings)
+    with contextlib.ExitStack() as stack:
+        keep_rows = metrics is not None and output is not None
+        corpus = stack.enter_context(given.open(wants, keep_rows=keep_rows, output=output))
+        for spec in metrics or ():
+            for kind in sorted(wanted_sides([spec], settings) - corpus.has):
+                raise InputError(lacking(spec, kind))
+        plan = survey(corpus)  # malformed input is found before a model is loaded
+        settings = detected(settings, corpus, say)
+        journal = stack.enter_context(keeping(output, resume, say))
+        types = {} if metrics is None or output is None else _types(corpus, metrics, output)
+        table = None if output is None else stack.enter_context(ScoreTable(output, types))
+        alone = _bertscore(settings) if metrics is None else None
+        made = [alone] if alone is not None else _metrics(metrics or (), settings)
+        totals = [Totals(metric, len(corpus.systems)) for metric in made]
+        prepared = prepare(made, corpus, plan=plan, progress=progress)
+
+        def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
+            if cluster is None:
+                return stream(prepared, progress=progress, start=start, tokens=tokens)
+            from bsx.cluster.corpus import stream as elsewhere
+
+            there = elsewhere(prepared, address=cluster.address, workers=cluster.workers, progress=progress)
+            return stack.enter_context(contextlib.closing(there))
+
+        rows: Callable[[ScoredBlock], Iterator[dict[str, Any]]]
+        rows = (lambda block: _rows(block, prepared)) if alone is None else lambda block: _figures(block, alone, corpus)
+        for block in kept_blocks(journal, table, resume, prepared, block_tokens(made), blocks, say):
+            for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
+                total.add(scores, undefined, block.segments)
+            if table is not None:
+                for row in rows(block):
+                    table.write(row)
+        result = ScoredFiles(prepared, totals, alone, given.files())
+        if table is not None and alone is not None:
+            table.signature = str(prepared.signature(0))
+        elif table is not None:
+            table.sidecar = result.to_dict()
+    return result
+
+
+def wanted_sides(specs: Sequence[str], settings: Mapping[str, Any]) -> frozenset[str]:
+    """Return what these metrics compare candidates with, without loading any model."""
+    catalog = load_registry(settings.get("registry"))
+    return frozenset(need for spec in specs for need in needs_of(spec, catalog)) - {"candidate"}
+
+
+def load_metrics(
+    specs: Sequence[str], settings: Mapping[str, Any], corpus: Corpus, say: Say = lambda note: None
+) -> tuple[list[Metric], Plan]:
+    """Check the whole input, then build the metrics; returns what is known of the input, too."""
+    plan = survey(corpus)  # malformed input is found before a model is loaded
+    return _metrics(specs, detected(settings, corpus, say)), plan
+
+
+def detected(settings: Mapping[str, Any], corpus: Corpus, say: Say) -> dict[str, Any]:
+    """Return the settings with the language of the texts in place of ``auto``."""
+    if settings.get("lang") != "auto":
+        return dict(settings)
+    from bsx.data.detect import detect_language
+
+    found = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
+    say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {found}")
+    return {**settings, "lang": found.code}
+
+
+def _metrics(specs: Sequence[str], settings: Mapping[str, Any]) -> list[Metric]:
+    run = {name: value for name, value in settings.items() if name in SHARED - {"registry"}}
+    return get_metrics(specs, registry=load_registry(settings.get("registry")), **run)
+
+
+def _bertscore(settings: Mapping[str, Any]) -> BertScore:
+    from bsx.bertscore.config import ScorerConfig
+    from bsx.bertscore.metric import by_itself
+    from bsx.support.settings import build_config
+
+    return by_itself(build_config(settings, ScorerConfig))
+
+
+def _types(corpus: Corpus, specs: Sequence[str], output: Path) -> dict[str, Any]:
+    columns = list(getattr(corpus, "columns", ("id",)))
+    for name in [*(["system"] if len(corpus.systems) > 1 else []), *specs]:
+        if name in columns:
+            raise InputError(f"the input has a column {name!r} already, which the output adds: rename it")
+    if output.suffix != ".parquet":
+        return {}
+    import pyarrow
+
+    read = corpus.types() if hasattr(corpus, "types") else {}
+    return {**read, **{spec: pyarrow.float64() for spec in specs}}
+
+
+def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table: what the input has, and a column a metric."""
+    systems = prepared.corpus.systems
+    for i, segment in enumerate(block.segments):
+        for k, system in enumerate(systems):
+            row: dict[str, Any] = dict(segment.row) if segment.row is not None else {"id": segment.id}
+            if len(systems) > 1:
+                row["system"] = system
+            at = i * len(systems) + k
+            yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
+
+
+def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table: a row's name and its three figures, layer by layer if all are scored."""
+    figures = block.scores[0].all_figures()
+    for i, segment in enumerate(block.segments):
+        for k, system in enumerate(corpus.systems):
+            for position, layer in enumerate(metric.layers):
+                precision, recall, f1 = (float(value) for value in figures[position, i * len(corpus.systems) + k])
+                row: dict[str, Any] = {"id": segment.id}
+                if len(corpus.systems) > 1:
+                    row["system"] = system
+                if metric.settings.all_layers:
+                    row["layer"] = layer
+                yield {**row, "precision": precision, "recall": recall, "f1": f1}
