@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bsx
+from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import MetricEntry
 from bsx.data.corpus import MemoryCorpus
@@ -21,7 +22,6 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric, PairMetric
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.bertscore.metric import BertScore
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import find_metric, get_metric, metric_names
