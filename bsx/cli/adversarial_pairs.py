@@ -51,7 +51,7 @@ def pairs(
     from bsx.analysis.adversarial.pairs import detect_pairs, easy_to_hard
     from bsx.analysis.adversarial.tables import detection_set, pairs_document, pairs_text
     from bsx.cli.messages import say
-    from bsx.cli.results import write_result
+    from bsx.cli.output import write_result
     from bsx.support.provenance import provenance
 
     columns = given.names(metrics)

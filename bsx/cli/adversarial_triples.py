@@ -44,7 +44,7 @@ def triples(
     from bsx.analysis.adversarial.triples import prefer_paraphrase
     from bsx.analysis.datasets.triples import load_triples
     from bsx.cli.messages import say
-    from bsx.cli.results import write_result
+    from bsx.cli.output import write_result
     from bsx.support.provenance import provenance
 
     columns = given.names(metrics) if metrics is not None or score else None

@@ -37,8 +37,8 @@ def compare(
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
     from bsx.analysis.agreement.compare import CompareResult, compare_systems
     from bsx.catalog.specs import split_specs
+    from bsx.cli.output import render, write_result
     from bsx.cli.progress import progress_bar
-    from bsx.cli.results import render, write_result
     from bsx.jobs.score import Input, load_metrics, wanted_sides
     from bsx.metrics.paired import paired_scores
     from bsx.metrics.summary import flags, summarise

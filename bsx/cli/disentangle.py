@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bsx.cli.messages import say
+
+if TYPE_CHECKING:
+    from bsx.analysis.disentangling.result import DisentangleResult
+
+
+_ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md"}
 
 
 def disentangle(
@@ -45,8 +52,7 @@ def disentangle(
     from bsx.analysis.disentangling.checks import linearity_checks, nested_test
     from bsx.analysis.disentangling.fit import disentangle as regress
     from bsx.analysis.disentangling.tables import as_document, comparison_text, tests_text
-    from bsx.cli.disentangle_output import write_all
-    from bsx.cli.names import split_names
+    from bsx.cli.output import split_names
     from bsx.data.columns import read_columns
     from bsx.data.sidecar import known_signatures
     from bsx.errors import InputError
@@ -101,7 +107,7 @@ def disentangle(
         "markdown": result.to_markdown,
     }
     if output is not None:
-        write_all(result, {name: form() for name, form in forms.items()}, output, plot=plot)
+        _write_all(result, {name: form() for name, form in forms.items()}, output, plot=plot)
     if format != "text":
         say(notice.message for notice in result.warnings)
     print(forms[format](), end="")
@@ -116,3 +122,29 @@ def _into(table: dict[str, Any], lang: str, file: str) -> dict[str, Any]:
             f"{file}: no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(table['lp'])))}"
         )
     return {name: [column[i] for i in kept] for name, column in table.items()}
+
+
+def _write_all(result: DisentangleResult, forms: Mapping[str, str], folder: Path, *, plot: bool) -> None:
+    """Write every form of a result, ``disentangle.txt`` and so on, and if wanted the pictures.
+
+    Args:
+        result: what to draw.
+        forms: key of `_ENDINGS` -> content.
+        folder: made if it is missing.
+        plot: draw coefficients, shares of R² and each metric's residuals.
+    """
+    from bsx.data.output import atomic_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for form, content in forms.items():
+        with atomic_text(folder / f"disentangle.{_ENDINGS[form]}") as stream:
+            stream.write(content)
+    if not plot:
+        return
+    from bsx.analysis.disentangling.plots import draw_coefficients, draw_residuals, draw_shares
+
+    draw_coefficients(result, folder / "coefficients.png", title="What the metrics depend on")
+    draw_shares(result, folder / "shares.png", title="What explains the metrics")
+    for fit in result:
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in fit.metric)
+        draw_residuals(result, fit.metric, folder / f"residuals-{name}.png")

@@ -52,8 +52,7 @@ def ensemble(
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.names import split_names
-    from bsx.cli.results import write_result
+    from bsx.cli.output import split_names, write_result
     from bsx.jobs.combining import ensemble as combine
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config

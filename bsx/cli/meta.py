@@ -59,7 +59,7 @@ def meta(
     from bsx.analysis.agreement.evaluate import meta_evaluate
     from bsx.cli.meta_inputs import Wanted, read_columns
     from bsx.cli.meta_score import score_columns, write_scores
-    from bsx.cli.results import render, write_result
+    from bsx.cli.output import render, write_result
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config

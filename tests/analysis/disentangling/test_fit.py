@@ -585,7 +585,7 @@ def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
 
 
 def test_columns_named_after_settings_are_one_name() -> None:
-    from bsx.cli.names import split_names
+    from bsx.cli.output import split_names
 
     assert split_names("sem, lex:variant=bleu1,lowercase=true,syn") == [
         "sem",

@@ -1,8 +1,9 @@
-"""Printing a result in the format asked for, or writing it to a file."""
+"""Lists of names in, results out: printed in the format asked for, or written to a file."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,3 +34,18 @@ def render(result: Any, format: str, origin: Callable[[], dict[str, Any]]) -> st
         return json.dumps({**result.to_dict(), "provenance": origin()}, ensure_ascii=False)
     rendered: str = {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
     return rendered
+
+
+def split_names(names: str) -> list[str]:
+    """Cut at commas; a part ``field=value`` belongs to the name before it, as in columns called ``lex:a=1,b=2``.
+
+    >>> split_names("bert, lex:a=1,b=2,chrf")
+    ['bert', 'lex:a=1,b=2', 'chrf']
+    """
+    found: list[str] = []
+    for part in (part.strip() for part in names.split(",")):
+        if found and ":" in found[-1] and re.match(r"[a-z_]\w*=", part):
+            found[-1] += f",{part}"
+        elif part:
+            found.append(part)
+    return found
