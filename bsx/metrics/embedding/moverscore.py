@@ -34,14 +34,14 @@ class MoverScoreConfig(MetricConfig):
     idf: Annotated[bool, Field(description="Weigh tokens by idf; off: all weigh the same.")] = True
     idf_texts: Annotated[
         Path | None,
-        Field(description="Count the references' idf on this file, a text a line (IDF-L); else on the references."),
+        Field(description="Count the references' idf on this file, one text per line (IDF-L); else on the references."),
     ] = None
     separate_idf: Annotated[
         bool, Field(description="Count the candidates' idf on each system's candidates (SEP); off: the references'.")
     ] = True
     drop_punctuation: Annotated[bool, Field(description="Leave out punctuation (half of RM).")] = True
     drop_subwords: Annotated[bool, Field(description="Leave out pieces inside words (half of RM).")] = True
-    stop_words: Annotated[Path | None, Field(description="Leave out the words in this file, one a line.")] = None
+    stop_words: Annotated[Path | None, Field(description="Leave out the words in this file, one per line.")] = None
     pmeans: Annotated[bool, Field(description="Power means over the last layers (PMEANS); off: one layer.")] = True
     last_layers: Annotated[int, Field(ge=1, description="How many layers the power means are over.")] = 5
     layer: Annotated[int | None, Field(ge=0, description="Without power means: the layer; top unless given.")] = None
