@@ -18,13 +18,13 @@ from bsx.errors import InputError
 @with_settings(*LEFT_OUT, config=ScorerConfig)
 def compare(
     systems: Annotated[
-        list[str], typer.Argument(help="Files of candidates, one a line, or columns of --data; the baseline first.")
+        list[str], typer.Argument(help="Files of candidates, one per line, or columns of --data; the baseline first.")
     ],
     metric: Annotated[list[str], typer.Option(help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")],
     references: Annotated[
-        list[str] | None, typer.Option("-r", "--references", help="File of references, one a line; repeatable.")
+        list[str] | None, typer.Option("-r", "--references", help="File of references, one per line; repeatable.")
     ] = None,
-    sources: Annotated[str | None, typer.Option("-s", "--sources", help="File of sources, one a line.")] = None,
+    sources: Annotated[str | None, typer.Option("-s", "--sources", help="File of sources, one per line.")] = None,
     data: Annotated[str | None, typer.Option(help="Table instead: .tsv (unquoted), .csv, .jsonl or .parquet.")] = None,
     reference: Annotated[
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")

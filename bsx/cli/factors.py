@@ -28,7 +28,9 @@ def factors(
     translation: Annotated[
         str | None, typer.Option(metavar="COL", help="Translations of sentence1 into sentence2's language, for lex.")
     ] = None,
-    dictionary: Annotated[Path | None, typer.Option(help="Word TAB translation a line, for lex instead.")] = None,
+    dictionary: Annotated[
+        Path | None, typer.Option(help="File with word TAB translation on each line, for lex instead.")
+    ] = None,
     parallel: Annotated[str | None, typer.Option(metavar="COL", help="Scores of parallel text, for clb.")] = None,
     parses1: Annotated[Path | None, typer.Option(help="CoNLL-U file with parses of sentence1.")] = None,
     parses2: Annotated[Path | None, typer.Option(help="The same of sentence2.")] = None,

@@ -137,7 +137,7 @@ def ablation(
     group: Group = None,
     long_idf: Annotated[
         list[str] | None,
-        typer.Option(help="GROUP=FILE: all references of a group's test set, a text a line (IDF-L); repeatable."),
+        typer.Option(help="GROUP=FILE: all references of a group's test set, one text per line (IDF-L); repeatable."),
     ] = None,
     lang: Lang = "en",
     output: Output = None,
@@ -187,8 +187,8 @@ def _finish(
 
 @metrics.command("fit-alignment")
 def fit_alignment(
-    source: Annotated[str, typer.Option("-s", "--source", help="File of source sentences, one a line.")],
-    target: Annotated[str, typer.Option("-t", "--target", help="File of their translations, one a line.")],
+    source: Annotated[str, typer.Option("-s", "--source", help="File of source sentences, one per line.")],
+    target: Annotated[str, typer.Option("-t", "--target", help="File of their translations, one per line.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the map (.safetensors).")],
     model: Annotated[str | None, typer.Option("-m", "--model", help="Encoder of both languages.")] = None,
     layer: Annotated[int | None, typer.Option(help="Layer; the top one unless given.")] = None,
@@ -196,7 +196,8 @@ def fit_alignment(
         Literal["clp", "umd"], typer.Option(help="An orthogonal matrix, or one direction to remove.")
     ] = "clp",
     links: Annotated[
-        str | None, typer.Option(help="File of word links, i-j pairs a line; by mutual nearest vectors unless given.")
+        str | None,
+        typer.Option(help="File of word links, i-j pairs on each line; by mutual nearest vectors unless given."),
     ] = None,
     pairs: Annotated[int, typer.Option(help="Use this many sentence pairs, the first ones.")] = 2000,
     max_words: Annotated[int, typer.Option(help="Leave out pairs with a longer side.")] = 100,

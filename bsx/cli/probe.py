@@ -18,7 +18,9 @@ _SCORING = ("all_layers", "idf", "rescale", "baseline", "multi_ref", "specials",
 
 @with_settings("lang", "layer", *_SCORING)
 def probe(
-    files: Annotated[list[str], typer.Argument(help="Tasks: sentence TAB label a line, or SentEval's three columns.")],
+    files: Annotated[
+        list[str], typer.Argument(help="Tasks: sentence TAB label on each line, or SentEval's three columns.")
+    ],
     layers: Annotated[str, typer.Option(help="Layers: all, or numbers like 0,3,6.")] = "all",
     probe: Annotated[Literal["logistic", "mlp"], typer.Option(help="Classifier.")] = "logistic",
     pooling: Annotated[

@@ -84,7 +84,7 @@ def tune(
 @with_settings(*_NOT_HERE, "idf", "multi_ref", "strict")
 def baseline(
     model: Annotated[str, typer.Argument(help="Registry name or alias.")],
-    corpus: Annotated[str, typer.Option(help="Sentences of the language, one a line.")],
+    corpus: Annotated[str, typer.Option(help="Sentences of the language, one per line.")],
     lang: Annotated[str, typer.Option("-l", "--lang", help="Their language.")],
     pairs: Annotated[int, typer.Option(min=2, help="Random pairs to score.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the random pairs.")] = 1,

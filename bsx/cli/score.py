@@ -17,17 +17,18 @@ from bsx.errors import InputError
 @with_settings()
 def score(
     candidates: Annotated[
-        list[str] | None, typer.Option("-c", "--candidates", help="File of candidates, one a line; one -c a system.")
+        list[str] | None,
+        typer.Option("-c", "--candidates", help="File of candidates, one per line; repeat it for several systems."),
     ] = None,
     references: Annotated[
-        list[str] | None, typer.Option("-r", "--references", help="File of references, one a line; repeatable.")
+        list[str] | None, typer.Option("-r", "--references", help="File of references, one per line; repeatable.")
     ] = None,
     sources: Annotated[
-        str | None, typer.Option("-s", "--sources", help="File of sources, one a line, for metrics that need them.")
+        str | None, typer.Option("-s", "--sources", help="File of sources, one per line, for metrics that need them.")
     ] = None,
     data: Annotated[str | None, typer.Option(help="Table instead: .tsv (unquoted), .csv, .jsonl or .parquet.")] = None,
     candidate: Annotated[
-        list[str] | None, typer.Option(help="Candidate column of --data; one a system. [candidate]")
+        list[str] | None, typer.Option(help="Candidate column of --data; one per system. [candidate]")
     ] = None,
     reference: Annotated[
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
@@ -35,7 +36,7 @@ def score(
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
     id: Annotated[str | None, typer.Option(help="Column of --data that names the segments.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write one row a segment: .tsv, .csv, .jsonl or .parquet.")
+        Path | None, typer.Option("-o", "--output", help="Write one row per segment: .tsv, .csv, .jsonl or .parquet.")
     ] = None,
     metric: Annotated[
         list[str] | None,

@@ -52,7 +52,7 @@ def grid(
     Args:
         model: the encoder.
         layer: its layer, where power means over layers do not take its place; the top one if None.
-        long_idf: file with all references of the test set, a text a line; without it there are no rows with IDF-L.
+        long_idf: file with all references of the test set, one text per line; without it there are no rows with IDF-L.
         mnli: the encoder fine-tuned on MNLI; without it there are no rows with MNLI.
 
     Source: Zhang et al. 2020, appendix C: IDF-S, IDF-L (idf on the judged or on all references), SEP (candidates
