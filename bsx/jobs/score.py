@@ -102,7 +102,7 @@ class ScoredFiles:
     files: Sequence[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary, as ``bsx score --format json`` prints it."""
+        """Return the summary, as ``bsx score`` prints it in JSON."""
         if self.alone is not None:
             from bsx.bertscore import summary
 
