@@ -30,11 +30,10 @@ def test_fp32_is_the_cpu(tiny_model: Callable[[str], str]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
-def test_low_precision_on_real_pairs(dtype: str, wmt17: Any) -> None:
+def test_low_precision_on_real_pairs(dtype: Any, wmt17: Any) -> None:
     candidates, references, human = wmt17.candidates[:1000], wmt17.references[:1000], wmt17.human[:1000]
-    exact, low = (
-        bsx.Scorer("minilm", device="cuda", dtype=name).score(candidates, references).f1 for name in ("fp32", dtype)
-    )
+    formats: list[Any] = ["fp32", dtype]
+    exact, low = (bsx.Scorer("minilm", device="cuda", dtype=name).score(candidates, references).f1 for name in formats)
     assert np.abs(exact - low).max() < 2e-3
     assert np.corrcoef(low, human)[0, 1] == pytest.approx(np.corrcoef(exact, human)[0, 1], abs=5e-4)
 

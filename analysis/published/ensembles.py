@@ -170,7 +170,7 @@ def _join(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> tup
         found.append(places[key].pop(0) if len(places[key]) > 1 else places[key][0])
     metrics = dict.fromkeys(name for members in facts["members"].values() for name in members)
     table: dict[str, Any] = {name: scores[name][start:] for name in metrics}
-    table |= {"human": human["human"][found], "lp": groups}
+    table |= {"human": np.asarray(human["human"])[found], "lp": groups}
     return table, np.array(["+" in human["system"][i] for i in found])
 
 

@@ -86,7 +86,7 @@ def pairs(
     document = pairs_document(contents[0])
     if against is not None:
         drops = easy_to_hard(*sets, confidence=confidence, nan=chosen["nan"])
-        document = pairs_document(*contents, drops)
+        document = pairs_document(contents[0], contents[1], drops)
     roles = {"label": label, "reference": sentence1, "candidate": sentence2}
     content = document.to_dict() | {
         "settings": {**chosen, **roles, **{name: str(value) for name, value in settings.items()}},

@@ -48,7 +48,7 @@ class Columns:
         signatures: of the metrics, where known.
     """
 
-    values: dict[str, list[Any]]
+    values: dict[str, Any]
     wanted: Wanted
     notes: list[str] = field(default_factory=list)
     sidecar: object | None = None

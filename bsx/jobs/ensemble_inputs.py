@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bsx.analysis.stats.validate import NanPolicy
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
+from bsx.support.checks import NanPolicy
 
 
 def read_table(

@@ -12,6 +12,7 @@ import pytest
 import bsx
 from bsx.analysis.stats.layers import kendall, layer_agreement, pearson
 from bsx.bertscore.baseline import BLOCK, BaselineRun
+from bsx.catalog.catalog import load_registry
 from bsx.data.detect import detect_language
 from bsx.errors import InputError
 from tests.cli.test_main import Cli
@@ -110,7 +111,7 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
         human, lp = np.array([float(r[3]) for r in lines]), np.array([r[0] for r in lines])
         mean = np.mean([np.corrcoef(f1[lp == g], human[lp == g])[0, 1] for g in ("cs-en", "de-en")])
         assert content["layers"][layer]["f1"] == pytest.approx(mean, abs=1e-4)
-    entry = bsx.catalog.catalog.load_registry(mine).model("minilm")
+    entry = load_registry(mine).model("minilm")
     assert entry.layer == content["best_layer"]
     assert entry.evidence[-1].source.startswith("bsx registry tune; metric:bertscore")
     assert bsx.Scorer("minilm", registry=mine).layers == (content["best_layer"],)

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,7 +181,8 @@ def test_baselines_of_bert_score_have_finite_numbers(tmp_path: Path) -> None:
 
 def test_names_labels_and_texts() -> None:
     assert [cells.name(value, "x") for value in ("a", " b ", 3, 2.5, True)] == ["a", " b ", "3", "2.5", "True"]
-    for missing in ("", " ", "NA", "nan", "null", None, math.nan, ["a"], {}):
+    empty: list[Any] = ["", " ", "NA", "nan", "null", None, math.nan, ["a"], {}]
+    for missing in empty:
         with pytest.raises(InputError, match=r"^here is "):
             cells.name(missing, "here")
     assert [cells.label(value, "x") for value in ("1", " 0 ", 1)] == [1, 0, 1]
@@ -188,9 +190,9 @@ def test_names_labels_and_texts() -> None:
         with pytest.raises(InputError, match="not 0 or 1"):
             cells.label(wrong, "x")
     assert [cells.text(value, "x") for value in ("", "NA", " a ")] == ["", "NA", " a "]
-    for wrong in (None, 3, math.nan, ["a"]):
+    for other in (None, 3, math.nan, ["a"]):
         with pytest.raises(InputError, match="not a text"):
-            cells.text(wrong, "x")
+            cells.text(other, "x")
     assert cells.texts(["a", ""], "x") == ["a", ""]
     assert cells.whole("12", "x") == 12
     for wrong in ("", "-1", "²", "1.0", "1" * 5000):

@@ -88,7 +88,7 @@ def test_the_residual_stream_is_exported_too(kind: str, tiny_model: Callable[[st
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "int8"])
-def test_batches_padding_and_order_do_not_matter(dtype: str, tiny_model: Callable[[str], str]) -> None:
+def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Callable[[str], str]) -> None:
     scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
     together = scorer.score(CANDIDATES, REFERENCES).f1
     turned = scorer.score(CANDIDATES[::-1], REFERENCES[::-1]).f1[::-1]
@@ -335,7 +335,8 @@ def test_memory_that_runs_out_shrinks_batches(
 ) -> None:
     scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx")
     expected = scorer.score(CANDIDATES, REFERENCES).f1
-    session: Any = scorer.metric.encoding.shared.batcher.embedder._session
+    embedder: Any = scorer.metric.encoding.shared.batcher.embedder
+    session: Any = embedder._session
 
     class Small:
         def get_inputs(self) -> Any:

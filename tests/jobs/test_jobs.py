@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> 
 def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     lines: list[str] = []
     small = TrainConfig(hidden=4, epochs=1)
-    given = ("bilstm", [judged], [judged], tmp_path / "metric", tiny_model("bert"))
+    given: tuple[Any, ...] = ("bilstm", [judged], [judged], tmp_path / "metric", tiny_model("bert"))
     record = bsx.jobs.train(*given, seeds=[3], config=small, notify=lines.append)
     assert [member.seed for member in record.members] == [3]
     assert any(line.startswith("seed 3, epoch 1") for line in lines)

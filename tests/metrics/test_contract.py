@@ -496,11 +496,14 @@ def test_a_metric_asked_for_twice() -> None:
 
 def test_a_setting_may_go_with_a_default_of_the_entry(tiny_model: Callable[[str], str]) -> None:
     # The class says system=corpus and pmeans=true, these entries otherwise.
-    assert get_metric("sentbleu:variant=moses").config.system == "mean"
-    assert get_metric("sentbleu", variant="moses").config.system == "mean"
-    metric = get_metric("moverscore-v2:layer=1", run={"model": tiny_model("bert")})
-    assert (metric.config.layer, metric.config.pmeans, metric.config.cost) == (1, False, "euclidean")
-    assert get_metric("chrf++:word_order=1").config.word_order == 1
+    def config(*arguments: Any, **settings: Any) -> Any:
+        return get_metric(*arguments, **settings).config
+
+    assert config("sentbleu:variant=moses").system == "mean"
+    assert config("sentbleu", variant="moses").system == "mean"
+    mover = config("moverscore-v2:layer=1", run={"model": tiny_model("bert")})
+    assert (mover.layer, mover.pmeans, mover.cost) == (1, False, "euclidean")
+    assert config("chrf++:word_order=1").word_order == 1
 
 
 def test_settings_that_contradict_each_other() -> None:
@@ -612,7 +615,8 @@ def test_an_installed_package_adds_a_metric(plugin: None) -> None:
 def test_the_first_setting_may_lack_its_name(plugin: None) -> None:
     for spec, factor, shift in (("lengths:2", 2, 0), ("lengths:2,shift=1", 2, 1), ("lengths:shift=1", 1, 1)):
         metric = get_metric(spec)
-        assert (metric.config.factor, metric.config.shift, metric.spec) == (factor, shift, spec)
+        config: Any = metric.config
+        assert (config.factor, config.shift, metric.spec) == (factor, shift, spec)
     assert [metric.spec for metric in bsx.get_metrics("lengths:2,shift=1,chrf")] == ["lengths:2,shift=1", "chrf"]
     assert get_metric("lengths:2", shift=1.0).spec == "lengths:2,shift=1.0"
     named, bare = (get_metric(spec).signature() for spec in ("lengths:factor=2", "lengths:2"))

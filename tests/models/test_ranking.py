@@ -96,7 +96,7 @@ def test_wrong_requests_are_named() -> None:
         with pytest.raises(InputError, match="number of parameters"):
             parse_count(text)
     with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
-        select_model("en", size=3)
+        select_model("en", size=3)  # type: ignore[call-arg]
     with pytest.raises(InputError, match="use paper, quality or speed"):
         select_model("en", prefer="best")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError):

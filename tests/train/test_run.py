@@ -127,10 +127,11 @@ def test_stored_vectors_are_the_encoders(encoder: FrozenEncoder, tmp_path: Path)
         np.testing.assert_allclose(store.vectors(text), content, atol=1e-5)
         assert store.pieces(text) == len(content)
     assert store.pieces("") == 0
-    before = encoder.view.sequences_encoded
+    view: Any = encoder.view
+    before = view.sequences_encoded
     again = VectorStore(tmp_path, encoder)
     again.add(texts)
-    assert encoder.view.sequences_encoded == before  # nothing is computed twice
+    assert view.sequences_encoded == before  # nothing is computed twice
     assert isinstance(again.vectors(texts[0]).base, np.memmap | np.ndarray)
     half = VectorStore(tmp_path, encoder, "fp16")
     half.add(texts[:3])
@@ -185,7 +186,8 @@ def test_it_learns_32_pairs_by_heart(architecture: Any, encoder: FrozenEncoder, 
 def test_the_encoder_stays_as_it_is(encoder: FrozenEncoder, tmp_path: Path) -> None:
     data = judged(16)
     list(encoder.view.run([[1, 2, 3]]))  # loads the encoder
-    module: Any = encoder.view.shared.batcher.embedder.module
+    embedder: Any = encoder.view.shared.batcher.embedder
+    module = embedder.module
     before = {name: weight.clone() for name, weight in module.named_parameters()}
     train_metric("esim", data, data, encoder=encoder, output=tmp_path / "m", config=config())
     learnt = read_tensors(tmp_path / "m" / "seed-1.safetensors")[0]

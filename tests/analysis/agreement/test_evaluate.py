@@ -123,7 +123,8 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
     columns = invented(1, 2, 40)
     x, y, h = (np.array(columns[name]) for name in ("good", "fair", "human"))
     options: dict[str, Any] = {"resamples": 150, "seed": 3, "statistic": statistic}
-    for test, function in (("bootstrap", paired_bootstrap), ("perm-both", perm_both)):
+    tests: list[tuple[Any, Any]] = [("bootstrap", paired_bootstrap), ("perm-both", perm_both)]
+    for test, function in tests:
         result = meta_evaluate(columns, metrics=["good", "fair"], human="human", test=test, **options)
         expected = function(x, y, h, **options)
         found = result.groups[0].tests[0].comparison
@@ -140,7 +141,7 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
 @pytest.mark.parametrize("by", ["none", "item", "sys"])
 def test_grouping_resamples_segments(by: Any) -> None:
     columns = invented(2)
-    where = {"system": "system", "segment": "segment"}
+    where: dict[str, Any] = {"system": "system", "segment": "segment"}
     result = meta_evaluate(
         columns, metrics=NAMES, human="human", **where, resamples=2000, **({} if by == "none" else {"grouping": by})
     )
@@ -351,7 +352,7 @@ def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
             expected[found.metric]["spa_k100000_z"], abs=values["_tolerances"]["spa_other_rng"]
         )
     for by in ("none", "item", "sys"):
-        named = {} if by == "none" else {"grouping": by}
+        named: dict[str, Any] = {} if by == "none" else {"grouping": by}
         for found in meta_evaluate(columns, test="none", resamples=50, **named, **where).groups[0].metrics:
             assert found.value == pytest.approx(expected[found.metric][f"pearson_{by}_z"], abs=1e-6)
     hybrid = meta_evaluate(columns, level="hybrid", test="none", resamples=50, **where).groups[0]

@@ -225,6 +225,7 @@ def test_the_factor_with_files(tmp_path: Path) -> None:
     assert np.isnan(found["mor"].values[1])
     assert found["mor:retrofitting=none"].values[0] == 0
     assert found[specs[2]].values.tolist() == [pytest.approx(mor(["cat"], ["cats"], moved), abs=1e-3), 0]
-    assert found["mor"].details["lexicon"]["file"] == "l.txt"
+    lexicon: Any = found["mor"].details["lexicon"]
+    assert lexicon["file"] == "l.txt"
     with pytest.raises(InputError, match="vectors=FILE"):
         compute_factors("mor", ["a"], ["b"])

@@ -183,7 +183,8 @@ def test_stanza_parses_and_its_cache_needs_no_pipeline(
     assert [str(s.values[1]) for s in found.values()][:3] == ["nan", "0.0", found[specs[2]].values[1].astype(str)]
     assert found["syn"].details["words"] == [6, 8]  # "!" has no word
     assert found[specs[2]].details["words"] == [8, 11]
-    assert found[specs[3]].details["words"][0] == 6
+    words: Any = found[specs[3]].details["words"]
+    assert words[0] == 6
     assert "parsing sentence1" in told
     assert "1 of 2 pairs" in found["syn"].notes[0]
     monkeypatch.setattr("bsx.analysis.factors.parsers.StanzaParser._parse", None)

@@ -18,7 +18,7 @@ from bsx.analysis.probing.run import macro_f1
 from bsx.analysis.probing.split import PARTS, carve_validation, random_parts
 from bsx.analysis.probing.tasks import read_sentences, read_tokens
 from bsx.analysis.stats.layers import LayerAgreement
-from bsx.data.tables import NamedFile
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 Kind = Literal["logistic", "mlp"]
