@@ -50,7 +50,9 @@ def build_report(
     aligner = Aligner(align)
     robust = robustness(documents, aligner, examples)
     if robust is not None and not aligner.wanted:
-        robust.blocks.append(Prose("Token alignments of the examples were not asked for: name a model to align with to see them."))
+        robust.blocks.append(
+            Prose("Token alignments of the examples were not asked for: name a model to align with to see them.")
+        )
     found = [
         scored(documents),
         agreement(documents),
