@@ -18,6 +18,7 @@ from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.stats.clusters import Clusters, compare_all
 from bsx.analysis.stats.grid import grid
+from bsx.data.columns import TableLike, column_names
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
@@ -26,7 +27,7 @@ from bsx.support.settings import build_config, takes
 
 @takes(MetaSettings)
 def meta_evaluate(
-    columns: Any,
+    columns: TableLike,
     *,
     metrics: Sequence[str],
     human: str,
@@ -201,13 +202,13 @@ def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -
 
 
 def _check_names(
-    columns: Any, metrics: Sequence[str], human: str, others: Sequence[str | None], lower: Sequence[str]
+    columns: TableLike, metrics: Sequence[str], human: str, others: Sequence[str | None], lower: Sequence[str]
 ) -> None:
     if isinstance(metrics, str):
         raise InputError(f"metrics is a single text: give a list of columns, [{metrics!r}]")
     if not metrics:
         raise InputError("name at least one column with scores of a metric")
-    known = [str(name) for name in columns]
+    known = column_names(columns)
     for name in [*metrics, human, *(name for name in others if name is not None)]:
         if name not in known:
             raise UnknownNameError(

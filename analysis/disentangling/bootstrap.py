@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings
-from bsx.data.columns import numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 
@@ -86,7 +85,7 @@ def bootstrap_regressions(
 
 
 def compare_coefficients(
-    table: Any,
+    table: TableLike,
     a: str,
     b: str,
     factors: Sequence[str],

@@ -18,7 +18,7 @@ from bsx.analysis.stats.regression import (
     require_rows,
     wald,
 )
-from bsx.data.columns import numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
@@ -59,7 +59,7 @@ class NestedTest:
 
 
 def nested_test(
-    table: Any,
+    table: TableLike,
     metric: str,
     base: Sequence[str],
     added: Sequence[str],
@@ -93,7 +93,7 @@ def nested_test(
 
 
 def linearity_checks(
-    table: Any,
+    table: TableLike,
     metric: str,
     factors: Sequence[str],
     *,
@@ -144,7 +144,7 @@ def linearity_checks(
 
 
 def _standardised(
-    table: Any, metric: str, factors: Sequence[str], se: StandardErrors, cluster: str | None, nan: NanPolicy
+    table: TableLike, metric: str, factors: Sequence[str], se: StandardErrors, cluster: str | None, nan: NanPolicy
 ) -> tuple[dict[str, Array], list[str] | None]:
     choice("se", se, STANDARD_ERRORS)
     names = [metric, *factors]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from bsx.analysis.stats.regression import (
 )
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.analysis.stats.validate import settings
-from bsx.data.columns import numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
@@ -53,7 +52,7 @@ class _Options:
 
 
 def disentangle(
-    table: Any,
+    table: TableLike,
     metrics: Sequence[str],
     factors: Sequence[str],
     *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from bsx.analysis.ensembles.settings import LEARNED, EnsembleOptions, EnsembleSe
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
 from bsx.catalog.combination import Member, Normalise
-from bsx.data.columns import column_names, numeric_columns, standardise
+from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.settings import build_config, takes
@@ -73,7 +73,7 @@ class _Scored:
 
 @takes(EnsembleSettings)
 def ensemble(
-    table: Any,
+    table: TableLike,
     metrics: Sequence[str],
     human: str,
     *,
@@ -82,7 +82,7 @@ def ensemble(
     texts: Sequence[str] | None = None,
     fold: str | None = None,
     lower: Sequence[str] = (),
-    fit: Any = None,
+    fit: TableLike | None = None,
     profiles: Profiles | None = None,
     **settings: Unpack[EnsembleOptions],
 ) -> EnsembleResult:
@@ -203,7 +203,7 @@ def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str
 
 
 def _read(
-    table: Any,
+    table: TableLike,
     metrics: Sequence[str],
     human: str,
     places: Mapping[str, str | None],

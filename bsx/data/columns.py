@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bsx.data import cells
 from bsx.data.lines import NamedFile
@@ -14,12 +15,30 @@ from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.near import did_you_mean
+from bsx.support.untyped import Untyped
 
 Labels = list[str]
 
 
-def column_names(table: Any) -> list[str]:
-    """Return the names of a table's columns: of a mapping, a DataFrame or a `JudgedTable`."""
+class Frame(Protocol):
+    """A table that names its columns, such as a DataFrame or a `JudgedTable`."""
+
+    @property
+    def columns(self) -> Iterable[object]:
+        """The names."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Untyped:
+        """Return a column."""
+        ...
+
+
+TableLike: TypeAlias = "Mapping[str, Untyped] | Frame"
+"""Columns by name; what is a column, the function that reads it says."""
+
+
+def column_names(table: TableLike) -> list[str]:
+    """Return the names of a table's columns."""
     return [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
 
 
@@ -61,7 +80,7 @@ def read_columns(
 
 
 def numeric_columns(
-    table: Any, numbers: Sequence[str], labels: Sequence[str] = (), *, nan: NanPolicy = "error"
+    table: TableLike, numbers: Sequence[str], labels: Sequence[str] = (), *, nan: NanPolicy = "error"
 ) -> tuple[dict[str, Array], dict[str, Labels], int]:
     """Take columns out of a table, without rows that miss a number.
 
@@ -122,7 +141,7 @@ def standardise(name: str, values: Array) -> Array:
     return centred / spread
 
 
-def _numbers(name: str, values: Any) -> Array:
+def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         array = np.asarray(values)
         # NumPy reads texts by another rule than that of `bsx.data.cells`, so they are read one by one.
@@ -139,5 +158,5 @@ def _numbers(name: str, values: Any) -> Array:
     return np.array([cells.number(value, f"column {name!r}, row {i}") for i, value in enumerate(array.tolist(), 1)])
 
 
-def _labels(name: str, values: Any) -> Labels:
+def _labels(name: str, values: Iterable[object]) -> Labels:
     return [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
