@@ -127,11 +127,11 @@ def test_stored_vectors_are_the_encoders(encoder: FrozenEncoder, tmp_path: Path)
         np.testing.assert_allclose(store.vectors(text), content, atol=1e-5)
         assert store.pieces(text) == len(content)
     assert store.pieces("") == 0
-    view: Any = encoder.view
-    before = view.sequences_encoded
+    shared = encoder.view.shared
+    before = shared.sequences_encoded
     again = VectorStore(tmp_path, encoder)
     again.add(texts)
-    assert view.sequences_encoded == before  # nothing is computed twice
+    assert shared.sequences_encoded == before  # nothing is computed twice
     assert isinstance(again.vectors(texts[0]).base, np.memmap | np.ndarray)
     half = VectorStore(tmp_path, encoder, "fp16")
     half.add(texts[:3])
