@@ -58,7 +58,7 @@ def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Run) -> N
     assert got.vectors.shape == (3, 4, 32)
     assert got.vectors.dtype == np.float32
     assert got.found.all()
-    assert view.sequences_encoded == 3  # one text stands twice
+    assert view.shared.sequences_encoded == 3  # one text stands twice
     for i, text in enumerate(TEXTS):
         states, _, _ = by_hand(located, text)
         words = states if specials else states[:, 1:-1]
