@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bsx.errors import InputError
@@ -95,7 +96,7 @@ class Combination(_Part):
         """The weight of each metric."""
         return {member.metric: member.weight for member in self.members}
 
-    def normalised(self, columns: Mapping[str, Any]) -> Array:
+    def normalised(self, columns: Mapping[str, ArrayLike]) -> Array:
         """Return every member's turned and normalised scores (n, members).
 
         Args:
@@ -113,7 +114,7 @@ class Combination(_Part):
         ]
         return np.stack(parts, axis=-1)
 
-    def apply(self, columns: Mapping[str, Any]) -> Array:
+    def apply(self, columns: Mapping[str, ArrayLike]) -> Array:
         """Return the combined scores (n,); arguments and errors as for `normalised`.
 
         >>> both = Combination(how="mean", normalise="none", members=[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -165,7 +165,7 @@ class DatasetCatalog:
 
 
 def _read(file: Path) -> dict[str, DatasetEntry]:
-    listed: Any = read_yaml(file)
+    listed = read_yaml(file)
     if not isinstance(listed, list):
         raise RegistryError(f"{file}: must be a list of data sets")
     entries: dict[str, DatasetEntry] = {}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Protocol
 
 from bsx.data import cells
 from bsx.errors import InputError
+from bsx.support.untyped import Untyped
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Segment:
     candidates: tuple[str, ...]
     references: tuple[str, ...]
     source: str | None = None
-    row: Mapping[str, Any] | None = None
+    row: Mapping[str, object] | None = None
 
 
 class Corpus(Protocol):
@@ -46,7 +47,7 @@ class Corpus(Protocol):
         ...
 
 
-def as_list(values: object, name: str) -> list[Any]:
+def as_list(values: object, name: str) -> list[Untyped]:
     """Return the items of a list-like object: list, tuple, iterator, NumPy or Arrow array, pandas or polars Series.
 
     Raises:

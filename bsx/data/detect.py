@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bsx.errors import InputError
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 SAMPLE = 500
 MINIMUM_SHARE = 0.8
@@ -73,6 +73,6 @@ def _sample(texts: Iterable[str], size: int, seed: int) -> list[str]:
     return kept
 
 
-def _identifier() -> Any:
+def _identifier() -> Untyped:
     module = need("py3langid.langid", "detecting the language")
     return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from bsx.data.corpus import Corpus, Segment
 from bsx.errors import InputError
+from bsx.support.untyped import JsonObject
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
 Block = TypeVar("Block")
 _HEADER = "run.json"
 
@@ -38,9 +39,9 @@ class Journal:
 
     def __init__(self, output: Path) -> None:
         self.folder = output.with_name(output.name + ".partial")
-        self.settings: dict[str, Any] = {}
+        self.settings: JsonObject = {}
         self.temporary: Path | None = None
-        self._header: dict[str, Any] = {}
+        self._header: JsonObject = {}
         self._blocks = 0
         self._lock: IO[bytes] | None = None
         self._open = False
@@ -117,7 +118,7 @@ class Journal:
             self._blocks += 1
             yield arrays
 
-    def append(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def append(self, arrays: Arrays) -> None:
         """Keep a finished block."""
         temporary = self.folder / "block.tmp"
         try:

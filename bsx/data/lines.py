@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from bsx.data.corpus import Segment
 from bsx.errors import InputError
+from bsx.support.untyped import Untyped
 
 STDIN = "-"
 
@@ -145,7 +146,7 @@ class NamedFile:
         """Yield the lines without their numbers; see `numbered`."""
         return (line for _, line in self.numbered())
 
-    def json(self) -> object:
+    def json(self) -> Untyped:
         """Return what the file holds as one JSON document; NaN and infinities in it are None.
 
         Raises:

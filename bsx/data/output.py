@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 from bsx.errors import NO_ROOM, InputError
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
@@ -86,7 +87,7 @@ class ScoreTable:
         InputError: for another file type or an unwritable place, before anything is computed.
     """
 
-    def __init__(self, path: Path, types: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, path: Path, types: Mapping[str, object] | None = None) -> None:
         if path.suffix not in FORMATS:
             raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
         self.signature: str | None = None
@@ -96,8 +97,8 @@ class ScoreTable:
         self._arrow = need("pyarrow", "writing Parquet files") if path.suffix == ".parquet" else None
         self._exits = contextlib.ExitStack()
         self._columns: list[str] | None = None
-        self._pending: list[dict[str, Any]] = []
-        self._writer: Any = None
+        self._pending: list[dict[str, object]] = []
+        self._writer: Untyped = None
         self.temporary: Path | None = None
 
     def __enter__(self) -> ScoreTable:
@@ -106,7 +107,7 @@ class ScoreTable:
             self._stream = self._exits.enter_context(self.temporary.open("w", encoding="utf-8", newline=""))
         return self
 
-    def write(self, row: dict[str, Any]) -> None:
+    def write(self, row: dict[str, object]) -> None:
         """Append one row; the first one sets the columns."""
         if self._columns is None:
             self._columns = list(row)
@@ -123,14 +124,14 @@ class ScoreTable:
             if len(self._pending) >= 65_536:
                 self._flush()
 
-    def _start(self, row: dict[str, Any]) -> None:
+    def _start(self, row: dict[str, object]) -> None:
         if self._path.suffix == ".tsv":
             self._stream.write("\t".join(row) + "\n")
         elif self._path.suffix == ".csv":
             self._writer = csv.writer(self._stream, lineterminator="\n")
             self._writer.writerow(row)
 
-    def _open_parquet(self, arrow: Any) -> None:
+    def _open_parquet(self, arrow: Untyped) -> None:
         need("pyarrow.parquet", "writing Parquet files")
         first = self._pending[0]
         kinds = {str: arrow.string(), int: arrow.int32(), float: arrow.float32()}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
+from bsx.support.untyped import JsonObject
 
 
-def read_sidecar(file: str | Path) -> list[dict[str, Any]]:
+def read_sidecar(file: str | Path) -> list[JsonObject]:
     """Return what is known of a table's columns: ``metric``, ``higher_is_better``, ``signature`` and more each.
 
     Args:
@@ -23,7 +23,7 @@ def read_sidecar(file: str | Path) -> list[dict[str, Any]]:
     if str(file) == "-" or not sidecar.is_file():
         return []
     try:
-        content: Any = NamedFile(sidecar).json()
+        content: JsonObject = NamedFile(sidecar).json()
         if "factors" in content:
             return []
         entries = [dict(entry) for entry in content["metrics"]]

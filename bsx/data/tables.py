@@ -6,7 +6,6 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from bsx.data import cells
 from bsx.data.corpus import Segment
@@ -14,6 +13,7 @@ from bsx.data.lines import NamedFile, Problems
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
@@ -179,11 +179,11 @@ class Table:
         in_file = int(row.where.rpartition(" ")[2])
         return str(in_file - (self._header is None and self._kind not in (".parquet", ".jsonl")))
 
-    def types(self) -> dict[str, Any]:
+    def types(self) -> dict[str, object]:
         """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
         return {field.name: field.type for field in self._parquet().schema_arrow} if self._kind == ".parquet" else {}
 
-    def _parquet(self) -> Any:
+    def _parquet(self) -> Untyped:
         parquet = need("pyarrow.parquet", "reading Parquet files")
         arrow = need("pyarrow", "reading Parquet files")
         try:
@@ -296,7 +296,7 @@ class TableFile:
         """The columns it uses and what for."""
         return [f"{kind}={name}" for kind, name in self._roles]
 
-    def types(self) -> dict[str, Any]:
+    def types(self) -> dict[str, object]:
         """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
         return self.table.types()
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,7 @@ class Idf:
     def load(cls, path: str | Path) -> Idf:
         """Read weights written by `save`."""
         try:
-            content: Any = NamedFile(path).json()
+            content = NamedFile(path).json()
             weights = {int(i): float(w) for i, w in content.pop("weights").items()}
             return cls(weights=weights, **content)
         except (InputError, ValueError, TypeError, AttributeError, KeyError) as error:

@@ -10,16 +10,18 @@ import warnings
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bsx.data.output import atomic_path, atomic_text
 from bsx.encode.torch_encoder import Architecture, TransformerEmbedder
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 WeightFormat = Literal["fp32", "int8"]
 # Part of every file's name: raise it when the code below would write another file for the same input.
@@ -182,7 +184,7 @@ def _trace(embedder: TransformerEmbedder, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _plain_attention(encoder: Any) -> Iterator[None]:
+def _plain_attention(encoder: Untyped) -> Iterator[None]:
     """Let attention be spelt out: PyTorch's fused form is exported with a search for NaN and a choice after each."""
     fused = encoder.config._attn_implementation
     encoder.set_attn_implementation("eager")
@@ -210,8 +212,8 @@ def _check(embedder: TransformerEmbedder, path: Path) -> None:
 
 def _reduce(path: Path) -> None:
     """Replace matrix products with constant weights by 8-bit ones: blockwise, symmetric, activations reduced too."""
-    onnx: Any = need("onnx", "int8")
-    quantizer: Any = need("onnxruntime.quantization.matmul_nbits_quantizer", "int8")
+    onnx: Untyped = need("onnx", "int8")
+    quantizer: Untyped = need("onnxruntime.quantization.matmul_nbits_quantizer", "int8")
     settings = quantizer.DefaultWeightOnlyQuantConfig(
         block_size=_INT8_BLOCK, is_symmetric=True, accuracy_level=4, bits=8
     )
@@ -232,9 +234,9 @@ def _quiet_root_logger() -> Iterator[None]:
         logging.disable(previous)
 
 
-def open_session(path: Path, threads: int = 1) -> Any:
+def open_session(path: Path, threads: int = 1) -> Untyped:
     """Open an export for the CPU; so many threads share the work of one batch."""
-    runtime: Any = need("onnxruntime", "The backend onnx")
+    runtime: Untyped = need("onnxruntime", "The backend onnx")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
@@ -243,9 +245,9 @@ def open_session(path: Path, threads: int = 1) -> Any:
     return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def run_session(session: Any, ids: torch.Tensor, mask: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
+def run_session(session: Untyped, ids: torch.Tensor, mask: torch.Tensor) -> NDArray[np.float32]:
     """Run an export on ids and mask (batch, tokens); returns vectors (layers, batch, tokens, dim)."""
     given = {"ids": ids.numpy(), "mask": mask.numpy()}
     wanted = {put.name: given[put.name] for put in session.get_inputs()}
-    vectors: np.ndarray[Any, np.dtype[np.float32]] = session.run(["vectors"], wanted)[0]
+    vectors: NDArray[np.float32] = session.run(["vectors"], wanted)[0]
     return vectors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Annotated, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -42,14 +42,14 @@ class RunConfig(BaseModel):
 
     @field_validator("cache", mode="before")
     @classmethod
-    def _named(cls, value: Any) -> Any:
+    def _named(cls, value: object) -> object:
         if value in ("", ".", Path()):
             raise ValueError("give the cache a folder of its own, like ./vectors")
         return value
 
     @field_validator("memory", "cache_size", mode="before")
     @classmethod
-    def _memory_as_text(cls, value: Any) -> Any:
+    def _memory_as_text(cls, value: object) -> object:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import torch
 
@@ -21,6 +21,7 @@ from bsx.models.choice import Choice, choose
 from bsx.models.locate import Checkpoint, locate
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.support.settings import build_config
+from bsx.support.untyped import Settings, Untyped
 
 
 def memory_budget(memory: str | None, device: torch.device) -> int:
@@ -54,7 +55,7 @@ class LocatedModel:
         return f"{self.choice.name}@{kind}-{digest[:12]}"
 
     @cached_property
-    def _inner_tokenizer(self) -> Any:
+    def _inner_tokenizer(self) -> Untyped:
         return load_tokenizer(self.checkpoint.folder, trust_remote_code=self.trust_remote_code)
 
     def tokenizer(
@@ -140,7 +141,7 @@ class Encoders:
         self._models: dict[str, LocatedModel] = {}
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Settings:
         """Return what other encoders like these are made of, in another process too; a given `Catalog` is not in it."""
         run = self.config.model_dump()
         return {**run, "model": self.model, "lang": self.lang, "remember": self._to_remember > 0}

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.support.untyped import Untyped
 
 Specials = Literal["match", "exclude", "bert-score"]
 LongText = Literal["truncate", "window"]
@@ -65,7 +66,7 @@ class Tokenizer:
 
     def __init__(
         self,
-        inner: Any,
+        inner: Untyped,
         *,
         position_limit: int | None,
         leading_space: bool = False,
@@ -221,7 +222,7 @@ class Tokenizer:
         return readable
 
 
-def _special_frame(inner: Any) -> tuple[list[int], list[int]]:
+def _special_frame(inner: Untyped) -> tuple[list[int], list[int]]:
     """Return the ids a tokenizer puts before and after a single text, found by encoding a probe."""
     for probe in ("a", "the", "1", "."):
         content = list(inner(probe, add_special_tokens=False)["input_ids"])
@@ -232,7 +233,7 @@ def _special_frame(inner: Any) -> tuple[list[int], list[int]]:
     raise InputError(f"the tokenizer {type(inner).__name__} does not show where it puts its special tokens")
 
 
-def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Any:
+def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Untyped:
     """Load a checkpoint's tokenizer from its folder, without network."""
     from transformers import AutoTokenizer
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from safetensors import SafetensorError
 
 from bsx.catalog.entries import Family
 from bsx.errors import InputError
+from bsx.support.untyped import Untyped
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
@@ -80,7 +81,7 @@ def _quiet_loading() -> Iterator[None]:
     """Silence transformers' progress bar and load report: what matters of it is checked below."""
     from transformers.utils import logging as untyped
 
-    logging: Any = untyped
+    logging: Untyped = untyped
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -107,7 +108,7 @@ class Architecture:
     """
 
     folder: Path
-    config: Any
+    config: Untyped
     family: Family
     depth: int
     dimensions: int
@@ -201,7 +202,7 @@ class TransformerEmbedder:
         self._encoder = self._load(architecture.folder, config, TORCH_DTYPES[dtype], trust_remote_code)
         self.dimensions = architecture.dimensions
 
-    def _load(self, folder: Path, config: Any, dtype: torch.dtype, trust_remote_code: bool) -> Any:
+    def _load(self, folder: Path, config: Untyped, dtype: torch.dtype, trust_remote_code: bool) -> Untyped:
         import transformers
 
         loader = getattr(transformers, self._family.model_class)
@@ -259,13 +260,13 @@ class TransformerEmbedder:
         return sum(weight.numel() * weight.element_size() for weight in self._encoder.parameters())
 
 
-def position_limit(config: Any, family: Family) -> int | None:
+def position_limit(config: Untyped, family: Family) -> int | None:
     """Return how many tokens a model's table of position embeddings serves; None if it has no such table."""
     size = getattr(config, family.position_count, None)
     return None if size is None or size <= 0 else int(size) - family.position_offset
 
 
-def _cut(config: Any, family: Family, layer: int) -> None:
+def _cut(config: Untyped, family: Family, layer: int) -> None:
     """Make a configuration describe the encoder up to ``layer``, so that no layer above it is built or loaded."""
     if getattr(config, "num_hidden_groups", 1) != 1:
         raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with `all_layers=True`")

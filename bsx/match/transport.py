@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bsx.match.ngrams import Units
 from bsx.match.pairs import BATCH_NUMBERS, batches
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 Cost = Literal["squared", "euclidean"]
 # From positions in a row of pairs to their distances: a matrix each, the text with fewer units along its rows, because
@@ -93,7 +94,7 @@ def transport_costs(
 
 
 @cache
-def _blas() -> Any:
+def _blas() -> Untyped:
     """Return what sets the threads of NumPy's linear algebra."""
     return need("threadpoolctl", "optimal transport").ThreadpoolController()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError, RegistryError
 from bsx.support.progress import Progress
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bsx.metrics.base import Metric
+    from bsx.metrics.results import MetricScores
 
 Scored = TypeVar("Scored")
 
@@ -144,7 +145,12 @@ def score_all(
 
 
 def _rows(
-    metric: Metric, scores: Any, good: Sequence[int], n: int, failed: dict[int, str], where: Callable[[int], str]
+    metric: Metric,
+    scores: MetricScores,
+    good: Sequence[int],
+    n: int,
+    failed: dict[int, str],
+    where: Callable[[int], str],
 ) -> RowScores:
     """Return the scores of the items at ``good`` among n, with notes."""
     import numpy as np
@@ -168,7 +174,7 @@ def _rows(
     return result
 
 
-def _failing(score: Callable[[Sequence[int]], Any], count: int, *, first_only: bool) -> dict[int, str]:
+def _failing(score: Callable[[Sequence[int]], object], count: int, *, first_only: bool) -> dict[int, str]:
     """Return the items on which a metric fails by themselves, in order, with its messages; by halves."""
     failed: dict[int, str] = {}
     waiting = [range(count)]

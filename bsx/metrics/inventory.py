@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from typing import Any
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries import MetricEntry, Source
@@ -13,9 +12,10 @@ from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins
 from bsx.models.files import find
 from bsx.support.optional import EXTRAS
+from bsx.support.untyped import JsonObject
 
 
-def inventory(catalog: Catalog) -> list[dict[str, Any]]:
+def inventory(catalog: Catalog) -> list[JsonObject]:
     """Return one row a metric: name, title, needs, direction, extra, languages, model, and whether it runs here.
 
     A metric whose code cannot be imported is listed with its error; it spoils nothing else.
@@ -29,7 +29,7 @@ def inventory(catalog: Catalog) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
+def _row(entry: MetricEntry, catalog: Catalog) -> JsonObject:
     return {
         "name": entry.name,
         "title": entry.title,
@@ -43,7 +43,7 @@ def _row(entry: MetricEntry, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def _broken(name: str, entry: MetricEntry | None, problem: str) -> dict[str, Any]:
+def _broken(name: str, entry: MetricEntry | None, problem: str) -> JsonObject:
     title = entry.title if entry is not None else f"of {plugins()[name].value}"
     needs = list(entry.needs) if entry is not None else []
     return {
@@ -85,7 +85,7 @@ def _installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def describe(name: str, catalog: Catalog) -> dict[str, Any]:
+def describe(name: str, catalog: Catalog) -> JsonObject:
     """Return everything about one metric, its settings with type, default and help included.
 
     Raises:
@@ -114,7 +114,7 @@ def _range(entry: MetricEntry) -> str:
     return f"{low} to {high}"
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _type(schema: JsonObject) -> str:
     if "enum" in schema:
         return "|".join(map(str, schema["enum"]))
     if "const" in schema:

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bsx.support.signature import Signature
 
@@ -51,7 +50,7 @@ class MetricScores:
     def __getitem__(self, index: int) -> float:
         return float(self.values[index])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]:
         return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
 
     def mean(self) -> float:
@@ -61,7 +60,7 @@ class MetricScores:
     def __repr__(self) -> str:
         return f"MetricScores(n={len(self)}, system={self.system:.4f}, signature={str(self.signature)!r})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the summary that ``bsx score`` prints as JSON for one system."""
         return {
             "metric": self.metric,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import Corpus, Segment, about_tokens
+from bsx.data.journal import Arrays
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block
 from bsx.metrics.core import Fitted, MetricCore
@@ -333,7 +334,11 @@ def score_corpus(
 
 
 def _scores(
-    metric: MetricCore, columns: Mapping[str, NDArray[Any]], ids: tuple[str, ...], signature: Signature, system: float
+    metric: MetricCore,
+    columns: Arrays,
+    ids: tuple[str, ...],
+    signature: Signature,
+    system: float,
 ) -> MetricScores:
     lost = columns["lost"]
     return MetricScores(

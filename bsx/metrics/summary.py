@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bsx.metrics.run import Prepared, Totals
+from bsx.support.untyped import JsonObject
 
 _COUNTS = ("empty", "undefined", "truncated")
 
 
-def summarise(prepared: Prepared, totals: Sequence[Totals]) -> dict[str, Any]:
+def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
     """Return every metric's signature and every system's score with its counts."""
     metrics = []
     for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True)):
@@ -35,7 +35,7 @@ def summarise(prepared: Prepared, totals: Sequence[Totals]) -> dict[str, Any]:
     return {"segments": prepared.segments, "systems": list(prepared.corpus.systems), "metrics": metrics}
 
 
-def to_text(result: dict[str, Any]) -> str:
+def to_text(result: JsonObject) -> str:
     """Return a summary as aligned lines for a terminal."""
     width = max(len("system"), *(len(name) for name in result["systems"]))
     label = max(len("metric"), *(len(entry["metric"]) for entry in result["metrics"]))
@@ -47,7 +47,7 @@ def to_text(result: dict[str, Any]) -> str:
     return "\n".join([*lines, *(entry["signature"] for entry in result["metrics"])])
 
 
-def flags(result: dict[str, Any]) -> list[str]:
+def flags(result: JsonObject) -> list[str]:
     """Return one sentence for each kind of row that the user should know about."""
     texts = {
         "empty": "without content on one side",

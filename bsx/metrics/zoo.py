@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import MetricEntry
@@ -18,6 +18,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
 from bsx.support.settings import build_config, read_spelled
+from bsx.support.untyped import Settings
 
 GROUP = "bsx.metrics"
 
@@ -78,7 +79,7 @@ def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
 
 
 def config_of(
-    kind: type[Metric], entry: MetricEntry, spelled: Mapping[str, str], settings: Mapping[str, Any]
+    kind: type[Metric], entry: MetricEntry, spelled: Mapping[str, str], settings: Mapping[str, object]
 ) -> MetricConfig:
     """Return a metric's settings: the class's defaults, then the entry's, then what the user says.
 
@@ -99,7 +100,7 @@ def config_of(
         raise InputError(f"metric {entry.name}: {error}") from error
 
 
-def _with_fields(kind: type[Metric], spelled: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+def _with_fields(kind: type[Metric], spelled: Mapping[str, str], settings: Mapping[str, object]) -> dict[str, str]:
     """Return spelled settings with the field of the one that lacks it."""
     if UNNAMED not in spelled:
         return dict(spelled)
@@ -112,7 +113,7 @@ def _with_fields(kind: type[Metric], spelled: Mapping[str, str], settings: Mappi
 
 
 def get_metric(
-    spec: str, *, encoders: Encoders | None = None, run: Mapping[str, Any] | None = None, **settings: Any
+    spec: str, *, encoders: Encoders | None = None, run: Settings | None = None, **settings: object
 ) -> Metric:
     """Return a metric, ready to score.
 
@@ -143,11 +144,13 @@ def get_metric(
     return kind(entry, config, encoders, label)
 
 
-def _label(name: str, settings: Mapping[str, Any]) -> str:
-    return f"{name}:" + ",".join(f"{field}={_spell(value)}" if field else value for field, value in settings.items())
+def _label(name: str, settings: Mapping[str, object]) -> str:
+    return f"{name}:" + ",".join(
+        f"{field}={_spell(value)}" if field else str(value) for field, value in settings.items()
+    )
 
 
-def _spell(value: Any) -> str:
+def _spell(value: object) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 

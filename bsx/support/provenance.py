@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+from bsx.support.untyped import JsonObject
 
 # Packages whose version can change a number.
 _PACKAGES = (
@@ -79,9 +80,7 @@ def file_digest(file: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def provenance(
-    kind: str, files: Iterable[str | Path] = (), signatures: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[str, str] | None = None) -> JsonObject:
     """Return what a reader needs to repeat a result, to lie beside it in a JSON document.
 
     Args:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
+from bsx.support.untyped import Settings
 
 Config = TypeVar("Config", bound=BaseModel)
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -38,7 +40,7 @@ def takes(kind: type) -> Callable[[Function], Function]:
     return show
 
 
-def settings_of(kind: type) -> dict[str, tuple[Any, object]]:
+def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     """Return a class's settings: name -> (type, default); ``inspect.Parameter.empty`` if there is no default."""
     if issubclass(kind, BaseModel):
         return {
@@ -67,7 +69,7 @@ def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
         raise InputError("; ".join(_explain(problem, kind) for problem in error.errors())) from error
 
 
-def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
+def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
     """Return the value that a text spells for a field; a field that does not exist is left to the check of all.
 
     Raises:
@@ -77,14 +79,14 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> Any:
     if field is None or field.annotation is None:
         return text
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(field.annotation)
+        adapter: TypeAdapter[object] = TypeAdapter(field.annotation)
         return adapter.validate_strings(text)
     except ValidationError as error:
         message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
         raise InputError(f"{name}: {message} (got {text!r})") from error
 
 
-def _explain(problem: Any, kind: type[BaseModel]) -> str:
+def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
@@ -97,7 +99,7 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
     return f"{name}: {message}{shown}" if name else message
 
 
-def set_fields(settings: BaseModel | None, *but: str) -> dict[str, Any]:
+def set_fields(settings: BaseModel | None, *but: str) -> Settings:
     """Return the settings that were given a value, except ``but``; those of None are none."""
     if settings is None:
         return {}

@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import torch
 
 from bsx.errors import InputError
+from bsx.support.untyped import JsonObject
 
 
 def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapping[str, str]) -> None:
@@ -32,7 +33,7 @@ def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapp
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
-def read_header(stream: IO[bytes], size: int) -> tuple[dict[str, Any], int]:
+def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
     """Return a safetensors file's header and where its data start.
 
     Args:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
 from bsx.support.tensors import load_tensors, save_tensors
+from bsx.support.untyped import JsonObject
 
 Weights = dict[str, torch.Tensor]
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
@@ -69,7 +69,7 @@ def write_tensors(file: Path, tensors: Weights, facts: Mapping[str, object]) -> 
         save_tensors(whole, temporary, {"bsx": json.dumps(facts)})
 
 
-def read_tensors(file: Path) -> tuple[Weights, dict[str, Any]]:
+def read_tensors(file: Path) -> tuple[Weights, JsonObject]:
     """Read what `write_tensors` wrote.
 
     Raises:

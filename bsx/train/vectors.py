@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -19,10 +19,11 @@ from bsx.data.output import atomic_path
 from bsx.errors import InputError
 from bsx.support.progress import Progress
 from bsx.support.tensors import read_header, save_tensors
+from bsx.support.untyped import JsonObject
 from bsx.train.encoder import FrozenEncoder
 
 _BLOCK_TOKENS = 8192  # of a file; less where memory is short
-_DTYPES: dict[str, np.dtype[Any]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
+_DTYPES: dict[str, np.dtype[np.generic]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
 
 
 @dataclass
@@ -70,7 +71,7 @@ class VectorStore:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: cannot be made a folder for vectors ({error.strerror})") from error
-        self._maps: list[NDArray[Any]] = []
+        self._maps: list[NDArray[np.generic]] = []
         self._files: list[Path] = []
         self._places: dict[str, _Place] = {}
         for file in sorted(self.folder.glob("*.safetensors")):
@@ -90,14 +91,14 @@ class VectorStore:
         """Return how many word pieces a stored text has; 0 if its characters mean nothing to the tokenizer."""
         return self._places[text_key(text)].pieces
 
-    def vectors(self, text: str) -> NDArray[Any]:
+    def vectors(self, text: str) -> NDArray[np.generic]:
         """Return a stored text's vectors (pieces, layers, dim), a view of the file.
 
         Raises:
             InputError: if they are not what was written.
         """
         place = self._places[text_key(text)]
-        found: NDArray[Any] = self._maps[place.block][place.start : place.start + place.pieces]
+        found: NDArray[np.generic] = self._maps[place.block][place.start : place.start + place.pieces]
         if not place.checked:
             if zlib.crc32(found.tobytes()) != place.checksum:
                 raise InputError(f"{self._files[place.block]}: is damaged; remove it, it will be computed again")
@@ -149,7 +150,7 @@ class VectorStore:
         self._files.append(file)
 
 
-def _map(file: Path, dtype: np.dtype[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
+def _map(file: Path, dtype: np.dtype[np.generic]) -> tuple[NDArray[np.generic], JsonObject]:
     with file.open("rb", buffering=0) as stream:
         header, start = read_header(stream, file.stat().st_size)
     index = json.loads(header["__metadata__"]["index"])

@@ -11,13 +11,14 @@ import secrets
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from bsx.support.tensors import fill, read_header, save_tensors
+from bsx.support.untyped import JsonObject
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
@@ -65,7 +66,7 @@ def write_segment(folder: Path, entries: Mapping[bytes, torch.Tensor]) -> Path:
     return final
 
 
-def _index_sum(*columns: NDArray[Any]) -> str:
+def _index_sum(*columns: NDArray[np.generic]) -> str:
     total = 0
     for column in columns:
         total = zlib.crc32(np.ascontiguousarray(column).tobytes(), total)
@@ -149,9 +150,9 @@ def _agree(found: object, expected: object) -> None:
         raise ValueError(f"its header says {found}, not {expected}")
 
 
-def _column(stream: IO[bytes], entry: dict[str, Any], start: int) -> NDArray[Any]:
+def _column(stream: IO[bytes], entry: JsonObject, start: int) -> NDArray[np.generic]:
     first, last = (int(offset) for offset in entry["data_offsets"])
-    column = np.empty(entry["shape"], dtype={"U8": np.uint8, "I64": np.int64}[entry["dtype"]])
+    column: NDArray[np.generic] = np.empty(entry["shape"], dtype={"U8": np.uint8, "I64": np.int64}[entry["dtype"]])
     if column.nbytes != last - first or len(column) == 0:
         raise ValueError("a column has another size")
     stream.seek(start + first)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bsx.encode.session import Encoders
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
+from bsx.support.untyped import Settings
 
-MATCHINGS: dict[str, dict[str, Any]] = {
+MATCHINGS: dict[str, Settings] = {
     "WMD1": {"matching": "transport", "ngram": 1},
     "WMD2": {"matching": "transport", "ngram": 2},
     "F": {"matching": "greedy", "ngram": 1},
@@ -32,7 +32,7 @@ class AblationRow:
     """
 
     tags: Tags
-    settings: Mapping[str, Any]
+    settings: Settings
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ def grid(
     weighed by their own idf), RM (without punctuation and pieces inside words), PMEANS (power means over the last five
     layers).
     """
-    idfs: list[tuple[str, dict[str, Any]]] = [("IDF-S", {"idf": True})]
+    idfs: list[tuple[str, Settings]] = [("IDF-S", {"idf": True})]
     if long_idf is not None:
         idfs.append(("IDF-L", {"idf": True, "idf_texts": long_idf}))
     yield _row(model, layer, None, {"idf": False}, ())
@@ -71,7 +71,7 @@ def grid(
                 yield _row(mnli, layer, tag, setting, more)
 
 
-def _row(model: str, layer: int | None, tag: str | None, idf: Mapping[str, Any], more: Tags) -> AblationRow:
+def _row(model: str, layer: int | None, tag: str | None, idf: Settings, more: Tags) -> AblationRow:
     settings = {
         **idf,
         "separate_idf": "SEP" in more,

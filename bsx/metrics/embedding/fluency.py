@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
 from bsx.metrics.learned.resources import locate_resource
+from bsx.support.untyped import Untyped
 
 _BATCH_TOKENS = 2048
 
@@ -38,11 +38,11 @@ class LanguageModel:
         return self._resource.identity
 
     @cached_property
-    def _model(self) -> Any:
+    def _model(self) -> Untyped:
         from transformers import AutoModelForCausalLM
 
         try:
-            model: Any = AutoModelForCausalLM.from_pretrained(
+            model: Untyped = AutoModelForCausalLM.from_pretrained(
                 self._resource.folder, local_files_only=True, weights_only=True
             )
         except (OSError, ValueError, RuntimeError) as error:

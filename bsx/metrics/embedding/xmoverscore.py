@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
 
-from bsx.match.ngrams import TokenFilter, ngram_units
+from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
@@ -111,7 +111,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         plain = states.vectors[0]
         mapped = plain if self._mapping is None else self._mapping.apply(plain, scalar=config.umd_scalar)
 
-        def units(vectors: torch.Tensor) -> Any:
+        def units(vectors: torch.Tensor) -> Units:
             ones = np.ones(len(states.ids), dtype=np.float32)
             return ngram_units(vectors, ones, (states.offsets, states.lengths), config.ngram)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.learned.resources import locate_resource
 from bsx.support.tensors import load_weights
+from bsx.support.untyped import JsonObject, Untyped
 
 _LIMIT = 512
 
@@ -43,7 +44,7 @@ class BleurtModel(nn.Module):
         config: the checkpoint's ``config.json``.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: JsonObject) -> None:
         from transformers import ElectraConfig, ElectraModel
 
         super().__init__()
@@ -128,7 +129,7 @@ class Bleurt(PairMetric[BleurtConfig]):
         return min(_LIMIT, int(self._said.get("max_position_embeddings", _LIMIT)))
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def _tokenizer(self) -> Untyped:
         from transformers import AutoTokenizer, BertTokenizer, DebertaV2Tokenizer
 
         folder = self._resource.folder

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -23,6 +23,7 @@ from pydantic import Field
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig
+from bsx.support.untyped import JsonObject
 
 _WORKERS = Path(__file__).parent / "workers"
 _PATIENCE = 5  # seconds until a worker that does not end is killed
@@ -113,7 +114,7 @@ class Worker:
         self._stop: weakref.finalize[..., Worker] | None = None
         self.greeting = self._start()
 
-    def ask(self, request: Mapping[str, object]) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, object]) -> JsonObject:
         """Return the reply to a request.
 
         Raises:
@@ -129,7 +130,7 @@ class Worker:
             self._stop()
         self._process = self._errors = self._stop = None
 
-    def _start(self) -> dict[str, Any]:
+    def _start(self) -> JsonObject:
         # Another environment's packages must not be found by way of this one's settings.
         environment = {k: v for k, v in os.environ.items() if self._own or k not in ("PYTHONPATH", "PYTHONHOME")}
         command = [self._python, str(_WORKERS / "serve.py"), self._package.adapter]
@@ -151,7 +152,7 @@ class Worker:
         self._stop = weakref.finalize(self, _end, process, errors, os.getpid())
         return self._exchange(self._options)
 
-    def _exchange(self, message: Mapping[str, object]) -> dict[str, Any]:
+    def _exchange(self, message: Mapping[str, object]) -> JsonObject:
         try:
             reply = self._send_and_read(message)
         except BaseException:  # Ctrl-C too: its answer would be taken for the next one
@@ -162,7 +163,7 @@ class Worker:
             raise self._explain(reply)
         return reply
 
-    def _send_and_read(self, message: Mapping[str, object]) -> dict[str, Any]:
+    def _send_and_read(self, message: Mapping[str, object]) -> JsonObject:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - for the type checker
         line = b""
@@ -203,7 +204,7 @@ class Worker:
         lines = self._errors.read().decode("utf-8", "replace").split("\n")
         return next((" ".join(line.split())[:300] for line in reversed(lines) if line.strip()), "")
 
-    def _explain(self, reply: Mapping[str, object]) -> BsxError:
+    def _explain(self, reply: JsonObject) -> BsxError:
         name, message = self._package.name, reply.get("message", "")
         if reply["error"] == "missing":
             return MissingExtraError(
@@ -219,7 +220,7 @@ class Worker:
             return ModelUnavailableError(f"{self._metric}: {message}")
         return InputError(f"{self._metric}: {name} failed: {message}")
 
-    def signature_fields(self) -> dict[str, object]:
+    def signature_fields(self) -> JsonObject:
         """Return what the worker's environment adds to a signature."""
         told = self.greeting
         return {

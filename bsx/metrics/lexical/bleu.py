@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -92,7 +92,7 @@ class Bleu(Metric[BleuConfig]):
         if config.variant == "moses" and config.tokenize not in (None, "none"):
             raise InputError(f"{self.name}: variant=moses reads tokens as they are: tokenize does not go with it")
         self._tokenize = config.tokenize or sacrebleu_tokenizer(self.encoders)
-        settings: dict[str, Any] = {
+        settings: dict[str, object] = {
             "lowercase": config.lowercase,
             "tokenize": self._tokenize,
             "smooth_method": config.smooth_method,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +13,7 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 
 class MeteorConfig(MetricConfig):
@@ -32,7 +33,7 @@ class MeteorConfig(MetricConfig):
 class _NoSynonyms:
     """A WordNet without entries."""
 
-    def synsets(self, word: str) -> list[Any]:
+    def synsets(self, word: str) -> list[Untyped]:
         return []
 
 
@@ -66,7 +67,7 @@ class Meteor(PairMetric[MeteorConfig]):
                 ) from error
 
     @cached_property
-    def _wordnet(self) -> Any:
+    def _wordnet(self) -> Untyped:
         return need("nltk.corpus", "METEOR").wordnet if self.config.synonyms else _NoSynonyms()
 
     def signature_fields(self, fitted: object) -> dict[str, object]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from bsx.support.untyped import JsonObject, Untyped
 
 PACKAGE = "unbabel-comet"
 _BATCH = 16  # the package's own
@@ -71,7 +73,7 @@ def identity(name: str, checkpoint: Path) -> str:
     return f"{folder.name}@sha256-{digest.hexdigest()[:12]}"
 
 
-def lost_tokens(model: Any, samples: list[dict[str, str]]) -> list[int]:
+def lost_tokens(model: Untyped, samples: list[dict[str, str]]) -> list[int]:
     """Return how many tokens of each sample the model's limits cut off."""
     encoder = model.encoder
     limit = encoder.max_positions - 2
@@ -93,9 +95,7 @@ def lost_tokens(model: Any, samples: list[dict[str, str]]) -> list[int]:
     return lost
 
 
-def open_model(
-    options: dict[str, Any], device: str
-) -> tuple[dict[str, Any], Callable[[dict[str, Any]], dict[str, Any]]]:
+def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[JsonObject], JsonObject]]:
     """Load a model.
 
     Args:
@@ -119,7 +119,7 @@ def open_model(
         raise ModelMissing(f"the model {options['model']} is here, but not all that it loads: {error}") from error
     model.eval()
     kind, _, index = device.partition(":")
-    where: dict[str, Any] = {"gpus": 0}
+    where: dict[str, object] = {"gpus": 0}
     if kind == "cuda":
         where = {"gpus": 1, "accelerator": "gpu", "devices": [int(index or 0)]}
     elif kind == "mps":
@@ -128,7 +128,7 @@ def open_model(
     mps = getattr(torch.backends, "mps", None)
     loaders = 1 if mps is not None and mps.is_available() else 0
 
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
+    def answer(request: JsonObject) -> JsonObject:
         samples = request["samples"]
         done = model.predict(samples, batch_size=_BATCH, progress_bar=False, num_workers=loaders, **where)
         return {"scores": [float(score) for score in done["scores"]], "lost": lost_tokens(model, samples)}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from bsx.support.untyped import JsonObject, Untyped
 
 PACKAGE = "laser-encoders"
 _TOKENS = 8192  # of a batch
@@ -55,7 +57,7 @@ def identity(folder: Path, names: list[str]) -> str:
     return f"{names[0][: -len('.pt')]}@sha256-{digest.hexdigest()[:12]}"
 
 
-def fetch_checked() -> Any:
+def fetch_checked() -> type[Exception]:
     """Make the package's downloads fail where the server does; it would store whatever is answered as the model.
 
     Returns:
@@ -65,18 +67,17 @@ def fetch_checked() -> Any:
 
     requests = download_models.requests
 
-    def get(url: str, **settings: Any) -> Any:
+    def get(url: str, **settings: object) -> Untyped:
         response = requests.get(url, timeout=_SECONDS, **settings)
         response.raise_for_status()
         return response
 
     download_models.requests = Namespace(get=get)
-    return requests.exceptions.RequestException
+    error: type[Exception] = requests.exceptions.RequestException
+    return error
 
 
-def open_model(
-    options: dict[str, Any], device: str
-) -> tuple[dict[str, Any], Callable[[dict[str, Any]], dict[str, Any]]]:
+def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[JsonObject], JsonObject]]:
     """Load one encoder for candidates and one for the texts they are compared with; the same if they may be.
 
     Args:
@@ -107,7 +108,7 @@ def open_model(
     if device.startswith("cuda"):
         torch.cuda.set_device(device if ":" in device else "cuda:0")
     unreachable = fetch_checked()
-    pipelines: dict[str, Any] = {}
+    pipelines: dict[str, Untyped] = {}
     for lang, names in zip(options["langs"], wanted):  # noqa: B905 - Python 3.8 has no strict
         if names[0] in pipelines:
             continue
@@ -121,13 +122,13 @@ def open_model(
         pipelines[names[0]] = pipeline
     left, right = (pipelines[names[0]] for names in wanted)
 
-    def encode(pipeline: Any, texts: list[str], rows: list[int]) -> dict[int, Any]:
+    def encode(pipeline: Untyped, texts: list[str], rows: list[int]) -> dict[int, Untyped]:
         distinct = sorted(set(rows))
         vectors = np.asarray(pipeline.encode_sentences([texts[row] for row in distinct]), dtype=np.float64)
         unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return {row: unit[at] for at, row in enumerate(distinct)}
 
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
+    def answer(request: JsonObject) -> JsonObject:
         texts, one, other = request["texts"], request["left"], request["right"]
         if left is right:
             ours = theirs = encode(left, texts, one + other)

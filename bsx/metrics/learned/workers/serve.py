@@ -21,13 +21,15 @@ import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    Answer = Callable[[dict[str, Any]], dict[str, Any]]
+    from bsx.support.untyped import JsonObject
+
+    Answer = Callable[[JsonObject], JsonObject]
 
 
 def one_line(error: BaseException) -> str:
@@ -55,12 +57,12 @@ def choose_device(wanted: str, strict: bool) -> str:
     return "cpu"
 
 
-def failure(kind: str, error: BaseException, **more: str) -> dict[str, Any]:
+def failure(kind: str, error: BaseException, **more: str) -> JsonObject:
     """Return the reply that tells of a failure."""
     return {"error": kind, "message": one_line(error), **more}
 
 
-def greet(adapter: ModuleType, options: dict[str, Any]) -> tuple[dict[str, Any], Answer | None]:
+def greet(adapter: ModuleType, options: JsonObject) -> tuple[JsonObject, Answer | None]:
     """Import the package and open the model; return the first reply, and the function that answers requests."""
     try:
         installed = version(adapter.PACKAGE)
@@ -87,7 +89,7 @@ def greet(adapter: ModuleType, options: dict[str, Any]) -> tuple[dict[str, Any],
 def serve(adapter: ModuleType, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
     """Answer lines until there are no more."""
 
-    def reply(message: dict[str, Any]) -> None:
+    def reply(message: JsonObject) -> None:
         outgoing.write(json.dumps(message).encode("ascii") + b"\n")
         outgoing.flush()
 
