@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +21,7 @@ from bsx.analysis.stats.classification import (
     roc_auc,
 )
 from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.resample import Seed
+from bsx.analysis.stats.resample import Resampling, Seed
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -98,7 +97,7 @@ def detect_pairs(
     marks = columns.pop("the labels")
     if not columns:
         raise InputError("there is no metric to look at")
-    drawn: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
     results = []
     for name, values in columns.items():
         results.append(

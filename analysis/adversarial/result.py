@@ -159,7 +159,7 @@ class Robustness:
             notes=list(self.notes),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values; what is not defined is None."""
         return self.to_document().to_dict()
 

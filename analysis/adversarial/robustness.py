@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +14,7 @@ from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
 from bsx.analysis.stats.clusters import Correction, adjust
-from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval, permutation_p, swaps
+from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
@@ -93,9 +92,8 @@ def robustness(
         raise InputError(f"control {control!r}: use one that keeps the meaning and has no strength: {fit}")
     given = {"source": sources is not None, "parse": parses is not None}
     chosen, left_out = _choose(perturbations, base, lang, **given)
-    data: dict[str, Any] = {"seed": seed, "lang": lang, "sources": sources, "parses": parses}
     cases = [
-        perturb(clean, one, strength=strength, **data)
+        perturb(clean, one, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
         for one in chosen
         for strength in (dict.fromkeys(strengths) if one.graded else (None,))
     ]
@@ -103,7 +101,7 @@ def robustness(
         (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)
     )
     notes = _notes(cases, len(clean), candidates is None)
-    how = {"resamples": resamples, "confidence": confidence, "seed": seed}
+    how: Resampling = {"resamples": resamples, "confidence": confidence, "seed": seed}
     results: list[CaseResult] = []
     examples: list[PerturbedExample] = []
     ranges, clean_scores, case_scores = [], {}, {}
@@ -228,7 +226,7 @@ def _result(
     own: Array,
     scale: MetricRange,
     base: Perturbation,
-    how: Mapping[str, Any],
+    how: Resampling,
 ) -> CaseResult:
     drops = before - after
     there = ~np.isnan(drops)
@@ -266,7 +264,7 @@ def _mean(values: Array) -> float:
     return float(values.mean()) if values.size else float("nan")
 
 
-def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: int) -> tuple[float, float, float]:
+def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: Seed) -> tuple[float, float, float]:
     """Return the mean of values (n,) and its percentile bootstrap interval; rows are the items resampled."""
     if len(values) < 2:
         return _mean(values), float("nan"), float("nan")
@@ -275,7 +273,7 @@ def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: in
     return (float(values.mean()), *percentile_interval(draws, confidence))
 
 
-def _greater(differences: Array, resamples: int, seed: int) -> float:
+def _greater(differences: Array, resamples: int, seed: Seed) -> float:
     """Return the one-sided p of "the mean is above 0" if each difference might as well have the other sign."""
     if len(differences) < 2:
         return float("nan")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
 from bsx.analysis.stats.clusters import adjust
-from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
+from bsx.analysis.stats.resample import Draws, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems import Aggregate, bootstrap_systems, randomise_systems
 from bsx.errors import InputError
@@ -104,19 +103,25 @@ def compare_systems(
     names = list(scores)
     if len(names) < 2:
         raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
-    options: dict[str, Any] = {
-        "aggregate": aggregate,
-        "higher_is_better": higher_is_better,
-        "resamples": config.draws,
-        "seed": config.seed,
-    }
+    draw: Draws = {"resamples": config.draws, "seed": config.seed}
     pairs = list(combinations(names, 2)) if config.all_pairs else [(name, names[0]) for name in names[1:]]
     found = []
     for a, b in pairs:
         if config.test == "bootstrap":
-            found.append(bootstrap_systems(scores[a], scores[b], confidence=config.confidence, **options))
+            found.append(
+                bootstrap_systems(
+                    scores[a],
+                    scores[b],
+                    aggregate=aggregate,
+                    higher_is_better=higher_is_better,
+                    confidence=config.confidence,
+                    **draw,
+                )
+            )
         else:
-            found.append(randomise_systems(scores[a], scores[b], **options))
+            found.append(
+                randomise_systems(scores[a], scores[b], aggregate=aggregate, higher_is_better=higher_is_better, **draw)
+            )
     adjusted = adjust([comparison.p_two_sided for comparison in found], config.correction)
     tests = []
     for (a, b), comparison, p in zip(pairs, found, adjusted, strict=True):
@@ -164,7 +169,7 @@ class CompareResult:
             settings={**self.settings.model_dump(), "resamples": self.settings.draws},
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values; a randomisation has no interval of the difference."""
         return self.to_document().to_dict()
 

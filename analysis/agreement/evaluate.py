@@ -6,8 +6,8 @@ Columns in, one named result out. `bsx meta` is this function with files around 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,8 +193,8 @@ def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -
         return Average(metric, nothing, nothing, nothing, dict.fromkeys(names, nothing), wins)
     figures = {}
     for name in names:
-        values = [agreement.figures[name] for agreement in present]
-        figures[name] = nothing if None in values else float(np.mean(values))
+        values = [value for one in present if isinstance(value := one.figures[name], float | int)]
+        figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
     value = float(np.mean([agreement.value for agreement in present]))
     down = math.hypot(*(agreement.value - agreement.low for agreement in present)) / len(present)
     up = math.hypot(*(agreement.high - agreement.value for agreement in present)) / len(present)
@@ -235,7 +235,7 @@ def _numbers(values: object, name: str) -> Array:
     return array
 
 
-def _labels(values: Any, name: str, n: int) -> list[Hashable]:
+def _labels(values: Iterable[Hashable], name: str, n: int) -> list[Hashable]:
     labels = list(values)
     if len(labels) != n:
         raise InputError(f"column {name!r} has {len(labels)} rows, others have {n}")

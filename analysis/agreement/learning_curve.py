@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,7 +79,7 @@ class LearningCurve:
     method: str
     confidence: float = 0.95
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain values; an undefined number is None."""
         points = [
             {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in asdict(p).items()}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,10 @@ from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
 from bsx.analysis.stats.correlation import bootstrap_correlations, pairwise_accuracy
 from bsx.analysis.stats.darr import compare_darr, darr_from_pairs, preferences
-from bsx.analysis.stats.grouped import POOLING, By, grouped, resampled_groups, system_means
+from bsx.analysis.stats.grouped import POOLING, By, Statistic, grouped, resampled_groups, system_means
 from bsx.analysis.stats.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
-from bsx.analysis.stats.resample import bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import Draws, Resampling, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
@@ -26,7 +25,8 @@ from bsx.analysis.stats.significance import perm_both, williams
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
-STATISTICS = ("pearson", "spearman", "kendall")
+STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
+Figure = float | list[float] | None
 Compare = Callable[[str, str], Comparison]
 
 
@@ -47,7 +47,7 @@ class MetricAgreement:
     value: float
     low: float
     high: float
-    figures: dict[str, Any]
+    figures: Mapping[str, Figure]
     method: str
 
 
@@ -114,7 +114,7 @@ def _upright(rows: Rows, settings: MetaSettings) -> Rows:
     return Rows(metrics, rows.human, rows.segments)
 
 
-def _resampling(settings: MetaSettings) -> dict[str, Any]:
+def _resampling(settings: MetaSettings) -> Resampling:
     return {"confidence": settings.confidence, "resamples": settings.resamples, "seed": settings.seed}
 
 
@@ -142,8 +142,8 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
     if test == "williams":
         return lambda a, b: _williams(metrics[a], metrics[b], human, settings)
     if test == "perm-both":
-        options: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed}
-        return lambda a, b: perm_both(metrics[a], metrics[b], human, statistic=settings.statistic, **options)
+        draw: Draws = {"resamples": settings.resamples, "seed": settings.seed}
+        return lambda a, b: perm_both(metrics[a], metrics[b], human, statistic=settings.statistic, **draw)
     values = {name: float(ROWS[settings.statistic](x, human)) for name, x in metrics.items()}
     columns = np.stack(list(metrics.values()))
 
@@ -197,10 +197,12 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     for name, x in rows.metrics.items():
         found = {}
         for statistic in STATISTICS:
-            options = _resampling(settings) | ({"resamples": 1} if statistic != settings.statistic else {})
-            found[statistic] = grouped(x, rows.human, by=by, statistic=statistic, nan="omit", **options)  # type: ignore[arg-type]
+            options = _resampling(settings)
+            if statistic != settings.statistic:
+                options["resamples"] = 1
+            found[statistic] = grouped(x, rows.human, by=by, statistic=statistic, nan="omit", **options)
         main = found[settings.statistic]
-        figures: dict[str, Any] = {statistic: estimate.estimate for statistic, estimate in found.items()}
+        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in found.items()}
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
         metrics.append(MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method))
@@ -215,12 +217,11 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
 def _tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Test, settings: MetaSettings) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling segments or swapping cells."""
     x, human = rows.metrics, rows.human
+    draw: Draws = {"resamples": settings.resamples, "seed": settings.seed}
     if test == "perm-both":
-        options: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed, "nan": "omit"}
-        return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=settings.statistic, **options)
+        return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=settings.statistic, nan="omit", **draw)
 
     def resample() -> dict[str, Array]:
-        draw: dict[str, Any] = {"resamples": settings.resamples, "seed": settings.seed}
         return {name: resampled_groups(z, human, by, settings.statistic, **draw) for name, z in x.items()}
 
     values = {metric.metric: metric.value for metric in found}
@@ -235,17 +236,17 @@ def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
             f"no two systems' human scores differ by {settings.threshold:g} or more on any segment; "
             "is the threshold on the scale of the human scores?"
         )
-    options: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, **_resampling(settings)}
+    ties, unit, options = settings.ties, settings.unit, _resampling(settings)
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
     metrics = []
     for name, (better, worse) in sides.items():
-        found = darr_from_pairs(better, worse, pairs.segment, **options)
+        found = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
         fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
         figures = {field: getattr(found, field) for field in fields}
         metrics.append(MetricAgreement(name, found.tau, found.low, found.high, figures, found.method))
 
     def compare(a: str, b: str) -> Comparison:
-        return compare_darr(sides[a], sides[b], pairs.segment, **options)
+        return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, **options)
 
     return Agreement(metrics, settings.test_for(dependent=True), compare)
 
@@ -255,7 +256,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics = []
     for name, x in means.items():
         found = _correlations(name, x, human, settings)
-        figures = found.figures | _order_of_systems(rows, name, settings)
+        figures = {**found.figures, **_order_of_systems(rows, name, settings)}
         metrics.append(MetricAgreement(name, found.value, found.low, found.high, figures, f"{found.method}, systems"))
     test = settings.test_for(dependent=True)
     if rows.segments and test in ("bootstrap", "perm-both"):
@@ -263,7 +264,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     return Agreement(metrics, test, _tests_of_items(means, human, test, settings))
 
 
-def _order_of_systems(rows: Rows, name: str, settings: MetaSettings) -> dict[str, Any]:
+def _order_of_systems(rows: Rows, name: str, settings: MetaSettings) -> dict[str, Figure]:
     """Return pairwise accuracy and soft pairwise accuracy; the latter needs scores of segments."""
     x, human, options = rows.metrics[name], rows.human, _resampling(settings)
     if not rows.segments:
@@ -290,7 +291,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
         limit = hybrid_correlation_limit(x[name], human, nan="omit", **options)
         sampled = correlation.pearson(values, drawn.human, confidence=settings.confidence)
         chosen = expected_model_selection(values, drawn.human, settings.sample)
-        figures = {
+        figures: dict[str, Figure] = {
             "limit": limit.estimate,
             "pearson": sampled.estimate,
             "pearson_ci": [sampled.low, sampled.high],

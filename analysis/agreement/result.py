@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from bsx.analysis.agreement.groups import Evaluation
 from bsx.analysis.agreement.tables import as_csv, as_latex, as_text
@@ -29,7 +28,7 @@ class MetaResult(Evaluation):
             notes=list(self.notes),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values; what is not defined is None."""
         return self.to_document().to_dict()
 

@@ -136,7 +136,7 @@ def _ranks(group: GroupResult) -> dict[str, int]:
     return dict(zip(group.clusters.names, group.clusters.ranks, strict=True))
 
 
-def _figure(value: Any) -> str:
+def _figure(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     return str(value) if isinstance(value, int) else f"{value:.3f}"
@@ -146,7 +146,7 @@ def _bracket(value: float, low: float, high: float) -> str:
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 

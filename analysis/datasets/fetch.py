@@ -13,7 +13,7 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.progress import Progress
@@ -94,7 +94,7 @@ def download(url: str, target: Path, sha256: str | None, size: int | None, repor
 
 
 @contextlib.contextmanager
-def _reading(url: str, part: Path, state: Path) -> Iterator[tuple[Any, int, int | None]]:
+def _reading(url: str, part: Path, state: Path) -> Iterator[tuple[IO[bytes], int, int | None]]:
     """Open a URL, from where the last try ended if that is safe; yield (response, first byte, bytes in all)."""
     start, validator = _resume_at(url, part, state)
     headers = {"User-Agent": "bsx", "Accept-Encoding": "identity"}

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from bsx.analysis.datasets.judged import Builder, JudgedTable, reference_columns
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, reference_columns
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Table, delimited
 from bsx.errors import InputError
 
 JUDGES = 3
+
+
+class _Judged(NamedTuple):
+    image: str
+    candidate: str
+    references: list[str]
+    grades: list[float]
+    more: dict[str, str]
 
 
 def load_flickr8k(
@@ -41,12 +49,12 @@ def load_flickr8k(
     builder = Builder(name or Path(path).stem, problems)
     own = 0
     rows = _original(Path(path), problems) if Path(path).is_dir() else _table(path, problems)
-    for row in rows:
-        if row["candidate"] in row["references"]:
+    for image, candidate, references, grades, more in rows:
+        if candidate in references:
             own += 1
             if drop_own:
                 continue
-        grades: list[float] = row.pop("judges")
+        row: dict[str, Given] = {"segment": image, "candidate": candidate, "references": references, **more}
         if per_judge:
             for judge, grade in enumerate(grades, start=1):
                 builder.add(**row, judge=judge, human=grade)
@@ -59,22 +67,23 @@ def load_flickr8k(
     return builder.finish(str(path))
 
 
-def _table(path: Path | str, problems: Problems) -> Iterator[dict[str, Any]]:
+def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:
     table = Table(path, problems)
     several = reference_columns(table.columns)
     judges = [f"judge{i}" for i in range(1, JUDGES + 1)]
     table.require("imageid", "candidate", "ref1", *judges)
     for row in table.rows():
         with problems:
-            yield {
-                "segment": row.name("imageid"),
-                "candidate": row.text("candidate"),
-                "references": [row.text(name) for name in several],
-                "judges": [_grade(row[name], f"{row.where}, column {name!r}") for name in judges],
-            }
+            yield _Judged(
+                row.name("imageid"),
+                row.text("candidate"),
+                [row.text(name) for name in several],
+                [_grade(row[name], f"{row.where}, column {name!r}") for name in judges],
+                {},
+            )
 
 
-def _original(folder: Path, problems: Problems) -> Iterator[dict[str, Any]]:
+def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
     places = {}
     for file in ("ExpertAnnotations.txt", "Flickr8k.token.txt"):
         found = sorted(path for path in folder.rglob(file) if "__MACOSX" not in path.parts)
@@ -97,13 +106,8 @@ def _original(folder: Path, problems: Problems) -> Iterator[dict[str, Any]]:
             if image not in images or caption not in captions:
                 missing = image if image not in images else caption
                 raise InputError(f"{where}: there is no caption of {missing} in {places['Flickr8k.token.txt']}")
-            yield {
-                "segment": image,
-                "candidate": captions[caption],
-                "references": images[image],
-                "judges": [_grade(grade, where) for grade in grades],
-                "caption": caption,
-            }
+            given = [_grade(grade, where) for grade in grades]
+            yield _Judged(image, captions[caption], images[image], given, {"caption": caption})
 
 
 def _grade(value: object, where: str) -> float:

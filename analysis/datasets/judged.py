@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from bsx.data.output import ScoreTable
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 Column: TypeAlias = "list[str] | NDArray[np.float64] | NDArray[np.int64]"
+Given: TypeAlias = "str | float | list[str]"
+"""A cell as a loader gives it; only ``references`` is a list."""
 
 COLUMNS = {
     "dataset": "name of the data set",
@@ -122,7 +125,7 @@ class JudgedTable:
             return [[text] for text in columns[0]]
         return [[text for text in row if text] for row in zip(*columns, strict=True)]
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, str | float]]:
         """Yield each row as a dictionary of plain Python values."""
         columns = [column if isinstance(column, list) else column.tolist() for column in self.columns.values()]
         for values in zip(*columns, strict=True):
@@ -148,7 +151,7 @@ class JudgedTable:
         }
         return JudgedTable(self.name, columns, self.metrics, self.notes, self.problems)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> Untyped:
         """Return a pandas DataFrame.
 
         Raises:
@@ -185,9 +188,9 @@ class Builder:
         self.notes: list[str] = []
         self._problems = problems
         self._metrics = tuple(metrics)
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[Mapping[str, Given]] = []
 
-    def add(self, **values: Any) -> None:
+    def add(self, **values: Given) -> None:
         """Append a row; ``references`` may hold a list of texts. All rows must have the same columns."""
         self._rows.append(values)
 
@@ -222,29 +225,30 @@ class Builder:
             self.notes.append(f"{len(self._problems.found)} malformed rows were skipped; .problems lists them")
         return JudgedTable(self.name, content, self._metrics, tuple(self.notes), tuple(self._problems.found))
 
-    def _spread(self) -> dict[str, list[Any]]:
+    def _spread(self) -> dict[str, Sequence[str | float]]:
         """Return columns, with the references of all rows spread over as many columns as any row needs."""
         count = len(self._rows)
-        columns: dict[str, list[Any]] = {"dataset": [self.name] * count}
+        columns: dict[str, Sequence[str | float]] = {"dataset": [self.name] * count}
         for name in self._rows[0]:
             values = [row[name] for row in self._rows]
             if name != "references":
-                columns[name] = values
+                columns[name] = [value for value in values if not isinstance(value, list)]
                 continue
-            most = max(map(len, values))
+            lists = [value for value in values if isinstance(value, list)]
+            most = max(map(len, lists))
             for i in range(most):
-                spread = [several[i] if i < len(several) else "" for several in values]
+                spread = [several[i] if i < len(several) else "" for several in lists]
                 columns["reference" if i == 0 else f"reference{i + 1}"] = spread
-            fewer = sum(sum(map(bool, several)) < most for several in values) if most > 1 else 0
+            fewer = sum(sum(map(bool, several)) < most for several in lists) if most > 1 else 0
             if fewer:
                 self.notes.append(f"{fewer} of {count} rows have fewer than {most} references")
         return columns
 
 
-def _column(values: list[Any]) -> Column:
-    if isinstance(values[0], float):
-        return np.array(values, dtype=np.float64)
-    return np.array(values, dtype=np.int64) if isinstance(values[0], int) else values
+def _column(values: Sequence[str | float]) -> Column:
+    if isinstance(values[0], str):
+        return list(map(str, values))
+    return np.array(values, dtype=np.float64 if isinstance(values[0], float) else np.int64)
 
 
 def reference_columns(columns: Sequence[str]) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
 from bsx.data.lines import Problems
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -45,7 +44,7 @@ def load_mlqe(
     pair = lp or (f"{joined[1]}-{joined[2]}" if joined else pair_in_name(file) or pair_in_name(file.parent))
     for row in table.rows():
         with problems:
-            values: dict[str, Any] = {
+            values: dict[str, Given] = {
                 "segment": row.name("index"),
                 "source": row.text("original"),
                 "candidate": row.text("translation"),

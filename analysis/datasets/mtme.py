@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from bsx.analysis.datasets.judged import Builder, JudgedTable
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
 from bsx.data.tables import delimited
@@ -93,7 +93,7 @@ def load_mt_metrics_eval(
     places = _read_documents(folder / "documents" / f"{lp}.docs", len(source)) if level == "seg" else []
     for system, output in outputs.items():
         for i in range(size):
-            values: dict[str, Any] = {key: column.get(system, [math.nan] * size)[i] for key, column in scores.items()}
+            values: dict[str, Given] = {key: column.get(system, [math.nan] * size)[i] for key, column in scores.items()}
             if level == "seg":
                 values |= {"segment": str(i + 1), "source": source[i], "candidate": texts[output][i]}
                 values |= {"domain": places[i][0], "document": places[i][1]} if places else {}

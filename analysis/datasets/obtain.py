@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from bsx.analysis.datasets.fetch import check, copy, download, unpack
 from bsx.analysis.datasets.store import find_layout, how_to_get
@@ -16,6 +16,13 @@ from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
 
 LOCK = "bsx-data.lock.json"
+
+
+class _Facts(TypedDict, total=False):
+    """What the lock file says of a file."""
+
+    sha256: str
+    size: int
 
 
 class _Wanted(NamedTuple):
@@ -136,7 +143,7 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
     raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(missing)}, which is not there")
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _facts(path: Path) -> _Facts:
     return {"sha256": file_digest(path), "size": path.stat().st_size}
 
 
@@ -144,7 +151,7 @@ def _is_right(target: Path, sha256: str | None) -> bool:
     return sha256 is not None and target.is_file() and file_digest(target) == sha256
 
 
-def _read_lock(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
+def _read_lock(folder: Path) -> dict[str, dict[str, _Facts]]:
     file = folder / LOCK
     if not file.is_file():
         return {"files": {}, "unpacked": {}}

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from bsx.analysis.datasets.judged import Builder, JudgedTable
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Table, delimited
@@ -157,16 +156,17 @@ def _read_pairs(
     placeholders = 0
     for row in table.rows():
         with problems:
-            values: dict[str, Any] = {
+            values: dict[str, Given] = {
                 "segment": row.name("id") if "id" in table.columns else table.row_number(row),
             }
+            texts = [row.text(column) for column in (first, second) if column is not None]
             if first is not None:
-                values["candidate"] = row.text(first)
+                values["candidate"] = texts[0]
             if second is not None:
-                values["references"] = [row.text(second)]
+                values["references"] = texts[-1:]
             values["label"] = row.label(mark)
             values |= {name: row.number(name) for name in metrics}
-            if PLACEHOLDER in (values.get("candidate"), *values.get("references", ())):
+            if PLACEHOLDER in texts:
                 placeholders += 1
                 if drop:
                     continue

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
 from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
@@ -53,7 +52,7 @@ def load_system_outputs(
                 raise InputError(f"{row.where}: segment {key[1]} has no reference in {references}")
             outputs[key] = row.text("candidate")
     scores = {} if judgments is None else _read_judgments(judgments, outputs, problems)
-    none: dict[str, Any] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
+    none: dict[str, Given] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
         values = {} if judgments is None else scores.get((system, sid), none)
         builder.add(lp=pair, system=system, segment=sid, candidate=candidate, **segments[sid], **values)
@@ -91,7 +90,7 @@ def load_metric_scores(
     for row in table.rows():
         with problems:
             system, sid = _key(row)
-            values: dict[str, Any] = {"human": row.number("human_z")}
+            values: dict[str, Given] = {"human": row.number("human_z")}
             if "human_raw" in table.columns:
                 values["human_raw"] = row.number("human_raw")
             values |= {column: row.number(column) for column in columns}
@@ -103,16 +102,16 @@ def _key(row: Row) -> tuple[str, str]:
     return row.name("system"), row.name("sid")
 
 
-def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Any]]:
+def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Given]]:
     table = Table(path, problems)
     table.require("sid", "reference")
-    segments: dict[str, dict[str, Any]] = {}
+    segments: dict[str, dict[str, Given]] = {}
     for row in table.rows():
         with problems:
             sid = row.name("sid")
             if sid in segments:
                 raise InputError(f"{row.where}: a second reference for segment {sid}")
-            values: dict[str, Any] = {"references": [row.text("reference")]}
+            values: dict[str, Given] = {"references": [row.text("reference")]}
             if "source" in table.columns:
                 values["source"] = row.text("source")
             segments[sid] = values
@@ -121,13 +120,13 @@ def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str
 
 def _read_judgments(
     path: Path | str, outputs: dict[tuple[str, str], str], problems: Problems
-) -> dict[tuple[str, str], dict[str, Any]]:
+) -> dict[tuple[str, str], dict[str, Given]]:
     table = Table(path, problems)
     table.require("system", "sid", "z")
     columns = {
         new: old for new, old in (("human", "z"), ("human_raw", "raw"), ("judgments", "n")) if old in table.columns
     }
-    scores: dict[tuple[str, str], dict[str, Any]] = {}
+    scores: dict[tuple[str, str], dict[str, Given]] = {}
     for row in table.rows():
         with problems:
             key = _key(row)

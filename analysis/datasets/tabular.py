@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from bsx.analysis.datasets.judged import COLUMNS, Builder, JudgedTable, reference_columns
+from bsx.analysis.datasets.judged import COLUMNS, Builder, Given, JudgedTable, reference_columns
 from bsx.data import cells
 from bsx.data.lines import Problems, check_line_counts, line_list
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
 
-_READ = {
+_READ: dict[str, Callable[[object, str], Given]] = {
     **dict.fromkeys(("human", "human_raw", "difference"), cells.number),
     **dict.fromkeys(("label", "human_system"), cells.label),
     **dict.fromkeys(("source", "candidate"), cells.text),
@@ -68,7 +67,7 @@ def load_table(
     numeric = {*metrics, *numbers, "judgments", "judge"}
     for row in table.rows():
         with problems:
-            values: dict[str, Any] = {}
+            values: dict[str, Given] = {}
             for own, new in tidy.items():
                 at = f"{row.where}, column {own!r}"
                 if own in numeric or new in numeric:
@@ -120,7 +119,7 @@ def load_multi_reference(
     builder = Builder(name or Path(path).stem, problems)
     for row in table.rows():
         with problems:
-            values: dict[str, Any] = {} if lp is None else {"lp": lp}
+            values: dict[str, Given] = {} if lp is None else {"lp": lp}
             if "source" in table.columns:
                 values["source"] = row.text("source")
             builder.add(

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from bsx.analysis.datasets.judged import Builder, JudgedTable
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
 from bsx.data.tables import TABLE_FORMATS, Row, Table, delimited
@@ -118,7 +117,7 @@ def load_darr(
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {name: row.name(name) for name in columns}
+            values: dict[str, Given] = {name: row.name(name) for name in columns}
             if values["better"] == values["worse"]:
                 raise InputError(f"{row.where} prefers {values['better']} to itself")
             values["testset"], values["segment"] = values.pop("data"), values.pop("sid")
@@ -136,7 +135,7 @@ def _read_da_table(path: Path, builder: Builder, problems: Problems, lp: str | N
         with problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Any] = {"lp": row.name("lp")}
+            values: dict[str, Given] = {"lp": row.name("lp")}
             if "system" in table.columns:
                 values["system"] = row.name("system")
             values["segment"] = table.row_number(row) if segment is None else row.name(segment)
@@ -188,7 +187,7 @@ def _read_seglevel(
             if lp not in (None, row["lp"]):
                 continue
             pair, testset, system, sid = (row.name(column) for column in ("lp", "data", "system", "sid"))
-            values: dict[str, Any] = {"lp": pair, "testset": testset, "system": system, "segment": sid}
+            values: dict[str, Given] = {"lp": pair, "testset": testset, "system": system, "segment": sid}
             values["human"] = row.number("human")
             if found is not None:
                 systems = [renames.get(one, one) for one in (system, *system.split("+"))]
@@ -214,7 +213,7 @@ class _TextFolders:
             raise InputError(f"{where}: segment {sid!r} is not one of 1 to {len(content)} of {path}")
         return content[int(sid) - 1]
 
-    def texts(self, lp: str, testset: str, systems: list[str], sid: str, where: str) -> dict[str, Any]:
+    def texts(self, lp: str, testset: str, systems: list[str], sid: str, where: str) -> dict[str, Given]:
         """Return source, candidate and references of a judged segment; ``systems`` wrote the same, any will do."""
         source, _, target = lp.partition("-")
         stem = f"{testset}-{source}{target}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title:
     scaled = np.divide(fit.residuals, scale, out=np.zeros_like(fit.residuals), where=scale > 0)
     n = len(scaled)
     with picture(path, 8, 6.4) as figure:
-        dots: dict[str, Any] = {
+        dots: dict[str, object] = {
             "marker": ".",
             "s": 14,
             "alpha": min(1.0, max(0.15, 500 / n)),

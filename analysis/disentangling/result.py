@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from bsx.analysis.disentangling.fits import Regressions
 from bsx.analysis.disentangling.tables import as_csv, as_document, as_latex, as_markdown, as_text
@@ -13,7 +12,7 @@ from bsx.analysis.disentangling.tables import as_csv, as_document, as_latex, as_
 class DisentangleResult(Regressions):
     """The regressions of all metrics; see `bsx.analysis.disentangling.fits.Regressions` for what it holds."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON; a number that is not finite becomes None."""
         return as_document(self).to_dict()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 
 
@@ -206,4 +204,4 @@ class PerturbDocument(ResultDocument):
     worst: list[DropExampleRow] = []
     ranges: list[RangeRow] = []
     left_out: list[LeftOutRow] = []
-    skipped: list[dict[str, Any]] = []
+    skipped: list[dict[str, object]] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
@@ -18,7 +16,7 @@ class MetaMetricRow(DocumentPart):
     wins: int | None = None
 
     @model_serializer(mode="wrap")
-    def _figures_second(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _figures_second(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         found = handler(self)
         return {"metric": self.metric, **self.more, **{name: found[name] for name in found if name not in self.more}}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, ValidatorFunctionWrapHandler, WrapValidator
 
@@ -27,11 +27,11 @@ class DocumentPart(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
 
     @property
-    def more(self) -> dict[str, Any]:
+    def more(self) -> dict[str, object]:
         """Keys beyond those that every such part has."""
         return self.model_extra or {}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return what was set, as JSON wants it: a number that is not finite becomes None."""
         return dict(plain(self.model_dump(exclude_unset=True)))
 
@@ -39,11 +39,11 @@ class DocumentPart(BaseModel):
 class ResultDocument(DocumentPart):
     """What every document has."""
 
-    settings: dict[str, Any] = {}
+    settings: dict[str, object] = {}
     notes: list[str] = []
     provenance: Provenance | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return what was set, settings, notes and provenance last."""
         found = super().to_dict()
         last = {name: found.pop(name) for name in ResultDocument.model_fields if name in found}

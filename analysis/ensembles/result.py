@@ -155,7 +155,7 @@ class EnsembleResult:
             notes=list(self.notes),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON; a number that is not finite becomes None."""
         return self.to_document().to_dict()
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypedDict
+from typing import ClassVar, Generic, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from bsx.errors import InputError
 from bsx.support.progress import Progress
 
 Values = NDArray[np.float64]
+FactorCell: TypeAlias = "str | SupportsFloat | None"
 
 
 class FactorConfig(BaseModel):
@@ -46,7 +47,7 @@ class SentencePairs:
     sentence2: Sequence[str]
     lang1: str = "en"
     lang2: str = "en"
-    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    columns: Mapping[str, Sequence[FactorCell]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.sentence1) != len(self.sentence2):
@@ -63,7 +64,7 @@ class SentencePairs:
         """Whether the two sides are in different languages."""
         return self.lang1 != self.lang2
 
-    def column(self, name: str) -> Sequence[Any]:
+    def column(self, name: str) -> Sequence[FactorCell]:
         """Return a column.
 
         Raises:

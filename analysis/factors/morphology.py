@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-def mor(tokens_a: Sequence[str], tokens_b: Sequence[str], vectors: Mapping[str, NDArray[Any]]) -> float:
+def mor(tokens_a: Sequence[str], tokens_b: Sequence[str], vectors: Mapping[str, NDArray[np.floating]]) -> float:
     """Return the cosine of the mean vectors of two sentences; NaN if one has no word with a vector.
 
     Args:
@@ -60,7 +60,7 @@ def mor(tokens_a: Sequence[str], tokens_b: Sequence[str], vectors: Mapping[str, 
 
 
 def mor_scores(
-    first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], vectors: Mapping[str, NDArray[Any]]
+    first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], vectors: Mapping[str, NDArray[np.floating]]
 ) -> Values:
     """Return `mor` of many pairs (n,)."""
     index = {word: row for row, word in enumerate(vectors)}
@@ -224,7 +224,7 @@ class Morphology(Factor[MorphologyConfig]):
 
     def _vectors(
         self, texts: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, resources: Resources
-    ) -> tuple[Mapping[str, NDArray[Any]], dict[str, str]]:
+    ) -> tuple[Mapping[str, NDArray[np.floating]], dict[str, str]]:
         """Return the words' vectors and where they are from."""
         if resources.vectors is not None:
             wanted = {token.lower() for side in texts for text in side for token in text}

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from bsx.analysis.factors.parses import Parse
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 _AT_ONCE = 500
 # The files of a pipeline trained by hand, kept in one folder.
@@ -124,7 +125,7 @@ class StanzaParser(Parser):
         return {"parser": "stanza", "version": _version("stanza"), "code": code, "models": _digest(self._files())}
 
     @cached_property
-    def _pipeline(self) -> Any:
+    def _pipeline(self) -> Untyped:
         stanza = need("stanza", "Parsing")
         self._files()
         processors = ["tokenize", "pos"] + (["lemma", "depparse"] if self.task == "parse" else [])
@@ -161,7 +162,7 @@ class StanzaParser(Parser):
             return [_stanza_parse(one.sentences, self.task) for one in whole]
 
 
-def _stanza_parse(sentences: Sequence[Any], task: str) -> Parse:
+def _stanza_parse(sentences: Sequence[Untyped], task: str) -> Parse:
     parses = []
     for sentence in sentences:
         words = sentence.words
@@ -184,7 +185,7 @@ class SpacyParser(Parser):
     """
 
     @cached_property
-    def _nlp(self) -> Any:
+    def _nlp(self) -> Untyped:
         try:
             spacy = importlib.import_module("spacy")
         except ModuleNotFoundError as error:

@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from bsx.data import cells
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
+from bsx.support.untyped import Untyped
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Parse:
     deprels: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Sequence[Any]]) -> Parse:
+    def of(cls, fields: Mapping[str, Untyped]) -> Parse:
         """Build a parse from lists by field name; relations may be missing, as in caches of before they were kept."""
         words, heads, upos, feats = (tuple(fields[name]) for name in ("words", "heads", "upos", "feats"))
         return cls(words, heads, upos, feats, tuple(fields.get("deprels", ())))
@@ -230,7 +230,7 @@ class ParseCache:
         identity: everything about a parser that changes its parses.
     """
 
-    def __init__(self, folder: Path | None, identity: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path | None, identity: Mapping[str, object]) -> None:
         self._known: dict[str, Parse | None] = {}
         self._file: Path | None = None
         if folder is None:

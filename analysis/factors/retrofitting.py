@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ Matrix = NDArray[np.float64]
 
 
 def retrofit(
-    vectors: Mapping[str, NDArray[Any]], lexicon: Mapping[str, Sequence[str]], iterations: int = 10
+    vectors: Mapping[str, NDArray[np.floating]], lexicon: Mapping[str, Sequence[str]], iterations: int = 10
 ) -> dict[str, Matrix]:
     """Retrofit word vectors to a lexicon by sweeps in place.
 
@@ -59,7 +58,7 @@ def retrofit(
 
 
 def retrofit_fixed_point(
-    vectors: Mapping[str, NDArray[Any]], lexicon: Mapping[str, Sequence[str]]
+    vectors: Mapping[str, NDArray[np.floating]], lexicon: Mapping[str, Sequence[str]]
 ) -> dict[str, Matrix]:
     """Return what `retrofit` converges to, whatever the order of words: q - mean of the neighbours' q / 2 = q0 / 2.
 
@@ -89,7 +88,7 @@ class _System:
         constant: q0 / 2 + the part of the neighbours that do not move (words, d).
     """
 
-    def __init__(self, vectors: Mapping[str, NDArray[Any]], lexicon: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, vectors: Mapping[str, NDArray[np.floating]], lexicon: Mapping[str, Sequence[str]]) -> None:
         sparse = need("scipy.sparse", "Retrofitting")
         self._vectors = {word: np.asarray(vector, dtype=np.float64) for word, vector in vectors.items()}
         shapes = {vector.shape for vector in self._vectors.values()}

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any
 
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 # Abbreviations after which a sentence goes on, without their last full stop. Which ones the trained model knew was
 # told by the published scores: it ends a sentence after "Gov.", "No." or "i.e.", but not after these.
@@ -58,7 +58,7 @@ def _goes_on(end: str, following: str) -> bool:
 
 
 @functools.cache
-def _words() -> Any:
+def _words() -> Untyped:
     """Return NLTK's word tokenizer with the rules for quotation marks that it had in release 3.5."""
     base = need("nltk.tokenize.destructive", "Treebank tokens").NLTKWordTokenizer
     opening = (re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2")

@@ -79,7 +79,7 @@ def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32
         yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
 
 
-def write_vectors(file: Path, vectors: Mapping[str, NDArray[Any]]) -> None:
+def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]]) -> None:
     """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again."""
     dimensions = len(next(iter(vectors.values()))) if vectors else 0
     with atomic_text(file) as stream:
@@ -162,7 +162,7 @@ numpy.save(corpus.with_name("vectors.npy"), vectors)
 """
 
 
-def normalise_vectors(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
+def normalise_vectors(vectors: Mapping[str, NDArray[np.floating]]) -> dict[str, NDArray[np.float64]]:
     """Divide each vector by sqrt(|v|^2 + 1e-6), as Faruqui et al.'s tool does before retrofitting."""
     scaled = {}
     for word, vector in vectors.items():

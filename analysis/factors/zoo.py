@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, Unpack
 
-from bsx.analysis.factors.base import Factor, FactorScores, ResourceOptions, Resources, SentencePairs
+from bsx.analysis.factors.base import Factor, FactorCell, FactorScores, ResourceOptions, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries import FactorEntry
 from bsx.catalog.specs import read_spec, split_specs
@@ -92,7 +92,7 @@ def compute_factors(
     sentence2: Sequence[str],
     *,
     lang: str = "en",
-    columns: Mapping[str, Sequence[object]] | None = None,
+    columns: Mapping[str, Sequence[FactorCell]] | None = None,
     preset: str | None = None,
     **resources: Unpack[ResourceOptions],
 ) -> dict[str, FactorScores]:

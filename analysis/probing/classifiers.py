@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 Probe = Literal["logistic", "mlp"]
 Labels = NDArray[np.int64]
@@ -36,7 +37,7 @@ class FittedProbe:
         complaint: why the fit may not be the best one, or an empty text.
     """
 
-    model: Any
+    model: Untyped
     only: int
     chosen: float
     complaint: str
@@ -100,7 +101,7 @@ def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> FittedProbe
     linear = need("sklearn.linear_model", "probing")
     trouble = need("sklearn.exceptions", "probing").ConvergenceWarning
     model = linear.LogisticRegression(max_iter=ITERATIONS, warm_start=True)
-    best: tuple[float, Any, str] = (-1.0, None, "")
+    best: tuple[float, Untyped, str] = (-1.0, None, "")
     for strength in STRENGTHS:  # each starts where the one before, with the stronger penalty, ended
         model.set_params(C=strength)
         with warnings.catch_warnings(record=True) as caught:
@@ -122,7 +123,7 @@ def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> Fitte
     model = network.MLPClassifier(
         hidden_layer_sizes=(HIDDEN,), batch_size=min(64, len(x)), random_state=np.random.RandomState(seed)
     )
-    best: tuple[float, Any, int] = (-1.0, None, 0)
+    best: tuple[float, Untyped, int] = (-1.0, None, 0)
     for epoch in range(1, EPOCHS + 1):
         model.partial_fit(x, y, classes=np.unique(y))
         right = float((model.predict(x_held) == y_held).mean())

@@ -10,19 +10,31 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.ensembles.run import ensemble
-from bsx.data.columns import read_columns
+from bsx.data.columns import Labels, read_columns
 from bsx.errors import InputError
+from bsx.support.checks import Array
 
 FILE = "daseg-wmt17.tsv"
+Scores: TypeAlias = "Mapping[str, Array | Labels]"
 JOINS = ("theirs", "proper")
+
+
+class EnsembleFacts(TypedDict):
+    """What the table prints: gains by ensemble, its members, rows of each language pair, cells known to match."""
+
+    rows: dict[str, int]
+    expected: int
+    members: dict[str, list[str]]
+    printed: dict[str, list[int]]
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,7 @@ class Table13:
         matching = sum(cell.matches for cell in self.pairs)
         return matching >= self.expected and all(cell.matches for cell in self.averages)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON."""
         return {
             "ok": self.ok,
@@ -121,7 +133,7 @@ def find_judgments(folder: Path) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def reproduce_ensembles(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> Table13:
+def reproduce_ensembles(scores: Scores, judgments: Path, facts: EnsembleFacts) -> Table13:
     """Recompute the table.
 
     Args:
@@ -153,7 +165,7 @@ def reproduce_ensembles(scores: dict[str, Any], judgments: Path, facts: dict[str
     return Table13(tuple(cells), facts["expected"], rows, dropped)
 
 
-def _join(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+def _join(scores: Scores, judgments: Path, facts: EnsembleFacts) -> tuple[Scores, NDArray[np.bool_]]:
     """Return the WMT17 rows with language pair and human score, and which of them several systems share."""
     human = read_columns(judgments, ["human"], ["lp", "system", "reference", "candidate"])
     places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
@@ -169,12 +181,12 @@ def _join(scores: dict[str, Any], judgments: Path, facts: dict[str, Any]) -> tup
             raise InputError(f"{judgments}: has no {group} row with the texts of row {row + 1} of the published scores")
         found.append(places[key].pop(0) if len(places[key]) > 1 else places[key][0])
     metrics = dict.fromkeys(name for members in facts["members"].values() for name in members)
-    table: dict[str, Any] = {name: scores[name][start:] for name in metrics}
+    table: dict[str, Array | Labels] = {name: scores[name][start:] for name in metrics}
     table |= {"human": np.asarray(human["human"])[found], "lp": groups}
     return table, np.array(["+" in human["system"][i] for i in found])
 
 
-def _rows(table: dict[str, Any], kept: NDArray[np.bool_]) -> dict[str, Any]:
+def _rows(table: Scores, kept: NDArray[np.bool_]) -> dict[str, Sequence[str | float]]:
     return {name: [value for value, keep in zip(column, kept, strict=True) if keep] for name, column in table.items()}
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import yaml
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.published.ensembles import FILE, Table13, find_judgments, reproduce_ensembles
-from bsx.analysis.published.triples import TripleReproduction, reproduce_triples, triples_text
+from bsx.analysis.published.ensembles import FILE, EnsembleFacts, Scores, Table13, find_judgments, reproduce_ensembles
+from bsx.analysis.published.triples import TripleFacts, TripleReproduction, reproduce_triples, triples_text
 from bsx.analysis.render.numbers import explained, figure
 from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
@@ -32,6 +32,57 @@ WHY_LEX = (
     "apostrophes or quotation marks that a later NLTK cuts otherwise"
 )
 WHY_NOT_LEX = "the translations behind the cross-lingual LEX columns are not published, so only English is recomputed"
+
+
+class FileFacts(TypedDict):
+    """A file of scores: its name in the authors' repository, its size, its columns."""
+
+    file: str
+    rows: int
+    columns: list[str]
+
+
+class TableFacts(TypedDict):
+    """A table as printed: for each metric the coefficients in the order of the factors, then R²."""
+
+    table: str
+    part: str
+    file: str
+    factors: list[str]
+    cells: dict[str, list[str]]
+
+
+class ExceptionFacts(TypedDict):
+    """A cell known not to match, and why."""
+
+    table: str
+    part: str
+    metric: str
+    term: str
+    reason: str
+
+
+class ExampleFacts(TypedDict):
+    """An example pair with its printed z-scores; rows counted from 1."""
+
+    file: str
+    row: int
+    terms: list[str]
+    printed: list[str]
+
+
+class Published(TypedDict):
+    """``kaster2021.yaml``."""
+
+    source: str
+    files: dict[str, FileFacts]
+    metrics: dict[str, str]
+    factors: dict[str, str]
+    tables: list[TableFacts]
+    exceptions: list[ExceptionFacts]
+    examples: list[ExampleFacts]
+    triples: dict[str, TripleFacts]
+    table13: EnsembleFacts
 
 
 @dataclass(frozen=True)
@@ -141,7 +192,7 @@ class Reproduction:
         examples = all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
         return not self.off and lex and parts and examples
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON."""
         return {
             "paper": "kaster2021",
@@ -160,10 +211,10 @@ class Reproduction:
         }
 
 
-def published() -> dict[str, Any]:
+def published() -> Published:
     """Return the figures printed in the paper and where its data are."""
     file = resources.files("bsx.analysis") / "published" / "kaster2021.yaml"
-    content: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    content: Published = yaml.safe_load(file.read_text(encoding="utf-8"))
     return content
 
 
@@ -198,7 +249,7 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
     for example in facts["examples"]:
         columns, row = data[example["file"]], example["row"]
         for term, paper in zip(example["terms"], example["printed"], strict=True):
-            ours = float(standardise(term, columns[term])[row - 1])
+            ours = float(standardise(term, np.asarray(columns[term], dtype=np.float64))[row - 1])
             shown = figure(ours, 2, truncate=True)
             examples.append(
                 PublishedExample(example["file"], row, term, paper, ours, shown, float(shown) == float(paper))
@@ -234,13 +285,13 @@ def _cell(key: tuple[str, str, str, str], paper: str, ours: float, p: float | No
     )
 
 
-def _read(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+def _read(folder: Path, name: str, facts: FileFacts) -> Scores:
     labels = ["sentence1", "sentence2"]
     numbers = [column for column in facts["columns"] if column not in labels]
     own = folder / f"{name}.tsv"
     theirs = [path / facts["file"] for path in (folder / "data" / "scored", folder)]
     if own.is_file():
-        columns = read_columns(own, numbers, texts=labels)
+        columns: Scores = read_columns(own, numbers, texts=labels)
         found = own
     else:
         found = next((path for path in theirs if path.is_file()), theirs[0])
@@ -256,19 +307,19 @@ def _read(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def _read_theirs(path: Path, header: list[str], labels: list[str]) -> dict[str, Any]:
+def _read_theirs(path: Path, header: list[str], labels: list[str]) -> Scores:
     """Read a file of the authors' repository: tabs, fields quoted as in CSV, no header."""
     table = Table(path, quoted=True, header=header)
     return read_columns(table, [name for name in header if name not in labels], texts=labels)
 
 
-def _recompute(table: dict[str, Any], columns: dict[str, Any]) -> Recomputed:
+def _recompute(table: TableFacts, columns: Scores) -> Recomputed:
     from bsx.analysis.factors.lexical import bleu1
     from bsx.analysis.factors.treebank import treebank_tokens
 
     pairs = zip(columns["sentence1"], columns["sentence2"], strict=True)
     ours: Array = np.array([bleu1(treebank_tokens(a), treebank_tokens(b)) for a, b in pairs])
-    distance = np.abs(ours - columns["bleu"])
+    distance = np.abs(ours - np.asarray(columns["bleu"], dtype=np.float64))
     metrics, factors = list(table["cells"]), table["factors"]
     before, after = (disentangle(data, metrics, factors) for data in (columns, {**columns, "bleu": ours}))
     change = max(

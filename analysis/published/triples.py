@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from bsx.analysis.adversarial.build_triples import clean_table6, lexical_overlap, overlaps
 from bsx.analysis.adversarial.triples import TriplePreference, prefer_paraphrase
@@ -18,6 +18,14 @@ from bsx.errors import InputError
 
 TOLERANCE = 0.01
 WHY_300 = "the table says 100 triples, but its figures are the means over all 300; over its first 100 they are others"
+
+
+class TripleFacts(TypedDict):
+    """What is published of one set of triples: how many, how many the table says, the overlaps printed."""
+
+    triples: int
+    printed_n: int
+    overlap: list[str]
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,7 @@ class TripleReproduction:
         """Whether no cell of Table 6 is off."""
         return not any(cell.off for cell in self.overlaps)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON."""
         figure3 = [
             {
@@ -101,7 +109,7 @@ class TripleReproduction:
 
 
 def reproduce_triples(
-    folder: Path, printed: Mapping[str, Any], metrics: Sequence[str], *, lex: bool = True
+    folder: Path, printed: Mapping[str, TripleFacts], metrics: Sequence[str], *, lex: bool = True
 ) -> TripleReproduction | None:
     """Recompute preference rates and overlaps.
 
@@ -139,7 +147,7 @@ def _rates(name: str, table: TripleTable, n: int) -> Rates:
     return Rates(name, n, prefer_paraphrase(scores).results)
 
 
-def _overlaps(name: str, triples: Sequence[Triple], facts: Mapping[str, Any]) -> list[OverlapCell]:
+def _overlaps(name: str, triples: Sequence[Triple], facts: TripleFacts) -> list[OverlapCell]:
     overlap, n = lexical_overlap("en"), facts["printed_n"]
     raw = overlaps(triples, overlap)
     clean = overlaps(

@@ -33,7 +33,7 @@ def explained(value: float, decimals: int, *, truncate: bool = False) -> str:
     return figure(round(value, decimals + 1) if truncate else value, decimals, truncate=truncate)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value with None for numbers that are not finite, as JSON wants it."""
     if isinstance(value, Mapping):
         return {name: plain(item) for name, item in value.items()}

@@ -68,7 +68,7 @@ class Chart:
 
     title: str
     alt: str
-    panels: tuple[tuple[str, dict[str, Any]], ...]
+    panels: tuple[tuple[str, dict[str, object]], ...]
     series: tuple[str, ...] = ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.report.agreement import agreement
@@ -30,7 +29,7 @@ def build_report(
     title: str = "Evaluation report",
     align: Align | None = None,
     examples: int = 10,
-    origin: Mapping[str, Any] | None = None,
+    origin: Mapping[str, object] | None = None,
 ) -> Report:
     """Put a report together.
 

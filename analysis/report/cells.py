@@ -86,7 +86,7 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], 
 
 
 def plain_table(
-    caption: str, rows: Sequence[Mapping[str, Any] | DocumentPart], *, leave_out: Sequence[str] = ()
+    caption: str, rows: Sequence[Mapping[str, object] | DocumentPart], *, leave_out: Sequence[str] = ()
 ) -> ReportTable:
     """Return a table of whatever plain values documents hold: one column a key, lists of two as intervals."""
     plain_rows = [row.to_dict() if isinstance(row, DocumentPart) else row for row in rows]
@@ -102,7 +102,7 @@ def plain_table(
     return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in plain_rows])
 
 
-def _ends(value: Any) -> bool:
+def _ends(value: object) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, int | float | None) for v in value)
 
 
@@ -116,7 +116,7 @@ def _plain(key: str, value: Any) -> Cell:
     return text(value) if value is not None else Cell(NONE)
 
 
-def settings_line(settings: Mapping[str, Any]) -> str:
+def settings_line(settings: Mapping[str, object]) -> str:
     """Return settings as ``name value`` phrases, what is not set left out."""
     shown = (
         f"{key.replace('_', ' ')} {'yes' if value is True else value}"

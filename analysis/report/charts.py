@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bsx.analysis.documents.base import Number
 
@@ -51,8 +50,8 @@ def colour(place: int) -> str:
     return f"var(--c{place % COLOURS})"
 
 
-def _spec(alt: str, values: list[dict[str, Any]], series: int) -> dict[str, Any]:
-    places: dict[Any, int] = {}
+def _spec(alt: str, values: list[dict[str, object]], series: int) -> dict[str, object]:
+    places: dict[object, int] = {}
     for value in values:
         value["order"] = places.setdefault(value.get("row"), len(places))
     return {
@@ -66,9 +65,9 @@ def _spec(alt: str, values: list[dict[str, Any]], series: int) -> dict[str, Any]
     }
 
 
-def _scales(series: int, shapes: bool = True) -> dict[str, Any]:
+def _scales(series: int, shapes: bool = True) -> dict[str, object]:
     places = list(range(max(series, 1)))
-    scales: dict[str, Any] = {
+    scales: dict[str, object] = {
         "color": {
             "field": "series",
             "type": "nominal",
@@ -95,7 +94,7 @@ def intervals(
     series: int,
     zero: float | None = 0,
     span: tuple[float, float] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a forest plot: a row for each ``row``, in it a dot with its interval for each series.
 
     Args:
@@ -107,17 +106,17 @@ def intervals(
         span: ends of the axis; by default the figures decide.
     """
     rows = list(dict.fromkeys(point.row for point in points))
-    values = [
+    values: list[dict[str, object]] = [
         {"row": p.row, "series": p.series, "value": p.value, "low": p.low, "high": p.high, "name": p.label}
         for p in points
         if p.value is not None
     ]
     spec = _spec(alt, values, series)
-    x: dict[str, Any] = {"type": "quantitative", "title": axis, "axis": {"tickCount": 8}}
+    x: dict[str, object] = {"type": "quantitative", "title": axis, "axis": {"tickCount": 8}}
     x["scale"] = {"zero": False, "nice": True}
     if span is not None:
         x["scale"] = {"domain": list(span)}
-    y: dict[str, Any] = {
+    y: dict[str, object] = {
         "field": "row",
         "type": "nominal",
         "sort": _IN_ORDER,
@@ -125,7 +124,7 @@ def intervals(
         "axis": {"labelLimit": 220, "domain": False, "ticks": False, "labelPadding": 8},
         "scale": {"paddingInner": 0.3},
     }
-    place: dict[str, Any] = {"y": y}
+    place: dict[str, object] = {"y": y}
     # In pixels: a step would do, but Vega-Lite warns of it beside a width that fits its container.
     spec["height"] = len(rows) * (26 if series < 2 else 13 * series + 12)
     if series > 1:
@@ -136,7 +135,7 @@ def intervals(
         else [{"field": "row", "title": "of"}]
     )
     tips += [{"field": name, "type": "quantitative", "format": ".4f"} for name in ("value", "low", "high")]
-    layers: list[dict[str, Any]] = [
+    layers: list[dict[str, object]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 1.5},
             "encoding": {**place, "x": {"field": "low", **x}, "x2": {"field": "high"}, **_scales(series, False)},
@@ -170,7 +169,7 @@ def lines(
     series: int,
     span: tuple[float, float],
     ticks: Sequence[float],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a small line chart.
 
     Args:
@@ -182,7 +181,9 @@ def lines(
         span: ends of the vertical axis.
         ticks: positions.
     """
-    values = [{"x": at, "series": place, "value": value, "name": name} for at, place, value, name in points]
+    values: list[dict[str, object]] = [
+        {"x": at, "series": place, "value": value, "name": name} for at, place, value, name in points
+    ]
     spec = {**_spec(alt, values, series), "height": 130}
     dash = {
         "field": "series",
@@ -217,7 +218,7 @@ def lines(
     return spec
 
 
-def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, Any]:
+def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, object]:
     """Return how scores spread: 5th to 95th percentile, the middle half and the median of each row.
 
     Args:
@@ -243,7 +244,7 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
         for key, name in zip(keys, names, strict=True)
     ]
 
-    def bar(low: str, high: str, width: int, ink: str) -> dict[str, Any]:
+    def bar(low: str, high: str, width: int, ink: str) -> dict[str, object]:
         encoding = {"y": y, "x": {"field": low, **x}, "x2": {"field": high}, "tooltip": tips}
         return {"mark": {"type": "rule", "strokeWidth": width, "color": ink}, "encoding": encoding}
 
@@ -254,7 +255,7 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
     return {**spec, "layer": [bar("p5", "p95", 1, "var(--ink-soft)"), bar("p25", "p75", 9, "var(--bar)"), median]}
 
 
-def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str, series: int) -> dict[str, Any]:
+def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str, series: int) -> dict[str, object]:
     """Return stacked bars, one a row, each part with its series' colour and a gap between.
 
     Args:

@@ -111,7 +111,7 @@ def parse_document(content: object, name: str) -> ResultDocument:
     return _shaped(KINDS[kind], content, name)
 
 
-def _shaped(shape: type[Model], content: Mapping[str, Any], name: str) -> Model:
+def _shaped(shape: type[Model], content: Mapping[str, object], name: str) -> Model:
     try:
         return shape.model_validate(_clean(content))
     except ValidationError as error:
@@ -121,7 +121,7 @@ def _shaped(shape: type[Model], content: Mapping[str, Any], name: str) -> Model:
         raise InputError(f"{name}: {key}: {what}") from error
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: object) -> Any:
     """Return a value without halves of surrogate pairs, which JSON may hold and UTF-8 cannot."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
@@ -157,7 +157,7 @@ def _table(file: NamedFile) -> ScoreRows:
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if value is None:
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

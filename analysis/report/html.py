@@ -7,7 +7,6 @@ import hashlib
 import json
 from functools import cache
 from importlib import metadata, resources
-from typing import Any
 
 from bsx.analysis.report.blocks import Chart, Page, Segments
 from bsx.analysis.report.charts import COLOURS, SHAPES
@@ -77,7 +76,7 @@ def _digest(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """Return JSON that is safe inside a script element."""
     dumped = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
@@ -85,7 +84,7 @@ def _json(value: Any) -> str:
     return dumped
 
 
-def _segments(table: Segments) -> dict[str, Any]:
+def _segments(table: Segments) -> dict[str, object]:
     return {
         "columns": table.columns,
         "rows": table.rows,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
 
 from bsx.analysis.render.tables import markdown_escape as escape
 from bsx.analysis.render.tables import markdown_table
@@ -118,7 +117,7 @@ def _segments(block: Segments) -> Iterator[str]:
     yield ""
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "–"
     return escape(f"{value:.6g}") if isinstance(value, float) else escape(str(value))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.report.blocks import Commands, Section
@@ -19,7 +18,7 @@ def _origin(document: Document) -> Provenance | None:
     return content.provenance
 
 
-def repeat(documents: Sequence[Document], origin: Mapping[str, Any] | None, alignment: str | None) -> Section:
+def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, alignment: str | None) -> Section:
     """Return the section on repeating the report.
 
     Args:
@@ -30,8 +29,9 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, Any] | None, alig
     section = Section("repeat", "How to repeat this")
     origins = [(document, _origin(document)) for document in documents]
     commands = list(dict.fromkeys(found.command for _, found in origins if found is not None))
-    if origin is not None:
-        commands.append(str(origin["command"]))
+    own = None if origin is None else Provenance.model_validate(origin)
+    if own is not None:
+        commands.append(own.command)
     unknown = [document.name for document, found in origins if found is None]
     section.lead = f"The commands that made the {len(documents)} inputs of this report, in the order given."
     if unknown:
@@ -49,7 +49,7 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, Any] | None, alig
     versions: dict[str, dict[str, list[str]]] = {}
     for name, found_versions in [
         *((document.name, found.versions) for document, found in origins if found is not None),
-        *([("this report", origin["versions"])] if origin is not None else []),
+        *([("this report", own.versions)] if own is not None else []),
     ]:
         for package, version in found_versions.items():
             versions.setdefault(package, {}).setdefault(version, []).append(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
 from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
+from bsx.support.checks import Array
 
 Kind = TypeVar("Kind", bound=ResultDocument)
 _TEXTS = ("candidate", "reference", "source")
@@ -74,10 +75,10 @@ def _scores(name: str, content: ScoreRows) -> list[Block]:
     rows: list[list[Cell]] = []
     panels = []
     for metric in metrics:
-        column: dict[str, Any] = {}
+        column: dict[str, Array] = {}
         for system in systems:
-            values = [row[places[metric]] for row in content.rows if of is None or str(row[of]) == system]
-            column[system] = np.array([value for value in values if value is not None], dtype=np.float64)
+            cells = [row[places[metric]] for row in content.rows if of is None or str(row[of]) == system]
+            column[system] = np.array([cell for cell in cells if cell is not None], dtype=np.float64)
         digits = decimals(value for values in column.values() for value in values)
         for system, values in column.items():
             if not len(values):
@@ -98,7 +99,7 @@ def _scores(name: str, content: ScoreRows) -> list[Block]:
     return [found, Chart("How scores spread", alt, tuple(panels))]
 
 
-def _score_cells(entry: ScoredMetricRow | None, system: str, values: Any, digits: int) -> list[Cell]:
+def _score_cells(entry: ScoredMetricRow | None, system: str, values: Array, digits: int) -> list[Cell]:
     mean = float(values.mean())
     scores = [] if entry is None else entry.scores
     said = scores[0] if len(scores) == 1 else next((row for row in scores if row.system == system), SystemScoreRow())

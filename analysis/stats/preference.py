@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +12,7 @@ from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import NanPolicy
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 
 @dataclass(frozen=True)
@@ -161,5 +161,5 @@ def _sign_p(wins: int, losses: int, alternative: str) -> float:
     return float(_binomial(wins, wins + losses, alternative).pvalue)
 
 
-def _binomial(successes: int, n: int, alternative: str = "two-sided") -> Any:
+def _binomial(successes: int, n: int, alternative: str = "two-sided") -> Untyped:
     return need("scipy.stats", "exact tests of shares").binomtest(successes, n, 0.5, alternative=alternative)

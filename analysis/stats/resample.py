@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,20 @@ from bsx.support.checks import Array
 
 Indices = NDArray[np.int64]
 Seed = int | np.random.Generator
+
+
+class Draws(TypedDict):
+    """How often is drawn, and from which seed, as keyword arguments."""
+
+    resamples: int
+    seed: Seed
+
+
+class Resampling(Draws):
+    """Draws for an interval."""
+
+    confidence: float
+
 
 CELLS = 1_000_000  # resamples x items held at once: 8 MB for each array of that shape
 

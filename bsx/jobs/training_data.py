@@ -158,7 +158,7 @@ def _read_preferences(table: Table, columns: TrainingColumns, inputs: Inputs) ->
     for row in wanted.rows():
         if row["lp"] not in pairs:  # outputs say which language pairs are wanted
             continue
-        found = [outputs.get((row["lp"], str(row["segment"]), row[side])) for side in _PREFERENCE]
+        found = [outputs.get((row["lp"], str(row["segment"]), str(row[side]))) for side in _PREFERENCE]
         if None in found:
             side = _PREFERENCE[found.index(None)]
             raise InputError(f"{table.name}: no output of {row[side]} for segment {row['segment']} of {row['lp']}")
