@@ -289,7 +289,7 @@ def test_groups_get_their_own_fits_and_unfit_ones_are_named() -> None:
     shown = result.to_text()
     assert "group zh-en" in shown
     assert "Chow test" in shown
-    content = result.to_dict()
+    content: dict[str, Any] = result.to_dict()
     assert [part["group"] for part in content["groups"]] == ["de-en", "zh-en"]
     with pytest.raises(InputError, match="no group can be fitted by itself"):
         disentangle({**a, "lp": [str(i) for i in range(80)]}, ["m"], FACTORS, group="lp")
@@ -318,7 +318,8 @@ def test_correction_runs_over_the_whole_table() -> None:
     result = disentangle(table, ["m", "k"], FACTORS, correction="holm")
     raw = [p for fit in result for p in fit.p.values()]
     assert [p for fit in result for p in fit.p_adjusted.values()] == pytest.approx(adjust(raw, "holm"))
-    assert "p_adjusted" in result.to_dict()["results"][0]
+    content: dict[str, Any] = result.to_dict()
+    assert "p_adjusted" in content["results"][0]
     assert "Holm" in result.to_text()
 
 
@@ -514,7 +515,7 @@ def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
     done = cli(*arguments, "--se", "hc3", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
-    expected = disentangle(make(80), ["m", "k"], FACTORS, se="hc3").to_dict()
+    expected: dict[str, Any] = disentangle(make(80), ["m", "k"], FACTORS, se="hc3").to_dict()
     assert content["results"][1]["metric"] == "k"
     assert content["results"][1]["se"] == pytest.approx(expected["results"][1]["se"])
     table = {name: list(map(float, column)) for name, column in make(80).items()}

@@ -497,7 +497,8 @@ def test_metrics_that_deserve_no_weight() -> None:
     assert opposite.combination.weights == {"d": 0.5, "c": 0.5}
     assert any("in 10 of 10 folds no metric was worth a weight" in note for note in opposite.notes)
     assert np.isnan(opposite.average_gain)  # below 0 there is no gain to speak of
-    assert opposite.to_dict()["groups"][0]["gain"] is None
+    content: dict[str, Any] = opposite.to_dict()
+    assert content["groups"][0]["gain"] is None
     assert "none" in opposite.to_text()
 
 

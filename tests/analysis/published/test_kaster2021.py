@@ -116,7 +116,8 @@ def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
                 assert cell.first is None
     shown = as_text(reproduction)
     assert "paws A-B: 0.84 / 0.8396 over 300, first 100: 0.7996" in shown
-    content = reproduction.to_dict()["triples"]
+    whole: dict[str, Any] = reproduction.to_dict()
+    content = whole["triples"]
     assert (len(content["figure3"]), len(content["table6"])) == (27, 4)
 
 
