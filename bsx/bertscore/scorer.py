@@ -106,6 +106,11 @@ class Scorer:
         return self.metric.layers
 
     @property
+    def dimensions(self) -> int:
+        """Size of a token vector."""
+        return self.metric.encoding.dimensions
+
+    @property
     def depth(self) -> int:
         """How many layers the whole model has."""
         return self.metric.depth

@@ -48,7 +48,7 @@ def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str
 def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str]) -> None:
     scorer = Scorer(tiny_model("bert"), layer=1)
     torch.manual_seed(1)
-    vectors = torch.randn(2, 4, scorer.metric.encoding.dimensions, requires_grad=True)
+    vectors = torch.randn(2, 4, scorer.dimensions, requires_grad=True)
     references = ["the dog", ["rain", "a house"]]
     scorer.loss(vectors, references, reduction="sum").backward()
     assert vectors.grad is not None

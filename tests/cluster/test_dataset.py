@@ -149,3 +149,24 @@ def test_the_command_line_writes_what_it_writes_without_ray(
             assert two == pytest.approx(one, rel=1e-12)
         assert mine == other
     assert ours == theirs
+
+
+@pytest.mark.parametrize("options", [[], ["--all-layers"], ["--idf", "--format", "json"]])
+def test_bertscore_by_itself_runs_on_ray_too(
+    cluster: None, cli: Callable[..., Any], tmp_path: Path, options: list[str]
+) -> None:
+    for name, column in {"a": texts(60, 1), "b": texts(60, 3), "ref": texts(60, 2)}.items():
+        (tmp_path / name).write_text("\n".join(column) + "\n")
+    inputs = ["-c", str(tmp_path / "a"), "-c", str(tmp_path / "b"), "-r", str(tmp_path / "ref")]
+    common = ["score", "-m", "minilm", "--backend", "torch", *options, *inputs]
+    here = cli(*common, "-o", str(tmp_path / "here.tsv"))
+    there = cli(*common, "-o", str(tmp_path / "there.tsv"), "--engine", "ray", "--workers", "2")
+    assert there.status == here.status == 0
+    for ours, theirs in zip(
+        (tmp_path / "here.tsv").read_text().splitlines(), (tmp_path / "there.tsv").read_text().splitlines(), strict=True
+    ):
+        for mine, other in zip(ours.split("\t"), theirs.split("\t"), strict=True):
+            # Blocks, and so batches, may be cut elsewhere: fp32 rounds differently in them.
+            assert other == mine or float(other) == pytest.approx(float(mine), abs=1e-5)
+    signature = (tmp_path / "here.tsv.signature.txt").read_text()
+    assert (tmp_path / "there.tsv.signature.txt").read_text() == signature
