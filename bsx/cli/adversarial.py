@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
 import typer
 
-from bsx.cli.adversarial_build import build_triples
-from bsx.cli.adversarial_pairs import pairs
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.adversarial_perturb import perturb
-from bsx.cli.adversarial_triples import triples
 from bsx.cli.help import group
+from bsx.cli.messages import say
+from bsx.cli.options import (
+    OF_ONE_METRIC,
+    Confidence,
+    Correction,
+    Format,
+    Output,
+    Resamples,
+    Score,
+    Skip,
+    with_settings,
+)
+from bsx.cli.output import show, split_names
+from bsx.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from bsx.jobs.fooling import Fooled
 
 adversarial = group()
-adversarial.command()(pairs)
-adversarial.command()(triples)
 adversarial.command()(perturb)
-adversarial.command("build-triples")(build_triples)
+Names = Annotated[str | None, typer.Option(help="Columns with scores, separated by commas.")]
+Lower = Annotated[str | None, typer.Option(help="Columns of --metrics of which lower is better: their sign is turned.")]
+Nan = Annotated[Literal["error", "omit"], typer.Option(help="Refuse missing scores, or leave out such rows.")]
+Seed = Annotated[int, typer.Option(help="Seed of resamples and folds.")]
 
 
 @adversarial.callback(invoke_without_command=True)
@@ -22,3 +41,167 @@ def show_help(context: typer.Context) -> None:
     """Test whether metrics can be fooled: paraphrase pairs, triples, perturbations."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+@adversarial.command()
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def pairs(
+    file: Annotated[Path, typer.Argument(help="Table of labelled pairs: .tsv (unquoted), .csv, .jsonl, .parquet.")],
+    label: Annotated[
+        str | None, typer.Option(help="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
+    ] = None,
+    metrics: Names = None,
+    score: Score = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Second, harder table: report what each metric loses from FILE to it.")
+    ] = None,
+    sentence1: Annotated[str | None, typer.Option(help="Column of references. [sentence1 or question1]")] = None,
+    sentence2: Annotated[str | None, typer.Option(help="Column of candidates. [sentence2 or question2]")] = None,
+    lower: Lower = None,
+    interval: Annotated[Literal["delong", "bootstrap"], typer.Option(help="Interval of the ROC AUC.")] = "delong",
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validated threshold.")] = 10,
+    correction: Correction = "none",
+    confidence: Confidence = 0.95,
+    resamples: Resamples = 1000,
+    seed: Seed = 1,
+    nan: Nan = "error",
+    skip_errors: Skip = False,
+    curves: Annotated[
+        Path | None, typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.")
+    ] = None,
+    format: Format = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
+    from bsx.data.output import check_table
+    from bsx.jobs.fooling import fool_pairs
+    from bsx.support.settings import build_config
+
+    if curves is not None:
+        check_table(curves)
+    with progress_bar() as report:
+        found = fool_pairs(
+            file,
+            metrics=split_names(metrics or ""),
+            score=score or (),
+            against=against,
+            label=label,
+            sentence1=sentence1,
+            sentence2=sentence2,
+            lower=split_names(lower or ""),
+            interval=interval,
+            folds=folds,
+            correction=correction,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            nan=nan,
+            skip_errors=skip_errors,
+            settings=build_config(settings, ScorerConfig),
+            progress=report,
+        )
+    if curves is not None:
+        found.save_curves(curves)
+    _finish(found, "adversarial-pairs", format, output)
+
+
+@adversarial.command()
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def triples(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase."
+        ),
+    ],
+    metrics: Names = None,
+    score: Score = None,
+    lower: Lower = None,
+    bins: Annotated[
+        int, typer.Option(min=0, help="Ranges of the gap in lexical overlap to split triples by; 0 for none.")
+    ] = 4,
+    worst: Annotated[int, typer.Option(min=0, help="How many of the smallest margins to show for each metric.")] = 5,
+    correction: Correction = "none",
+    confidence: Confidence = 0.95,
+    resamples: Resamples = 1000,
+    seed: Seed = 1,
+    nan: Nan = "error",
+    skip_errors: Skip = False,
+    format: Format = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
+    from bsx.jobs.fooling import fool_triples
+    from bsx.support.settings import build_config
+
+    with progress_bar() as report:
+        found = fool_triples(
+            file,
+            metrics=None if metrics is None else split_names(metrics),
+            score=score or (),
+            lower=split_names(lower or ""),
+            bins=bins,
+            worst=worst,
+            correction=correction,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            nan=nan,
+            skip_errors=skip_errors,
+            settings=build_config(settings, ScorerConfig),
+            progress=report,
+        )
+    _finish(found, "adversarial-triples", format, output)
+
+
+def _finish(found: Fooled, kind: str, format: str, output: Path | None) -> None:
+    from bsx.support.provenance import provenance
+
+    content = {**found.to_dict(), "provenance": provenance(kind, found.files, found.signatures)}
+    show(content, found.to_text, format, output)
+    say([*found.about, *found.notes])
+
+
+@adversarial.command()
+def build_triples(
+    file: Annotated[Path, typer.Argument(help="paws: labelled pairs; nouns: texts and their paraphrases.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.")],
+    how: Annotated[
+        Literal["paws", "nouns"], typer.Option(help="From pairs that share sentences, or by permuting nouns.")
+    ] = "paws",
+    lang: Annotated[str, typer.Option("-l", "--lang", help="Language of the texts.")] = "en",
+    keep: Annotated[int, typer.Option(min=1, help="paws: how many triples to keep.")] = 300,
+    by: Annotated[
+        Literal["difference", "overlap"],
+        typer.Option(help="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
+    ] = "difference",
+    anchor: Annotated[str, typer.Option(help="nouns: column of anchors.")] = "anchor",
+    paraphrase: Annotated[str, typer.Option(help="nouns: column of paraphrases.")] = "paraphrase",
+    tagger: Annotated[
+        str, typer.Option(help="nouns: stanza, nltk (as published), or a CoNLL-U file with parses of the anchors.")
+    ] = "stanza",
+    stanza_dir: Annotated[Path | None, typer.Option(help="nouns: stanza's models.")] = None,
+    download: Annotated[bool, typer.Option("--download", help="nouns: let stanza fetch its model.")] = False,
+    seed: Annotated[int, typer.Option(help="nouns: seed of the permutations.")] = 42,
+    format: Format = "text",
+) -> None:
+    """Build triples of an anchor, a paraphrase and a misleading sentence, for `bsx adversarial triples`."""
+    from bsx.jobs.fooling import build_triples as build
+
+    made = build(
+        file,
+        output,
+        how=how,
+        lang=lang,
+        keep=keep,
+        by=by,
+        anchor=anchor,
+        paraphrase=paraphrase,
+        tagger=tagger,
+        stanza_dir=stanza_dir,
+        download=download,
+        seed=seed,
+    )
+    show(made.summary, made.to_text, format)

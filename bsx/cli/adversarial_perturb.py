@@ -10,15 +10,13 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import with_settings
+from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, Format, Output, with_settings
+from bsx.cli.output import show, write_result
 from bsx.cli.progress import progress_bar
-from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 
-LEFT_OUT = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
 
-
-@with_settings(*LEFT_OUT, config=ScorerConfig)
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def perturb(
     file: Annotated[
         str | None, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
@@ -41,26 +39,23 @@ def perturb(
     parses: Annotated[Path | None, typer.Option(help="CoNLL-U file with parses of the texts to change.")] = None,
     parser: Annotated[Literal["stanza", "spacy"] | None, typer.Option(help="Or parse them with this.")] = None,
     parser_dir: Annotated[Path | None, typer.Option("--parser-dir", "--stanza-dir", help="Its models.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Let stanza fetch its model.")] = False,
+    download: Download = False,
     seed: Annotated[int, typer.Option(help="Seed of perturbations and resamples.")] = 1,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples, and swaps of the tests.")] = 1000,
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    correction: Annotated[
-        Literal["none", "holm", "bh"], typer.Option(help="Correct p for the number of tests.")
-    ] = "none",
+    confidence: Confidence = 0.95,
+    correction: Correction = "none",
     worst: Annotated[int, typer.Option(min=0, help="Worst rows to keep for each result (JSON).")] = 3,
     save: Annotated[
         Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.")
     ] = None,
     skip_errors: Annotated[bool, typer.Option("--skip-errors", help="Go on without rows a metric fails on.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file instead.")] = None,
+    format: Format = "text",
+    output: Output = None,
     **settings: Any,
 ) -> None:
     """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
-    from bsx.cli.output import write_result
-    from bsx.data.output import FORMATS
+    from bsx.data.output import check_table
     from bsx.jobs.perturbing import perturb as run
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config
@@ -70,8 +65,8 @@ def perturb(
         return
     if file is None or not score:
         raise InputError("give FILE with texts and --score METRICS; --list shows the perturbations")
-    if save is not None and save.suffix not in FORMATS:
-        raise InputError(f"{save}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+    if save is not None:
+        check_table(save)
     names = None if perturbation == "all" else [name.strip() for name in perturbation.split(",") if name.strip()]
     with progress_bar() as report:
         found = run(
@@ -101,7 +96,7 @@ def perturb(
     read: list[str | Path] = [file, *([parses] if parses is not None else [])]
     content = found.to_dict() | {"provenance": provenance("adversarial-perturb", read, found.metrics.signatures)}
     content["notes"] = [spelled(note) for note in found.notes]
-    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else found.result.to_text(), output)
+    show(content, found.result.to_text, format, output)
     say([*found.metrics.about, *found.notes])
 
 
@@ -128,7 +123,7 @@ def _listing(format: str) -> str:
     """Return all perturbations as a table or as JSON."""
     from bsx.analysis.perturbations.catalogue import PERTURBATIONS
 
-    rows: list[dict[str, Any]] = [
+    rows = [
         {
             "name": one.name,
             "preserves": one.preserves,

@@ -65,4 +65,5 @@ def _option(setting: str, function: str = "") -> str:
         return f"--no-{name.replace('_', '-')}"
     if value in ("", "…", "True"):
         return option
-    return f"{option} {value.strip('[]').replace(', ', ',')}"
+    listed = value.startswith("[")
+    return f"{option} {value.strip('[]').replace(', ', ',') if listed else value}"

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import BaseModel
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import SHORT, spelled
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
+
+# Options that several commands have.
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.")]
+Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
+Score = Annotated[
+    list[str] | None,
+    typer.Option(help="Score the texts with these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics."),
+]
+Skip = Annotated[bool, typer.Option("--skip-errors", help="Leave out rows on which a metric fails, and name them.")]
+Correction = Annotated[Literal["none", "holm", "bh"], typer.Option(help="Correct the tests' p for their number.")]
+Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
+Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
+Download = Annotated[bool, typer.Option("--download", help="Let stanza fetch its model.")]
+
+# Fields of the scorer that make no sense where metrics are named: they share only what follows here.
+OF_ONE_METRIC = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
 
 
 def with_settings(

@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+
+class Tables(Protocol):
+    """A result in every format."""
+
+    def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
+    def to_text(self) -> str: ...  # noqa: D102
+    def to_csv(self) -> str: ...  # noqa: D102
+    def to_latex(self) -> str: ...  # noqa: D102
 
 
 def write_result(content: str, output: Path | None) -> None:
@@ -22,18 +31,22 @@ def write_result(content: str, output: Path | None) -> None:
         stream.write(content)
 
 
-def render(result: Any, format: str, origin: Callable[[], dict[str, Any]]) -> str:
+def show(content: object, text: Callable[[], str], format: str, output: Path | None = None) -> None:
+    """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
+    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else text(), output)
+
+
+def render(result: Tables, format: str, origin: Callable[[], Mapping[str, object]]) -> str:
     """Return a result in one of the formats text, csv, json and latex.
 
     Args:
-        result: has ``to_dict``, ``to_text``, ``to_csv`` and ``to_latex``.
+        result: what came out.
         format: one of them.
         origin: gives the `bsx.support.provenance.provenance` that goes into JSON.
     """
     if format == "json":
         return json.dumps({**result.to_dict(), "provenance": origin()}, ensure_ascii=False)
-    rendered: str = {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
-    return rendered
+    return {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
 
 
 def split_names(names: str) -> list[str]:

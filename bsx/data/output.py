@@ -71,6 +71,12 @@ def cell(value: object) -> str:
     return str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
+def check_table(path: Path) -> None:
+    """Raise InputError unless a table of this name can be written."""
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+
+
 class ScoreTable:
     """A table file written row by row; use it as a context manager.
 
@@ -88,8 +94,7 @@ class ScoreTable:
     """
 
     def __init__(self, path: Path, types: Mapping[str, object] | None = None) -> None:
-        if path.suffix not in FORMATS:
-            raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+        check_table(path)
         self.signature: str | None = None
         self.sidecar: object | None = None
         self._types = dict(types or {})

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import baseline as baseline
     from bsx.jobs.combining import ensemble as ensemble
+    from bsx.jobs.fooling import build_triples as build_triples
+    from bsx.jobs.fooling import fool_pairs as fool_pairs
+    from bsx.jobs.fooling import fool_triples as fool_triples
     from bsx.jobs.layers import sweep_layers as sweep_layers
     from bsx.jobs.perturbing import perturb as perturb
     from bsx.jobs.probing import probe as probe
@@ -27,8 +30,11 @@ __all__ = [
     "Input",
     "ablate",
     "baseline",
+    "build_triples",
     "ensemble",
     "fit_alignment",
+    "fool_pairs",
+    "fool_triples",
     "perturb",
     "probe",
     "score_files",
@@ -45,6 +51,7 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
             "alignment": "fit_alignment",
             "baselines": "baseline",
             "combining": "ensemble",
+            "fooling": "build_triples fool_pairs fool_triples",
             "layers": "sweep_layers",
             "perturbing": "perturb",
             "probing": "probe",

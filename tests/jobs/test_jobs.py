@@ -122,3 +122,26 @@ def test_ensemble(judged: str) -> None:
     assert found.result.combination.members
     with pytest.raises(InputError, match="`member=` and `registry=` go with `save=`"):
         bsx.jobs.ensemble(Path(judged), ["a", "b"], "human", member=["a=chrf"])
+
+
+def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
+    lines = ["label\tsentence1\tsentence2\ta\tb"]
+    for i in range(24):
+        anchor = f"the {'old' if i % 4 < 2 else 'young'} man number {i // 2} sat down"
+        lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
+    file = tmp_path / "pairs.tsv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = bsx.jobs.fool_pairs(file, metrics=["a", "b"], score=["chrf"], lower=["a"], against=file, resamples=20)
+    assert [one.metric for one in found.results[0].results] == ["a", "b", "chrf"]
+    assert list(found.signatures) == ["chrf"]
+    assert found.to_dict()["settings"] == {**found.settings}
+    found.save_curves(tmp_path / "curves.tsv")
+    assert (tmp_path / "curves.tsv").read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
+    with pytest.raises(InputError, match="`device=` goes with `score=`"):
+        bsx.jobs.fool_pairs(file, metrics=["a"], settings=ScorerConfig(device="cpu"))
+    triples = bsx.jobs.fool_triples(file, metrics=["b"], bins=0, resamples=20)
+    assert triples.to_text().startswith("metric")
+    file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
+    built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
+    assert built.to_text().startswith("1 triples")
+    assert built.triples[0].anchor == "she sat down"

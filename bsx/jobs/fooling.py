@@ -1,0 +1,472 @@
+"""Can metrics be fooled? Paraphrase pairs and triples, with scores from columns or computed here; making triples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bsx.analysis.adversarial.pairs import PairDetection, PairsResult, detect_pairs, easy_to_hard
+from bsx.analysis.adversarial.tables import detection_set, pairs_document, pairs_text, triples_document, triples_text
+from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
+from bsx.analysis.datasets.pairs import load_pairs
+from bsx.analysis.datasets.triples import Triple, load_triples
+from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
+from bsx.analysis.stats.classification import Interval
+from bsx.analysis.stats.clusters import Correction
+from bsx.bertscore.config import ScorerConfig
+from bsx.data.output import ScoreTable, check_table
+from bsx.data.sidecar import lower_by_sidecar
+from bsx.data.tables import Table, TableFile
+from bsx.errors import InputError, MissingExtraError
+from bsx.jobs.metrics import open_metrics
+from bsx.metrics.failures import RowScores, score_all
+from bsx.support.checks import Array, NanPolicy
+from bsx.support.progress import Progress
+from bsx.support.settings import set_fields
+
+if TYPE_CHECKING:
+    from bsx.analysis.adversarial.build_triples import Tagger
+    from bsx.metrics.base import Metric
+
+
+@dataclass(eq=False)
+class Fooled:
+    """What came out.
+
+    Attributes:
+        document: rates, areas, tests, splits, worst examples.
+        files: what was read.
+        settings: what was asked for, by name.
+        signatures: metric -> signature, of those that scored here.
+        notes: what the reader should know.
+        about: what the metrics say of themselves.
+        results: what was found on each file of pairs, or on the one of triples.
+    """
+
+    document: PairsDocument | TriplesDocument
+    files: list[Path]
+    settings: dict[str, object]
+    signatures: dict[str, str]
+    notes: list[str]
+    about: list[str]
+    results: list[PairsResult] | list[TriplesResult]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything but the provenance, for other programs."""
+        return {**self.document.to_dict(), "settings": self.settings, "notes": self.notes}
+
+    def to_text(self) -> str:
+        """Return tables, for people."""
+        found = self.document
+        return pairs_text(found) if isinstance(found, PairsDocument) else triples_text(found)
+
+    def save_curves(self, path: Path) -> None:
+        """Write precision and recall by threshold on the first file of pairs."""
+        with ScoreTable(path) as table:
+            for one in self.results[0].results:
+                if isinstance(one, PairDetection):
+                    curve = one.curve
+                    for row in zip(curve.thresholds, curve.precision, curve.recall, strict=True):
+                        cells = dict(zip(("threshold", "precision", "recall"), map(float, row), strict=True))
+                        table.write({"metric": one.metric, **cells})
+
+
+@dataclass(eq=False)
+class _Scores:
+    """Scores of one file.
+
+    Attributes:
+        metrics: those that score here.
+        skip: whether to go on without rows on which one fails.
+        progress: called with phase, done and total.
+        signatures: metric -> signature.
+        failed: whether a metric failed on some row.
+    """
+
+    metrics: list[Metric]
+    skip: bool
+    progress: Progress | None
+    signatures: dict[str, str] = field(default_factory=dict)
+    failed: bool = False
+
+    @classmethod
+    def open(
+        cls,
+        score: Sequence[str],
+        columns: Sequence[str],
+        settings: ScorerConfig | None,
+        skip: bool,
+        progress: Progress | None,
+    ) -> _Scores:
+        """Build the metrics that are to score.
+
+        Raises:
+            InputError: if there are none but settings for them, or one is called like a column, or reads sources.
+        """
+        if not score:
+            for name in set_fields(settings):
+                raise InputError(f"`{name}=` goes with `score=`")
+            return cls([], skip, progress)
+        metrics = open_metrics(score, settings if settings is not None else ScorerConfig())
+        wanted = [*columns, *(metric.spec for metric in metrics)]
+        for metric in metrics:
+            if wanted.count(metric.spec) > 1:
+                raise InputError(f"the metric {metric.spec} is asked for twice")
+            if "reference" not in metric.needs or "source" in metric.needs:
+                raise InputError(f"{metric.spec} reads sources, and there are none here: leave it out")
+        return cls(metrics, skip, progress)
+
+    def of(
+        self, candidates: Sequence[str], references: Sequence[str], where: Callable[[int], str], notes: list[str]
+    ) -> list[RowScores]:
+        """Score texts with every metric; notes go to ``notes``."""
+        if not self.metrics:
+            return []
+        found = score_all(
+            self.metrics, candidates, references, skip_errors=self.skip, where=where, progress=self.progress
+        )
+        for one in found:
+            self.signatures[one.metric] = one.signature
+            self.failed = self.failed or bool(one.failed)
+            notes += one.notes
+        return found
+
+
+def fool_pairs(
+    file: Path,
+    *,
+    metrics: Sequence[str] = (),
+    score: Sequence[str] = (),
+    against: Path | None = None,
+    label: str | None = None,
+    sentence1: str | None = None,
+    sentence2: str | None = None,
+    lower: Sequence[str] = (),
+    interval: Interval = "delong",
+    folds: int = 10,
+    correction: Correction = "none",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 1,
+    nan: NanPolicy = "error",
+    skip_errors: bool = False,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Fooled:
+    """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests.
+
+    Args:
+        file: table of labelled pairs.
+        metrics: columns with scores.
+        score: specs of metrics to score the texts with.
+        against: second, harder table: adds what each metric loses from the first to it.
+        label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
+        sentence1: column of references; sentence1 or question1 unless given.
+        sentence2: column of candidates; sentence2 or question2 unless given.
+        lower: those of ``metrics`` of which lower is better, beside those that the tables' sidecars know.
+        interval: of the ROC AUC.
+        folds: of the cross-validated threshold.
+        correction: of the tests' p for the number of metric pairs.
+        confidence: level of the intervals.
+        resamples: of bootstrap intervals.
+        seed: of resamples and folds.
+        nan: refuse missing scores, or leave out such rows.
+        skip_errors: leave out rows on which a metric fails, and name them.
+        settings: model, language, and where and within what limits ``score`` runs.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a table or metric that cannot be used.
+    """
+    if not metrics and not score:
+        raise InputError("give `metrics=COL[,COL…]` for columns of scores, or `score=METRICS` to compute them")
+    own = _Scores.open(score, metrics, settings, skip_errors, progress)
+    files = [file] if against is None else [file, against]
+    notes: list[str] = []
+    sets: list[tuple[Array, dict[str, Array]]] = []
+    results: list[PairsResult] = []
+    for one in files:
+        labels, scores, said = _read_pairs(one, (label, sentence1, sentence2), metrics, lower, own, one is file)
+        nan = "omit" if own.failed else nan
+        result = detect_pairs(
+            labels,
+            scores,
+            interval=interval,
+            folds=folds,
+            correction=correction,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            nan=nan,
+        )
+        left_out = len(labels) - len(result.kept)
+        said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
+        notes += [f"{one.name}: {note}" for note in said]
+        sets.append((labels, scores))
+        results.append(result)
+    if against is None:
+        document = pairs_document(detection_set(results[0]))
+    else:
+        parts = [
+            detection_set(found, one.name if one is against else None)
+            for one, found in zip(files, results, strict=True)
+        ]
+        document = pairs_document(*parts, easy_to_hard(*sets, confidence=confidence, nan=nan))
+    asked: dict[str, object] = {
+        "interval": interval,
+        "folds": folds,
+        "correction": correction,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "nan": nan,
+        "label": label,
+        "reference": sentence1,
+        "candidate": sentence2,
+    }
+    return _fooled(document, files, asked, settings, own, notes, results)
+
+
+def fool_triples(
+    file: Path,
+    *,
+    metrics: Sequence[str] | None = None,
+    score: Sequence[str] = (),
+    lower: Sequence[str] = (),
+    bins: int = 4,
+    worst: int = 5,
+    correction: Correction = "none",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 1,
+    nan: NanPolicy = "error",
+    skip_errors: bool = False,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Fooled:
+    """Count how often metrics prefer a paraphrase to a sentence that only shares words: rates, margins, tests.
+
+    Args:
+        file: table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase.
+        metrics: columns with scores; every column of numbers unless given, or none if there is ``score``.
+        score: specs of metrics to score the texts with.
+        lower: those of ``metrics`` of which lower is better, beside those that the table's sidecar knows.
+        bins: ranges of the gap in lexical overlap to split triples by; 0 for none.
+        worst: how many of the smallest margins to keep for each metric.
+        correction: of the tests' p for the number of metric pairs.
+        confidence: level of the intervals.
+        resamples: of bootstrap intervals.
+        seed: of resamples.
+        nan: refuse missing scores, or leave out such triples.
+        skip_errors: leave out triples on which a metric fails, and name them.
+        settings: model, language, and where and within what limits ``score`` runs.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a table or metric that cannot be used.
+    """
+    table = load_triples(file, [] if metrics is None and score else metrics)
+    if not table.scores and not score:
+        raise InputError(f"{file}: has no column of scores: compute some with `score=METRICS`")
+    triples, n = table.triples, len(table.triples)
+    own = _Scores.open(score, list(table.scores), settings, skip_errors, progress)
+    negative, said = _turned(file, list(table.scores), lower)
+    notes = [*table.notes, *said]
+    scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
+
+    def where(place: int) -> str:
+        side = "paraphrase" if place < n else "non-paraphrase"
+        return f"the {side} of the triple in row {triples[place % n].row}"
+
+    candidates = [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples]
+    for one in own.of(candidates, [t.anchor for t in triples] * 2, where, notes):
+        scores[one.metric] = (one.values[:n], one.values[n:])
+    nan = "omit" if own.failed else nan
+    result = prefer_paraphrase(
+        scores,
+        gap=_gap(triples, (settings and settings.lang) or "en", notes) if bins else None,
+        bins=bins or 1,
+        worst=worst,
+        correction=correction,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        nan=nan,
+    )
+    if len(result.kept) < n:
+        notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
+    asked: dict[str, object] = {
+        "bins": bins,
+        "worst": worst,
+        "correction": correction,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "nan": nan,
+    }
+    return _fooled(triples_document(result, triples, scores), [file], asked, settings, own, notes, [result])
+
+
+def _fooled(
+    document: PairsDocument | TriplesDocument,
+    files: list[Path],
+    asked: dict[str, object],
+    settings: ScorerConfig | None,
+    own: _Scores,
+    notes: list[str],
+    results: list[PairsResult] | list[TriplesResult],
+) -> Fooled:
+    asked |= {name: str(value) for name, value in set_fields(settings).items()}
+    about = [note for metric in own.metrics for note in metric.notes]
+    return Fooled(document, files, asked, own.signatures, notes, about, results)
+
+
+def _read_pairs(
+    file: Path,
+    texts: tuple[str | None, str | None, str | None],
+    columns: Sequence[str],
+    lower: Sequence[str],
+    own: _Scores,
+    strict: bool,
+) -> tuple[Array, dict[str, Array], list[str]]:
+    """Return labels, scores and notes."""
+    # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
+    present = texts if strict else Table(file).columns
+    label, first, second = (name if name in present else None for name in texts)
+    table = load_pairs(file, label=label, sentence1=first, sentence2=second, metrics=columns)
+    negative, notes = _turned(file, columns, lower)
+    scores = {name: table.numbers(name) * (-1 if name in negative else 1) for name in columns}
+    notes += [note for note in table.notes if not note.startswith(tuple("0123456789")) or "placeholder" in note]
+    if own.metrics and ("candidate" not in table or "reference" not in table):
+        raise InputError(
+            f"{file}: has no columns sentence1 and sentence2: name them with `sentence1=` and `sentence2=`"
+        )
+    if own.metrics:
+        # The loader calls the first sentence the candidate; here it is what the second is compared with.
+        found = own.of(table.texts("reference"), table.texts("candidate"), lambda place: f"row {place + 1}", notes)
+        scores |= {one.metric: one.values for one in found}
+    return table.numbers("label"), scores, notes
+
+
+def _turned(file: Path, columns: Sequence[str], lower: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Return the columns of which lower is better, as the caller or the table's sidecar says, and notes."""
+    for name in lower:
+        if name not in columns:
+            raise InputError(f"`lower={name}`: is none of the columns of `metrics=` ({', '.join(columns)})")
+    known = [name for name in lower_by_sidecar(file) if name in columns and name not in lower]
+    notes = [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in known]
+    return {*lower, *known}, [*(f"the sign of {name} is turned: lower is better" for name in lower), *notes]
+
+
+def _gap(triples: Sequence[Triple], lang: str, notes: list[str]) -> Array | None:
+    """Return overlap(A, C) - overlap(A, B) of each triple; without its packages none, and a note."""
+    from bsx.analysis.adversarial.build_triples import lexical_overlap, overlaps
+
+    try:
+        low, high = overlaps(triples, lexical_overlap(lang))
+    except MissingExtraError as error:
+        notes.append(f"not split by lexical overlap: {error}")
+        return None
+    return high - low
+
+
+@dataclass(frozen=True)
+class BuiltTriples:
+    """Triples, and how they came about.
+
+    Attributes:
+        triples: what was built.
+        summary: settings, counts and mean overlaps.
+    """
+
+    triples: tuple[Triple, ...]
+    summary: dict[str, object]
+
+    def to_text(self) -> str:
+        """Return the summary, for people."""
+        found = self.summary
+        lines = [f"{found['triples']} triples"]
+        if found["how"] == "nouns":
+            few, same = found["fewer_than_two_nouns"], found["same_words"]
+            assert isinstance(few, list) and isinstance(same, list)  # noqa: S101, PT018 - for the type checker
+            lines.append(f"{len(few)} of {found['texts']} texts have fewer than two nouns")
+            lines.append(f"{len(same)} triples have the words of A: equal nouns changed places")
+        low, high = found["overlap_paraphrase"], found["overlap_nonparaphrase"]
+        return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
+
+
+def build_triples(
+    file: Path,
+    output: Path,
+    *,
+    how: Literal["paws", "nouns"] = "paws",
+    lang: str = "en",
+    keep: int = 300,
+    by: Literal["difference", "overlap"] = "difference",
+    anchor: str = "anchor",
+    paraphrase: str = "paraphrase",
+    tagger: str = "stanza",
+    stanza_dir: Path | None = None,
+    download: bool = False,
+    seed: int = 42,
+) -> BuiltTriples:
+    """Build triples of an anchor, a paraphrase and a misleading sentence, and write them as a table.
+
+    Args:
+        file: labelled pairs for ``paws``; texts and their paraphrases for ``nouns``.
+        output: table to write.
+        how: from pairs that share sentences, or by permuting nouns.
+        lang: language of the texts.
+        keep: ``paws``: how many triples to keep.
+        by: ``paws``: keep the largest differences of overlap, or the least overlaps of A and B.
+        anchor: ``nouns``: column of anchors.
+        paraphrase: ``nouns``: column of paraphrases.
+        tagger: ``nouns``: ``stanza``, ``nltk`` (as published), or a CoNLL-U file with parses of the anchors.
+        stanza_dir: ``nouns``: stanza's models.
+        download: ``nouns``: let stanza fetch its model.
+        seed: ``nouns``: of the permutations.
+
+    Raises:
+        InputError: for tables that cannot be read or written.
+    """
+    from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
+
+    check_table(output)
+    overlap = lexical_overlap(lang)
+    summary: dict[str, object] = {"how": how, "lang": lang}
+    if how == "paws":
+        table = load_pairs(file)
+        labels = [int(label) for label in table.numbers("label")]
+        rows = list(zip(table.texts("candidate"), table.texts("reference"), labels, strict=True))
+        triples = build_paws(rows, overlap=overlap, keep=keep, by=by)
+        summary |= {"keep": keep, "by": by, "pairs": len(rows), "triples": len(triples)}
+    else:
+        segments = list(TableFile(file, [anchor, paraphrase], []))
+        anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
+        made = permute_nouns(anchors, paraphrases, _tagger(tagger, lang, stanza_dir, download), seed=seed)
+        triples = made.triples
+        summary |= {
+            "tagger": tagger,
+            "seed": seed,
+            "texts": len(anchors),
+            "triples": len(triples),
+            "fewer_than_two_nouns": list(made.dropped),
+            "same_words": list(made.same),
+        }
+    low, high = overlaps(triples, overlap)
+    summary |= {"overlap_paraphrase": float(low.mean()), "overlap_nonparaphrase": float(high.mean())}
+    with ScoreTable(output) as written:
+        for triple in triples:
+            for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):
+                written.write({"label": label, "sentence1": triple.anchor, "sentence2": text})
+    return BuiltTriples(triples, summary)
+
+
+def _tagger(name: str, lang: str, folder: Path | None, download: bool) -> Tagger:
+    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger, stanza_tagger
+
+    if name == "stanza":
+        return stanza_tagger(lang, folder=folder, download=download)
+    return nltk_tagger() if name == "nltk" else conllu_tagger(Path(name))
