@@ -8,7 +8,7 @@ pandas are imported when first needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bsx.support.faces import public_face
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bsx.encode.idf import Idf as Idf
     from bsx.bertscore.loss import bertscore_loss as bertscore_loss
     from bsx.bertscore.results import Scores as Scores
-    from bsx.bertscore.scorer import Scorer as Scorer
+    from bsx.bertscore.scorer import Scorer as Scorer, score as score
     from bsx.catalog.catalog import Catalog as Catalog, load_registry as load_registry
     from bsx.catalog.entries import Check as Check, MetricEntry as MetricEntry
     from bsx.catalog.overlay import write_baseline as write_baseline, write_ensemble as write_ensemble
@@ -63,7 +63,7 @@ _HOMES = {
     "encode.idf": "Idf",
     "bertscore.loss": "bertscore_loss",
     "bertscore.results": "Scores",
-    "bertscore.scorer": "Scorer",
+    "bertscore.scorer": "Scorer score",
     "catalog.catalog": "Catalog load_registry",
     "catalog.entries": "Check MetricEntry",
     "catalog.overlay": "write_baseline write_ensemble write_model",
@@ -97,32 +97,8 @@ _HOMES = {
 }
 
 
-def score(candidates: object, references: object, *, lang: str | None = None, **settings: Any) -> Scores:
-    """Score candidates against references in one call.
-
-    Args:
-        candidates: n texts.
-        references: n texts, or n lists of texts.
-        lang: BCP-47 language tag, which chooses the model, or ``auto`` to detect it from the references; or name a
-            model with ``model=``.
-        settings: as for `bsx.Scorer`.
-
-    Returns:
-        Precision, recall and F1 as arrays (n,), with their signature.
-    """
-    from bsx.bertscore.scorer import Scorer
-    from bsx.data.corpus import as_references
-
-    if lang == "auto":
-        from bsx.data.detect import detect_language
-
-        references = as_references(references)
-        lang = detect_language(text for group in references for text in group).code
-    return Scorer(lang=lang, **settings).score(candidates, references)
-
-
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
-    _find, __dir__ = public_face(__name__, _HOMES, "__version__", "score")
+    _find, __dir__ = public_face(__name__, _HOMES, "__version__")
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

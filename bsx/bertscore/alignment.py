@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,10 +58,10 @@ class Alignment:
     f1: float
     signature: Signature
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the alignment as plain numbers and strings, as ``bsx match`` prints it in JSON."""
 
-        def side(part: Side, other: Side) -> dict[str, Any]:
+        def side(part: Side, other: Side) -> dict[str, object]:
             rows = zip(part.tokens, part.weights, part.match, part.similarity, strict=True)
             return {
                 "text": part.text,

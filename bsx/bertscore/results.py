@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +48,7 @@ class Scores:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def mean(self) -> dict[str, Any]:
+    def mean(self) -> dict[str, float | list[float]]:
         """Return the mean over segments of each figure: a number, or a list with one number a layer."""
         if len(self) == 0:
             raise InputError("there are no scores to average")
@@ -65,7 +64,7 @@ class Scores:
         figures = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"Scores(n={len(self)}, {figures}, signature={str(self.signature)!r})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the summary that ``bsx score`` prints as JSON for one system."""
         layer: int | str = self.layers[0] if self.f1.ndim == 1 else "all"
         return {
@@ -86,7 +85,7 @@ class Scores:
         arrays = {name: getattr(self, name).tolist() for name in ("precision", "recall", "f1")}
         return json.dumps({"summary": self.to_dict(), "ids": list(self.ids), "scores": arrays}, ensure_ascii=False)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """Yield one row a segment (and layer, for all layers): id, [layer,] precision, recall, f1."""
         if self.f1.ndim == 1:
             for i, name in enumerate(self.ids):

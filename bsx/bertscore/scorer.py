@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import torch
 
@@ -19,14 +19,15 @@ from bsx.bertscore.window_vectors import Carry
 from bsx.bertscore.windows import one_window
 from bsx.catalog.catalog import Catalog
 from bsx.data import cells
-from bsx.data.corpus import MemoryCorpus, Segment, as_texts
+from bsx.data.corpus import MemoryCorpus, Segment, as_references, as_texts
 from bsx.encode.idf import Idf, count_idf
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.run import prepare, stream
 from bsx.support.progress import Progress
-from bsx.support.settings import build_config
+from bsx.support.settings import build_config, takes
 from bsx.support.signature import Signature
+from bsx.support.untyped import Settings
 
 
 class Scorer:
@@ -55,6 +56,7 @@ class Scorer:
         ModelUnavailableError: if the model is neither on this machine nor reachable.
     """
 
+    @takes(ScorerConfig)
     def __init__(
         self,
         model: str | None = None,
@@ -65,7 +67,7 @@ class Scorer:
         encoders: Encoders | None = None,
         **settings: Unpack[ScorerSettings],
     ) -> None:
-        named: dict[str, Any] = {**settings, "model": model, "lang": lang}
+        named: Settings = {**settings, "model": model, "lang": lang}
         named["idf"] = idf if isinstance(idf, bool) else True
         if encoders is not None:
             named |= encoders.config.model_dump()
@@ -195,3 +197,39 @@ class Scorer:
     def signature(self) -> Signature:
         """Return the signature of scores made with these settings, apart from what depends on the texts."""
         return self.metric.signature()
+
+
+@takes(ScorerConfig)
+def score(
+    candidates: object,
+    references: object,
+    *,
+    model: str | None = None,
+    lang: str | None = None,
+    idf: bool | Idf | Sequence[str] = False,
+    registry: Catalog | Path | str | None = None,
+    encoders: Encoders | None = None,
+    **settings: Unpack[ScorerSettings],
+) -> Scores:
+    """Score candidates against references in one call.
+
+    Args:
+        candidates: n texts.
+        references: n texts, or n lists of texts.
+        model: as for `bsx.Scorer`, like all that follows.
+        lang: BCP-47 language tag, which chooses the model, or ``auto`` to detect it from the references.
+        idf: whether and by which idf weights tokens count.
+        registry: a folder to lay over the registry, or a `Catalog`.
+        encoders: encoders to share with other metrics.
+        settings: every other field of `bsx.ScorerConfig`, by name.
+
+    Returns:
+        Precision, recall and F1 as arrays (n,), with their signature.
+    """
+    if lang == "auto":
+        from bsx.data.detect import detect_language
+
+        references = as_references(references)
+        lang = detect_language(text for group in references for text in group).code
+    scorer = Scorer(model, lang=lang, idf=idf, registry=registry, encoders=encoders, **settings)
+    return scorer.score(candidates, references)

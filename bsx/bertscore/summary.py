@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.bertscore.metric import FIGURES, BertScore
 from bsx.metrics.run import Prepared, Totals
+from bsx.support.untyped import JsonObject
 
 _COUNTS = {"empty": "empty", "undefined": "unweighted", "truncated": "truncated"}
 
 
-def summarise(metric: BertScore, prepared: Prepared, totals: Totals) -> dict[str, Any]:
+def summarise(metric: BertScore, prepared: Prepared, totals: Totals) -> JsonObject:
     """Return the summary; top-level figures are over all systems' rows, ``n`` counts those rows."""
     every = metric.settings.all_layers
 
-    def means(values: NDArray[np.float64]) -> dict[str, Any]:
+    def means(values: NDArray[np.float64]) -> dict[str, float | list[float]]:
         return {
             name: [float(v) for v in values[:, j]] if every else float(values[0, j]) for j, name in enumerate(FIGURES)
         }
@@ -46,7 +45,7 @@ def summarise(metric: BertScore, prepared: Prepared, totals: Totals) -> dict[str
     }
 
 
-def to_text(metric: BertScore, result: dict[str, Any]) -> str:
+def to_text(metric: BertScore, result: JsonObject) -> str:
     """Return the summary as aligned lines for a terminal."""
     every = metric.settings.all_layers
     width = max(len("system"), *(len(entry["name"]) for entry in result["systems"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.metrics.zoo import recipe
 from bsx.support.optional import need
 from bsx.support.progress import Progress
+from bsx.support.untyped import Untyped
 
 
 def stream(
@@ -75,7 +75,7 @@ def stream(
             ray.shutdown()
 
 
-def _cards(ray: Any, device: str, workers: int) -> int:
+def _cards(ray: Untyped, device: str, workers: int) -> int:
     """Return how many graphics cards a worker gets: one, if there are any and the device is not another.
 
     Raises:
@@ -94,9 +94,9 @@ def _cards(ray: Any, device: str, workers: int) -> int:
     return 1
 
 
-def _as_table(arrow: Any, segments: Sequence[Segment], columns: Columns, first: int) -> Any:
+def _as_table(arrow: Untyped, segments: Sequence[Segment], columns: Columns, first: int) -> Untyped:
     """Return segments as an Arrow table, each with its number."""
-    made: dict[str, Any] = {ROW: arrow.array(range(first, first + len(segments)), arrow.int64())}
+    made: dict[str, Untyped] = {ROW: arrow.array(range(first, first + len(segments)), arrow.int64())}
     for k, name in enumerate(columns.candidates):
         made[name] = arrow.array([segment.candidates[k] for segment in segments], arrow.large_string())
     if columns.references:
@@ -107,9 +107,9 @@ def _as_table(arrow: Any, segments: Sequence[Segment], columns: Columns, first: 
     return arrow.table(made)
 
 
-def _ordered(scored: Any, prepared: Prepared) -> Iterator[ScoredBlock]:
+def _ordered(scored: Untyped, prepared: Prepared) -> Iterator[ScoredBlock]:
     """Yield results in the corpus's order, beside its segments, whatever order they come in."""
-    waiting: dict[int, Any] = {}
+    waiting: dict[int, Untyped] = {}
     segments, row = iter(prepared.corpus), 0
     for table in scored.iter_batches(batch_format="pyarrow", batch_size=None):
         if table.num_rows:
@@ -120,10 +120,10 @@ def _ordered(scored: Any, prepared: Prepared) -> Iterator[ScoredBlock]:
             yield _unpack(part, [next(segments) for _ in range(part.num_rows)], prepared.metrics)
 
 
-def _unpack(table: Any, segments: list[Segment], metrics: Sequence[MetricCore]) -> ScoredBlock:
+def _unpack(table: Untyped, segments: list[Segment], metrics: Sequence[MetricCore]) -> ScoredBlock:
     systems = len(segments[0].candidates)
 
-    def read(metric: int, name: str) -> Any:
+    def read(metric: int, name: str) -> Untyped:
         return np.array(table.column(f"{metric} {name}").to_pylist())
 
     scores, undefined = [], []

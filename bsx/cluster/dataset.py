@@ -7,19 +7,23 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.catalog.specs import split_specs
 from bsx.data.cells import text as check_text
 from bsx.data.corpus import Segment
-from bsx.encode.run_config import RunSettings
+from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from bsx.metrics.core import Fitted
 from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments
 from bsx.metrics.zoo import Recipe, get_metrics, make_again, recipe
 from bsx.support.optional import need
+from bsx.support.settings import takes
+from bsx.support.untyped import Settings, Untyped
 
 ROW = "bsx row"
 ROWS = 512  # of a batch: some seconds of an encoder's work, and little to do again after a failure
@@ -34,7 +38,7 @@ class ScoredDataset:
         signatures: column -> the signature of its scores.
     """
 
-    dataset: Any
+    dataset: Untyped
     signatures: dict[str, str]
 
 
@@ -57,7 +61,7 @@ class Columns:
         """All of them."""
         return [*self.candidates, *self.references, *([self.source] if self.source is not None else [])]
 
-    def segments(self, table: Any) -> Iterator[Segment]:
+    def segments(self, table: Untyped) -> Iterator[Segment]:
         """Yield the rows of an Arrow table.
 
         Raises:
@@ -95,8 +99,8 @@ class Worker:
     def __init__(
         self,
         recipes: Sequence[Recipe],
-        run: dict[str, Any],
-        fitted: tuple[Any, ...],
+        run: Settings,
+        fitted: Sequence[Fitted],
         columns: Columns,
         names: list[str] | None,
     ) -> None:
@@ -105,7 +109,7 @@ class Worker:
         self._columns = columns
         self._names = names
 
-    def __call__(self, table: Any) -> Any:
+    def __call__(self, table: Untyped) -> Untyped:
         """Score the rows of an Arrow table."""
         arrow = need("pyarrow", "a worker")
         blocks = [
@@ -123,8 +127,9 @@ class Worker:
         return table
 
 
+@takes(RunConfig)
 def score_dataset(
-    dataset: Any,
+    dataset: Untyped,
     metrics: str | Sequence[str],
     *,
     candidate: str = "candidate",
@@ -204,7 +209,7 @@ def score_dataset(
     return ScoredDataset(scored, dict(zip(names, signatures, strict=True)))
 
 
-def alike(run: dict[str, Any]) -> dict[str, Any]:
+def alike(run: Settings) -> Settings:
     """Return a run's settings without those that each machine would read in its own way: ``auto`` is PyTorch."""
     return {**run, "backend": "torch"} if run.get("backend", "auto") == "auto" else run
 
@@ -220,7 +225,7 @@ def connect(address: str | None, workers: int) -> bool:
     if ray.is_initialized():
         return False
     logging.getLogger("ray.data").setLevel(logging.WARNING)
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    options: Settings = {"log_to_driver": False, "logging_level": "error"}
     try:
         if address is not None:
             ray.init(address=address, **options)
@@ -235,17 +240,17 @@ def connect(address: str | None, workers: int) -> bool:
 
 
 def map_workers(
-    dataset: Any,
-    fitted: Any,
+    dataset: Untyped,
+    fitted: Sequence[Fitted],
     recipes: Sequence[Recipe],
-    run: dict[str, Any],
+    run: Settings,
     columns: Columns,
     names: list[str] | None,
     workers: int | tuple[int, int],
     cpus: float,
     gpus: float,
     batch_rows: int,
-) -> Any:
+) -> Untyped:
     """Return the data set with scores; the one place that tells Ray Data what to do."""
     data = need("ray.data", "scoring on a cluster")
     dataset.context.execution_options.preserve_order = True
@@ -264,7 +269,7 @@ def map_workers(
 class _DatasetCorpus:
     """A data set as a corpus, read batch by batch; see `bsx.data.corpus.Corpus`."""
 
-    def __init__(self, dataset: Any, columns: Columns) -> None:
+    def __init__(self, dataset: Untyped, columns: Columns) -> None:
         self._dataset = dataset
         self._columns = columns
         self.systems = columns.candidates
@@ -281,17 +286,17 @@ class _DatasetCorpus:
         return min(counts, default=1), max(counts, default=1)
 
 
-def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[str, list[Any]]:
+def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[str, list[object]]:
     """Return one metric's figures of every row of a batch: for each, a list over systems."""
     scores = [block.scores[metric] for block in blocks]
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[NDArray[np.generic]]] = {
         "values": [one.values for one in scores],
         "empty": [one.empty for one in scores],
         "lost": [one.lost for one in scores],
         "undefined": [block.undefined[metric] for block in blocks],
     }
     if scores and scores[0].statistics is not None:
-        columns["statistics"] = [one.statistics for one in scores]
+        columns["statistics"] = [one.statistics for one in scores if one.statistics is not None]
     if scores and (first := scores[0].figures) is not None:
         layout = (len(first), first.shape[2])
         columns["figures"] = [one.all_figures().transpose(1, 0, 2).reshape(len(one.values), -1) for one in scores]
@@ -302,5 +307,5 @@ def _figures(blocks: Sequence[ScoredBlock], metric: int, systems: int) -> dict[s
     }
 
 
-def _width(array: Any) -> int:
+def _width(array: NDArray[np.generic]) -> int:
     return int(array.shape[1]) if array.ndim > 1 else 1

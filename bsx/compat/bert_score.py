@@ -12,11 +12,12 @@ import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bsx.data.corpus import as_list
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
+from bsx.support.untyped import Settings
 
 if TYPE_CHECKING:
     import torch
@@ -74,7 +75,7 @@ def score(
     del batch_size, nthreads, use_fast_tokenizer
     if rescale_with_baseline and lang is None:
         raise InputError("Need to specify Language when rescaling with baseline: add lang")
-    settings: dict[str, Any] = {
+    settings: Settings = {
         "lang": lang,
         "layer": None if all_layers else num_layers,
         "all_layers": all_layers,

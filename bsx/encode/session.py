@@ -20,7 +20,7 @@ from bsx.errors import InputError
 from bsx.models.choice import Choice, choose
 from bsx.models.locate import Checkpoint, locate
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
-from bsx.support.settings import build_config
+from bsx.support.settings import build_config, takes
 from bsx.support.untyped import Settings, Untyped
 
 
@@ -119,6 +119,7 @@ class Encoders:
         InputError: for settings that are wrong.
     """
 
+    @takes(RunConfig)
     def __init__(
         self,
         *,

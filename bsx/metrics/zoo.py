@@ -11,13 +11,13 @@ from typing import Unpack
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import MetricEntry
 from bsx.catalog.specs import UNNAMED, read_spec, split_specs
-from bsx.encode.run_config import RunSettings
+from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
-from bsx.support.settings import build_config, read_spelled
+from bsx.support.settings import build_config, read_spelled, takes
 from bsx.support.untyped import Settings
 
 GROUP = "bsx.metrics"
@@ -169,6 +169,7 @@ def make_again(recipes: Sequence[Recipe], encoders: Encoders) -> list[Metric]:
     return [kind(entry, config, encoders, spec) for kind, entry, config, spec in found]
 
 
+@takes(RunConfig)
 def get_metrics(
     specs: str | Iterable[str],
     *,
