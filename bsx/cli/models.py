@@ -174,7 +174,7 @@ def _details(entry: ModelEntry, catalog: Catalog) -> dict[str, Any]:
         "max_tokens": entry.max_tokens,
         "leading_space": entry.leading_space,
         "notes": entry.notes,
-        "entry": str(catalog.origins["model", entry.name].resolve()),
+        "entry": str(catalog.origins["model", entry.name]),
         "baselines": baselines,
     }
 
