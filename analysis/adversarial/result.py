@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bsx.analysis.adversarial.perturb import Perturbed
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, LeftOutRow, PerturbDocument, RangeRow
 from bsx.analysis.render.tables import text_table
 from bsx.support.checks import Array
+from bsx.support.untyped import JsonObject
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Robustness:
     ranges: tuple[MetricRange, ...]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
-    settings: Mapping[str, Any]
+    settings: JsonObject
     cases: tuple[Perturbed, ...] = field(repr=False)
     clean_scores: Mapping[str, Array] = field(repr=False)
     case_scores: Mapping[str, Array] = field(repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from bsx.analysis.agreement.groups import AVERAGED, Evaluation, GroupResult
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
@@ -146,7 +145,7 @@ def _bracket(value: float, low: float, high: float) -> str:
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 

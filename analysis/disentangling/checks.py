@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -190,7 +189,12 @@ def _nested(
 
 
 def _fit(
-    y: Array, terms: Mapping[str, Array], names: list[str], se: StandardErrors, clusters: Any, intercept: bool
+    y: Array,
+    terms: Mapping[str, Array],
+    names: list[str],
+    se: StandardErrors,
+    clusters: list[str] | None,
+    intercept: bool,
 ) -> Ols:
     x = np.column_stack([terms[name] for name in names])
     return fit_ols(y, x, se=se, clusters=clusters, intercept=intercept)

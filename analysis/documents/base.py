@@ -33,7 +33,7 @@ class DocumentPart(BaseModel):
 
     def to_dict(self) -> dict[str, object]:
         """Return what was set, as JSON wants it: a number that is not finite becomes None."""
-        return dict(plain(self.model_dump(exclude_unset=True)))
+        return {name: plain(value) for name, value in self.model_dump(exclude_unset=True).items()}
 
 
 class ResultDocument(DocumentPart):

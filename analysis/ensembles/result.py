@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from bsx.analysis.documents.ensembles import EnsembleDocument, FoldRow, GainRow, GainTestRow
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.combination import Combination
+from bsx.support.untyped import JsonObject
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class EnsembleResult:
     units: int
     fitted: int
     omitted: int
-    settings: dict[str, Any]
+    settings: JsonObject
     notes: tuple[str, ...]
 
     def to_document(self) -> EnsembleDocument:

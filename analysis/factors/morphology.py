@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,7 +193,7 @@ class Morphology(Factor[MorphologyConfig]):
             zip(texts, (pairs.lang1, pairs.lang2), parsed, strict=True), start=1
         ):
             parses: Sequence[Parse | None]
-            tagger: Any
+            tagger: object
             if given is not None:
                 parses, tagger = given, "the CoNLL-U file"
             else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +183,7 @@ def distance(a: Tree, b: Tree) -> int:
     if not a.size or not b.size:
         return a.size + b.size
     topped = a.roots != 1 or b.roots != 1
-    best: tuple[int, Any, Any] | None = None
+    best: tuple[int, Walk, Walk] | None = None
     for mirrored in (False, True):
         one, two = a.walk(mirrored=mirrored, topped=topped), b.walk(mirrored=mirrored, topped=topped)
         for rows, columns in ((one, two), (two, one)):

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +36,20 @@ def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
         InputError: naming the line whose numbers are not numbers or not as many as those before.
         MissingExtraError: for ``.bin`` without the package fasttext.
     """
+    pairs: Iterator[tuple[str, NDArray[np.float32] | Callable[[], NDArray[np.float32]]]]
     pairs = _read_bin(file) if file.suffix == ".bin" else _read_text(file)
     vectors: Vectors = {}
     for word, vector in pairs:
         lowered = word.lower()
         if keep is None or lowered in keep:
-            vectors[lowered] = vector() if callable(vector) else vector
+            vectors[lowered] = vector if isinstance(vector, np.ndarray) else vector()
     if not vectors:
         held = "no words" if keep is None else "none of the words wanted"
         raise InputError(f"{file}: holds {held}")
     return vectors
 
 
-def _read_text(file: Path) -> Iterator[tuple[str, Any]]:
+def _read_text(file: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     expected: int | None = None
     for number, line in enumerate(NamedFile(file).lines(), start=1):
         fields = line.rstrip(" ").split(" ")

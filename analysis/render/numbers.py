@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
-from typing import Any
 
 
 def figure(value: float, decimals: int, *, truncate: bool = False) -> str:
@@ -33,7 +32,7 @@ def explained(value: float, decimals: int, *, truncate: bool = False) -> str:
     return figure(round(value, decimals + 1) if truncate else value, decimals, truncate=truncate)
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> object:
     """Return a value with None for numbers that are not finite, as JSON wants it."""
     if isinstance(value, Mapping):
         return {name: plain(item) for name, item in value.items()}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from bsx.analysis.report.blocks import AlignmentGrid
 from bsx.errors import InputError
+from bsx.support.untyped import JsonObject
 
-Align = Callable[[str, str], Mapping[str, Any]]
+Align = Callable[[str, str], JsonObject]
 """From candidate and reference to what `bsx.bertscore.alignment.Alignment.to_dict` returns."""
 
 _WIDEST = 40  # tokens of a side that fit on a page
@@ -53,7 +53,7 @@ class Aligner:
         return tuple(grids), "; ".join(remarks)
 
 
-def _grid(label: str, found: Mapping[str, Any]) -> AlignmentGrid:
+def _grid(label: str, found: JsonObject) -> AlignmentGrid:
     """Return an alignment without the tokens that weigh nothing, unless one is somebody's match."""
     sides = [found[name]["tokens"] for name in ("candidate", "reference")]
     matched = [{token["match"] for token in sides[1 - side] if token["weight"]} for side in (0, 1)]

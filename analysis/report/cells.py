@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypedDict, Unpack
 
 from bsx.analysis.documents.base import DocumentPart, Interval, Number
 from bsx.analysis.report.blocks import Cell, ReportTable
@@ -23,13 +23,29 @@ _HEADS = {
 }
 
 
-def text(value: object, **marks: Any) -> Cell:
+class CellMarks(TypedDict, total=False):
+    """How a cell looks; fields of `bsx.analysis.report.blocks.Cell`."""
+
+    heat: int | None
+    strong: bool
+    code: bool
+    prose: bool
+
+
+class TableMarks(TypedDict, total=False):
+    """What goes with a table; fields of `bsx.analysis.report.blocks.ReportTable`."""
+
+    note: str
+    sortable: bool
+
+
+def text(value: object, **marks: Unpack[CellMarks]) -> Cell:
     """Return a cell with a text."""
     shown = str(value)
     return Cell(shown, shown, **marks)
 
 
-def number(value: object, decimals: int = 3, **marks: Any) -> Cell:
+def number(value: object, decimals: int = 3, **marks: Unpack[CellMarks]) -> Cell:
     """Return a cell with a rounded number; a dash for what is not defined, and what is no number as it is."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return Cell(NONE, **marks)
@@ -41,7 +57,7 @@ def number(value: object, decimals: int = 3, **marks: Any) -> Cell:
     return Cell(shown.removeprefix("-") if float(shown) == 0 else shown, float(value), **marks)
 
 
-def percent(value: Number, **marks: Any) -> Cell:
+def percent(value: Number, **marks: Unpack[CellMarks]) -> Cell:
     """Return a cell with a share as per cent."""
     cell = number(None if value is None else 100 * value, 1, **marks)
     return cell if value is None else Cell(f"{cell.text} %", float(value), cell.heat, cell.strong)
@@ -55,7 +71,7 @@ def interval(ends: Interval, decimals: int = 3, *, scale: float = 1) -> Cell:
     return Cell(f"[{low}, {high}]", float(ends[0]))
 
 
-def p_value(value: object, **marks: Any) -> Cell:
+def p_value(value: object, **marks: Unpack[CellMarks]) -> Cell:
     """Return a cell with a p-value."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return number(value, **marks)
@@ -74,7 +90,9 @@ def decimals(values: Iterable[Number]) -> int:
     return 3 if max((abs(value) for value in values if value is not None), default=0) <= 2 else 2
 
 
-def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Any) -> ReportTable:
+def table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Unpack[TableMarks]
+) -> ReportTable:
     """Return a table; a column is numeric if its first defined cell is."""
     cells = tuple(tuple(row) for row in rows)
     numeric = set()
@@ -106,7 +124,7 @@ def _ends(value: object) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, int | float | None) for v in value)
 
 
-def _plain(key: str, value: Any) -> Cell:
+def _plain(key: str, value: object) -> Cell:
     if isinstance(value, list | tuple):
         return interval((value[0], value[1]))
     if isinstance(value, bool):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -39,7 +39,7 @@ class ScoreRows:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
     numeric: frozenset[str]
     sidecar: SidecarDocument | None
     signature: str | None
@@ -121,15 +121,19 @@ def _shaped(shape: type[Model], content: Mapping[str, object], name: str) -> Mod
         raise InputError(f"{name}: {key}: {what}") from error
 
 
-def _clean(value: object) -> Any:
+def _clean(value: object) -> object:
     """Return a value without halves of surrogate pairs, which JSON may hold and UTF-8 cannot."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return _clean_text(value)
     if isinstance(value, Mapping):
-        return {_clean(str(key)): _clean(item) for key, item in value.items()}
+        return {_clean_text(str(key)): _clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_clean(item) for item in value]
     return value
+
+
+def _clean_text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _table(file: NamedFile) -> ScoreRows:
@@ -141,7 +145,7 @@ def _table(file: NamedFile) -> ScoreRows:
     for place, name in enumerate(table.columns):
         numbers = as_numbers(row[place] for row in rows)
         if numbers is not None:
-            numeric.add(_clean(name))
+            numeric.add(_clean_text(name))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
             row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
     beside = file.path.with_name(file.path.name + ".signatures.json")
@@ -153,7 +157,7 @@ def _table(file: NamedFile) -> ScoreRows:
             sidecar = _shaped(SidecarDocument, found if isinstance(found, dict) else {}, str(beside))
     line = file.path.with_name(file.path.name + ".signature.txt")
     signature = line.read_text(encoding="utf-8").strip() if line.is_file() else None
-    columns = tuple(_clean(name) for name in table.columns)
+    columns = tuple(_clean_text(name) for name in table.columns)
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 
 
