@@ -140,14 +140,14 @@ def _listing(format: str) -> str:
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     lines += [
         (
-            row["name"],
-            "keeps" if row["preserves"] else "changes",
-            "yes" if row["strength"] else "",
-            ", ".join(row["needs"]),
-            "any" if row["languages"] is None else " ".join(row["languages"]),
-            row["description"],
+            one.name,
+            "keeps" if one.preserves else "changes",
+            "yes" if one.graded else "",
+            ", ".join(sorted(one.needs)),
+            "any" if one.languages is None else " ".join(one.languages),
+            one.description,
         )
-        for row in rows
+        for one in PERTURBATIONS.values()
     ]
     widths = [max(len(line[column]) for line in lines) for column in range(5)]
     return "\n".join(

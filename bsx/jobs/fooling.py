@@ -209,11 +209,11 @@ def fool_pairs(
     if against is None:
         document = pairs_document(detection_set(results[0]))
     else:
-        parts = [
+        first, second = (
             detection_set(found, one.name if one is against else None)
             for one, found in zip(files, results, strict=True)
-        ]
-        document = pairs_document(*parts, easy_to_hard(*sets, confidence=confidence, nan=nan))
+        )
+        document = pairs_document(first, second, easy_to_hard(*sets, confidence=confidence, nan=nan))
     asked: dict[str, object] = {
         "interval": interval,
         "folds": folds,

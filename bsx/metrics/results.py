@@ -50,7 +50,7 @@ class MetricScores:
     def __getitem__(self, index: int) -> float:
         return float(self.values[index])
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.number]:
         return np.array(self.values, dtype=dtype, copy=True if copy is None else copy)
 
     def mean(self) -> float:

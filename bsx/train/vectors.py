@@ -23,7 +23,7 @@ from bsx.support.untyped import JsonObject
 from bsx.train.encoder import FrozenEncoder
 
 _BLOCK_TOKENS = 8192  # of a file; less where memory is short
-_DTYPES: dict[str, np.dtype[np.generic]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
+_DTYPES: dict[str, np.dtype[np.floating]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
 
 
 @dataclass
@@ -71,7 +71,7 @@ class VectorStore:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: cannot be made a folder for vectors ({error.strerror})") from error
-        self._maps: list[NDArray[np.generic]] = []
+        self._maps: list[NDArray[np.floating]] = []
         self._files: list[Path] = []
         self._places: dict[str, _Place] = {}
         for file in sorted(self.folder.glob("*.safetensors")):
@@ -91,14 +91,14 @@ class VectorStore:
         """Return how many word pieces a stored text has; 0 if its characters mean nothing to the tokenizer."""
         return self._places[text_key(text)].pieces
 
-    def vectors(self, text: str) -> NDArray[np.generic]:
+    def vectors(self, text: str) -> NDArray[np.floating]:
         """Return a stored text's vectors (pieces, layers, dim), a view of the file.
 
         Raises:
             InputError: if they are not what was written.
         """
         place = self._places[text_key(text)]
-        found: NDArray[np.generic] = self._maps[place.block][place.start : place.start + place.pieces]
+        found: NDArray[np.floating] = self._maps[place.block][place.start : place.start + place.pieces]
         if not place.checked:
             if zlib.crc32(found.tobytes()) != place.checksum:
                 raise InputError(f"{self._files[place.block]}: is damaged; remove it, it will be computed again")
@@ -150,7 +150,7 @@ class VectorStore:
         self._files.append(file)
 
 
-def _map(file: Path, dtype: np.dtype[np.generic]) -> tuple[NDArray[np.generic], JsonObject]:
+def _map(file: Path, dtype: np.dtype[np.floating]) -> tuple[NDArray[np.floating], JsonObject]:
     with file.open("rb", buffering=0) as stream:
         header, start = read_header(stream, file.stat().st_size)
     index = json.loads(header["__metadata__"]["index"])
