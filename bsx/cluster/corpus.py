@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from bsx.cluster.dataset import ROW, ROWS, Columns, connect, map_workers
+from bsx.cluster.dataset import ROW, ROWS, DatasetColumns, connect, map_workers
 from bsx.data.corpus import Segment
 from bsx.errors import BsxError, InputError
 from bsx.metrics.blocks import BlockScores
@@ -43,7 +43,7 @@ def stream(
     ray = need("ray", "scoring on a cluster")
     data, arrow = need("ray.data", "scoring on a cluster"), need("pyarrow", "scoring on a cluster")
     systems = len(prepared.corpus.systems)
-    columns = Columns(
+    columns = DatasetColumns(
         tuple(f"candidate {k}" for k in range(systems)),
         ("references",) if "reference" in prepared.corpus.has else (),
         "source" if "source" in prepared.corpus.has else None,
@@ -94,7 +94,7 @@ def _cards(ray: Untyped, device: str, workers: int) -> int:
     return 1
 
 
-def _as_table(arrow: Untyped, segments: Sequence[Segment], columns: Columns, first: int) -> Untyped:
+def _as_table(arrow: Untyped, segments: Sequence[Segment], columns: DatasetColumns, first: int) -> Untyped:
     """Return segments as an Arrow table, each with its number."""
     made: dict[str, Untyped] = {ROW: arrow.array(range(first, first + len(segments)), arrow.int64())}
     for k, name in enumerate(columns.candidates):

@@ -43,7 +43,7 @@ class ScoredDataset:
 
 
 @dataclass(frozen=True)
-class Columns:
+class DatasetColumns:
     """Which columns of a data set hold what.
 
     Attributes:
@@ -84,7 +84,7 @@ class Columns:
             )
 
 
-class Worker:
+class ClusterWorker:
     """One process of the cluster: it builds the metrics once and scores every batch it is given.
 
     Args:
@@ -101,7 +101,7 @@ class Worker:
         recipes: Sequence[Recipe],
         run: Settings,
         fitted: Sequence[Fitted],
-        columns: Columns,
+        columns: DatasetColumns,
         names: list[str] | None,
     ) -> None:
         self._metrics = make_again(recipes, Encoders(**run))
@@ -183,7 +183,7 @@ def score_dataset(
     specs = split_specs(metrics) if isinstance(metrics, str) else list(metrics)
     settings = alike({**run, "model": model, "lang": lang, "registry": registry})
     several = [reference] if isinstance(reference, str) else list(reference or [])
-    columns = Columns((candidate,), tuple(several), source)
+    columns = DatasetColumns((candidate,), tuple(several), source)
     if not hasattr(dataset, "schema"):
         raise InputError(f"score_dataset reads a ray.data.Dataset, not {type(dataset).__name__}")
     schema = dataset.schema()
@@ -244,7 +244,7 @@ def map_workers(
     fitted: Sequence[Fitted],
     recipes: Sequence[Recipe],
     run: Settings,
-    columns: Columns,
+    columns: DatasetColumns,
     names: list[str] | None,
     workers: int | tuple[int, int],
     cpus: float,
@@ -256,7 +256,7 @@ def map_workers(
     dataset.context.execution_options.preserve_order = True
     strategy = {"size": workers} if isinstance(workers, int) else {"min_size": workers[0], "max_size": workers[1]}
     return dataset.map_batches(
-        Worker,
+        ClusterWorker,
         fn_constructor_args=[recipes, run, fitted, columns, names],
         batch_format="pyarrow",
         batch_size=batch_rows,
@@ -269,7 +269,7 @@ def map_workers(
 class _DatasetCorpus:
     """A data set as a corpus, read batch by batch; see `bsx.data.corpus.Corpus`."""
 
-    def __init__(self, dataset: Untyped, columns: Columns) -> None:
+    def __init__(self, dataset: Untyped, columns: DatasetColumns) -> None:
         self._dataset = dataset
         self._columns = columns
         self.systems = columns.candidates

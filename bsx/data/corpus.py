@@ -74,15 +74,15 @@ def as_texts(values: object, name: str) -> list[str]:
     return [cells.text(value, f"{name}[{index}]") for index, value in enumerate(as_list(values, name))]
 
 
-def as_references(values: object, name: str = "references") -> list[tuple[str, ...]]:
+def as_references(values: object) -> list[tuple[str, ...]]:
     """Return each segment's references, from a list of texts or a list of lists of texts.
 
     Raises:
         InputError: naming the first item that is neither, or a segment without any reference.
     """
     references: list[tuple[str, ...]] = []
-    for index, value in enumerate(as_list(values, name)):
-        where = f"{name}[{index}]"
+    for index, value in enumerate(as_list(values, "references")):
+        where = f"references[{index}]"
         if isinstance(value, str):
             references.append((str(value),))
             continue

@@ -17,6 +17,8 @@ from bsx.data.lines import NamedFile
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 
+_BLOCK = 4096  # texts counted at a time
+
 
 @dataclass(frozen=True)
 class Idf:
@@ -98,10 +100,10 @@ class IdfCounter:
         return Idf(weights, math.log(smoothed), self.documents, self._hash.hexdigest(), tokenizer_digest)
 
 
-def count_idf(texts: Sequence[str], tokenizer: Tokenizer, tokenizer_digest: str = "", *, block: int = 4096) -> Idf:
+def count_idf(texts: Sequence[str], tokenizer: Tokenizer, tokenizer_digest: str = "") -> Idf:
     """Count idf weights over a list of texts (usually the references)."""
     counter = IdfCounter()
-    for start in range(0, len(texts), block):
-        part = texts[start : start + block]
+    for start in range(0, len(texts), _BLOCK):
+        part = texts[start : start + _BLOCK]
         counter.add(part, tokenizer.tokenize(part))
     return counter.result(tokenizer_digest)

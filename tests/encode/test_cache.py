@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.encode.cache.cache_file import SUFFIX, Damaged, Segment, write_segment
+from bsx.encode.cache.cache_file import SUFFIX, CacheFile, Damaged, write_segment
 from bsx.encode.cache.cache_folder import VectorCache
 from bsx.encode.cache.cached_encoding import sequence_key
 from bsx.errors import InputError
@@ -182,7 +182,7 @@ def test_no_changed_byte_is_returned(tmp_path_factory: pytest.TempPathFactory, d
         content[place] ^= data.draw(st.integers(1, 255))
     file.write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) - 1, len(content) // 2]))])
     try:
-        read = list(Segment(file, torch.float32, 4).entries(torch.float32, 4))
+        read = list(CacheFile(file, torch.float32, 4).entries(torch.float32, 4))
     except (Damaged, ValueError):
         return
     for key, vectors in read:

@@ -73,7 +73,7 @@ def _index_sum(*columns: NDArray[np.generic]) -> str:
     return f"{total:08x}"
 
 
-class Segment:
+class CacheFile:
     """The index of one file.
 
     Args:

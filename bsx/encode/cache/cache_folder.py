@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bsx.encode.cache.cache_file import KEY_BYTES, SUFFIX, Damaged, Segment, write_segment
+from bsx.encode.cache.cache_file import KEY_BYTES, SUFFIX, CacheFile, Damaged, write_segment
 from bsx.errors import InputError
 from bsx.support.memory import parse_bytes
 
@@ -54,7 +54,7 @@ class VectorCache:
         except OSError as error:
             raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
 
-    def store(self, fields: Mapping[str, object], dtype: torch.dtype, dimensions: int) -> VectorStore:
+    def store(self, fields: Mapping[str, object], dtype: torch.dtype, dimensions: int) -> CachedVectors:
         """Return the vectors of one layer of one encoder.
 
         Args:
@@ -64,7 +64,7 @@ class VectorCache:
         """
         text = json.dumps(fields, sort_keys=True, default=str)
         folder = self.folder / _ROOM / hashlib.sha256(text.encode()).hexdigest()[:32]
-        return VectorStore(self, folder, text, dtype, dimensions)
+        return CachedVectors(self, folder, text, dtype, dimensions)
 
     def discard(self, segment: Path) -> None:
         """Remove a damaged file, and say once that there was one."""
@@ -110,7 +110,7 @@ class VectorCache:
             total -= size
 
 
-class VectorStore:
+class CachedVectors:
     """The vectors of one layer of one encoder; made by `VectorCache.store`."""
 
     def __init__(self, cache: VectorCache, folder: Path, text: str, dtype: torch.dtype, dimensions: int) -> None:
@@ -119,7 +119,7 @@ class VectorStore:
         self._text = text
         self._dtype = dtype
         self._dimensions = dimensions
-        self._segments: dict[Path, Segment] = {}
+        self._segments: dict[Path, CacheFile] = {}
         self._touched: dict[Path, float] = {}
         self._pending: dict[bytes, torch.Tensor] = {}
         self._bytes = 0
@@ -133,15 +133,15 @@ class VectorStore:
             del self._segments[gone]
         for path in sorted(present - set(self._segments)):
             try:
-                self._segments[path] = Segment(path, self._dtype, self._dimensions)
+                self._segments[path] = CacheFile(path, self._dtype, self._dimensions)
             except Damaged:
                 self._cache.discard(path)
             except OSError:
                 continue  # removed by another process since it was listed
 
-    def find(self, keys: Sequence[bytes]) -> list[tuple[Segment | None, int] | None]:
+    def find(self, keys: Sequence[bytes]) -> list[tuple[CacheFile | None, int] | None]:
         """Return where the vectors of each key are (no segment: not written yet), or None."""
-        found: list[tuple[Segment | None, int] | None] = [(None, 0) if key in self._pending else None for key in keys]
+        found: list[tuple[CacheFile | None, int] | None] = [(None, 0) if key in self._pending else None for key in keys]
         halves = np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, KEY_BYTES // 8)
         left = np.array([i for i, place in enumerate(found) if place is None], dtype=np.int64)
         for segment in self._segments.values():
@@ -153,7 +153,7 @@ class VectorStore:
             left = left[places < 0]
         return found
 
-    def read(self, wanted: Sequence[tuple[bytes, tuple[Segment | None, int], torch.Tensor]]) -> list[bool]:
+    def read(self, wanted: Sequence[tuple[bytes, tuple[CacheFile | None, int], torch.Tensor]]) -> list[bool]:
         """Read vectors into tensors.
 
         Args:
@@ -163,7 +163,7 @@ class VectorStore:
             Whether each was there and unharmed; the others must be computed.
         """
         good = [False] * len(wanted)
-        by_segment: dict[Segment, list[int]] = {}
+        by_segment: dict[CacheFile, list[int]] = {}
         for i, (key, (segment, _), target) in enumerate(wanted):
             if segment is not None:
                 by_segment.setdefault(segment, []).append(i)
@@ -234,7 +234,7 @@ class VectorStore:
             taken.append(segment.path)
         return taken
 
-    def _all_of(self, segment: Segment) -> Iterator[tuple[bytes, torch.Tensor]]:
+    def _all_of(self, segment: CacheFile) -> Iterator[tuple[bytes, torch.Tensor]]:
         try:
             yield from segment.entries(self._dtype, self._dimensions)
         except OSError:

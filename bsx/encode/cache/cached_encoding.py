@@ -12,15 +12,15 @@ import numpy as np
 import torch
 
 from bsx.encode.batching import Batcher, plan_batches
-from bsx.encode.cache.cache_file import KEY_BYTES, Segment
-from bsx.encode.cache.cache_folder import VectorCache, VectorStore
+from bsx.encode.cache.cache_file import KEY_BYTES, CacheFile
+from bsx.encode.cache.cache_folder import CachedVectors, VectorCache
 from bsx.encode.torch_encoder import TORCH_DTYPES, Architecture
 
 # Padded tokens read at once: a bound on memory, not a matter of speed.
 _READ_TOKENS = 16_384
 # Seconds between two files of one encoder that are not full.
 _PATIENCE = 10.0
-Place = tuple[Segment | None, int]
+Place = tuple[CacheFile | None, int]
 
 
 def encoder_fields(
@@ -156,7 +156,7 @@ class CachedEncoding:
         return vectors, good
 
 
-def _publish(stores: list[VectorStore], *, unless_younger: float = 0.0) -> None:
+def _publish(stores: list[CachedVectors], *, unless_younger: float = 0.0) -> None:
     for store in stores:
         store.publish(unless_younger=unless_younger)
 
