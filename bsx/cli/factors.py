@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from statistics import fmean, pstdev
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from bsx.cli.messages import say
+from bsx.cli.options import Download, Format, Registry
+from bsx.cli.output import show
 from bsx.cli.progress import progress_bar
-from bsx.errors import InputError
 
 
 def factors(
@@ -36,7 +35,7 @@ def factors(
     parses2: Annotated[Path | None, typer.Option(help="The same of sentence2.")] = None,
     parser: Annotated[Literal["stanza", "spacy"], typer.Option(help="Parser, where no parses are given.")] = "stanza",
     stanza_dir: Annotated[Path | None, typer.Option("--stanza-dir", "--parser-dir", help="Its models.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Let stanza fetch its model.")] = False,
+    download: Download = False,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors, .vec or .bin, for mor.")] = None,
     train_vectors: Annotated[bool, typer.Option("--train-vectors", help="Train them on these sentences.")] = False,
     lexicon: Annotated[Path | None, typer.Option(help="Morphological lexicon; built from tags otherwise.")] = None,
@@ -47,33 +46,13 @@ def factors(
         Literal["keep", "omit", "error"], typer.Option(help="Pairs without a value: write nan, leave out, or refuse.")
     ] = "keep",
     prefix: Annotated[str, typer.Option(help="Put this before the names of the new columns.")] = "",
-    registry: Annotated[Path | None, typer.Option(help="Folder laid over the registry.")] = None,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", help="How to print the summary.")] = "text",
+    registry: Registry = None,
+    format: Format = "text",
 ) -> None:
     """Score sentence pairs by linguistic factors; `bsx disentangle` explains metrics by them."""
-    import numpy as np
+    from bsx.analysis.factors.base import Resources
+    from bsx.jobs.factoring import factors as run
 
-    from bsx.analysis.factors.base import Resources, SentencePairs
-    from bsx.analysis.factors.zoo import get_factors
-    from bsx.data.output import FORMATS, ScoreTable
-    from bsx.data.tables import TableFile
-
-    made = get_factors(factors, preset=preset, registry=registry)
-    if output.suffix not in FORMATS:
-        raise InputError(f"{output}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
-    if (parses1 is None) != (parses2 is None):
-        raise InputError("parses come for both sides: give --parses1 and --parses2")
-    table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
-    names = {factor.spec: prefix + factor.spec for factor in made}
-    for name in names.values():
-        if name in table.columns:
-            raise InputError(f"{file}: has a column {name!r} already: choose another name with --prefix")
-    segments = list(table)
-    rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
-    columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
-    lang1, dash, lang2 = lang.partition("-")
-    first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
-    pairs = SentencePairs(first, second, lang1, lang2 if dash else lang1, columns)
     with progress_bar() as report:
         resources = Resources(
             human=human,
@@ -93,48 +72,18 @@ def factors(
             seed=seed,
             progress=report,
         )
-        results = {names[factor.spec]: factor.compute(pairs, resources) for factor in made}
-    kept = {name: scores for name, scores in results.items() if scores.excluded is None}
-    missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
-    if nan == "error" and missing.any():
-        factor, row = (int(index) for index in np.argwhere(missing)[0])
-        raise InputError(f"{list(kept)[factor]}: row {row + 1} has no value; --nan keep writes nan, omit leaves it out")
-    say(note for scores in results.values() for note in scores.notes)
-    wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
-    summary = {
-        "pairs": len(rows),
-        "written": int(wanted.sum()),
-        "lang": lang,
-        "preset": preset,
-        "nan": nan,
-        "factors": [_describe(name, scores) for name, scores in results.items()],
-    }
-    with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
-        for index in np.flatnonzero(wanted):
-            written.write(rows[index] | {name: float(scores.values[index]) for name, scores in kept.items()})
-        written.sidecar = summary
-    print(json.dumps(summary, ensure_ascii=False) if format == "json" else _text(summary))
-
-
-def _describe(name: str, scores: Any) -> dict[str, Any]:
-    present = [value for value in scores.values.tolist() if value == value]
-    mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
-    found = {"factor": name, "n": len(present), "mean": mean, "sd": sd}
-    return {**found, "excluded": scores.excluded, "settings": scores.details}
-
-
-def _types(table: Any, kept: dict[str, Any]) -> dict[str, Any]:
-    import pyarrow
-
-    return {**table.types(), **{name: pyarrow.float64() for name in kept}}
-
-
-def _text(summary: dict[str, Any]) -> str:
-    width = max(len(entry["factor"]) for entry in summary["factors"])
-    lines = [f"{'factor':<{max(width, 6)}}  {'n':>7}  {'mean':>8}  {'sd':>8}"]
-    for entry in summary["factors"]:
-        figures = (
-            "excluded" if entry["excluded"] else f"{entry['mean']:8.4f}  {entry['sd']:8.4f}" if entry["n"] else "-"
+        found = run(
+            file,
+            output,
+            factors,
+            lang=lang,
+            sentence1=sentence1,
+            sentence2=sentence2,
+            preset=preset,
+            resources=resources,
+            nan=nan,
+            prefix=prefix,
+            registry=registry,
         )
-        lines.append(f"{entry['factor']:<{max(width, 6)}}  {entry['n']:>7}  {figures}")
-    return "\n".join(lines)
+    say(found.notes)
+    show(found.summary, found.to_text, format)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
+
+from bsx.cli.messages import say
 
 
 def report(
@@ -26,28 +27,7 @@ def report(
     ] = None,
 ) -> None:
     """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it."""
-    from bsx.analysis.report import build_report, read_document
-    from bsx.analysis.report.build import has_examples
-    from bsx.analysis.report.result import which_format
-    from bsx.data.output import atomic_path
-    from bsx.support.provenance import provenance
+    from bsx.jobs.reporting import report as write
 
-    which_format(output, format)
-    with atomic_path(output) as temporary:  # an unwritable place is found before any work
-        documents = [read_document(file) for file in files]
-        function = None
-        if align is not None and any(has_examples(document) for document in documents):
-            function = _aligner(align)
-        elif align is not None:
-            print("bsx: note: no document has examples to align", file=sys.stderr)
-        origin = provenance("report", files)
-        made = build_report(documents, title=title, align=function, examples=examples, origin=origin)
-        made.save(temporary, format=which_format(output, format))
+    say(write(files, output, title=title, align=align, examples=examples, format=format))
     print(f"bsx: wrote {output}", file=sys.stderr)
-
-
-def _aligner(model: str) -> Callable[[str, str], dict[str, Any]]:
-    from bsx.bertscore.scorer import Scorer
-
-    scorer = Scorer(model=model)
-    return lambda candidate, reference: scorer.align(candidate, reference).to_dict()

@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import baseline as baseline
     from bsx.jobs.combining import ensemble as ensemble
+    from bsx.jobs.comparing import compare as compare
+    from bsx.jobs.evaluating import Wanted as Wanted
+    from bsx.jobs.evaluating import meta as meta
+    from bsx.jobs.explaining import disentangle as disentangle
+    from bsx.jobs.factoring import factors as factors
     from bsx.jobs.fooling import build_triples as build_triples
     from bsx.jobs.fooling import fool_pairs as fool_pairs
     from bsx.jobs.fooling import fool_triples as fool_triples
     from bsx.jobs.layers import sweep_layers as sweep_layers
     from bsx.jobs.perturbing import perturb as perturb
     from bsx.jobs.probing import probe as probe
+    from bsx.jobs.reporting import report as report
     from bsx.jobs.score import Input as Input
     from bsx.jobs.score import score_files as score_files
     from bsx.jobs.training import train as train
@@ -28,15 +34,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Input",
+    "Wanted",
     "ablate",
     "baseline",
     "build_triples",
+    "compare",
+    "disentangle",
     "ensemble",
+    "factors",
     "fit_alignment",
     "fool_pairs",
     "fool_triples",
+    "meta",
     "perturb",
     "probe",
+    "report",
     "score_files",
     "sweep_layers",
     "train",
@@ -51,10 +63,15 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
             "alignment": "fit_alignment",
             "baselines": "baseline",
             "combining": "ensemble",
+            "comparing": "compare",
+            "evaluating": "Wanted meta",
+            "explaining": "disentangle",
+            "factoring": "factors",
             "fooling": "build_triples fool_pairs fool_triples",
             "layers": "sweep_layers",
             "perturbing": "perturb",
             "probing": "probe",
+            "reporting": "report",
             "score": "Input score_files",
             "training": "train",
             "tuning": "tune",

@@ -18,14 +18,13 @@ from bsx.analysis.datasets.tabular import load_table
 from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.report.documents import ScoreRows, read_document
 from bsx.bertscore.rescale import read_baseline
-from bsx.cli.meta_inputs import Wanted
-from bsx.cli.meta_inputs import read_columns as read_meta
 from bsx.data import cells
 from bsx.data.columns import numeric_columns, read_columns
 from bsx.data.lines import LineFiles, NamedFile
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError
 from bsx.jobs.ensemble_inputs import read_table
+from bsx.jobs.evaluating import Wanted, read_scores
 from bsx.jobs.judged import read_judged
 from bsx.jobs.training_data import TrainingColumns, read_data
 
@@ -71,7 +70,9 @@ SEVERAL = ("candidate", "reference", "human", "other")
 
 
 def meta(file: Path) -> list[float]:
-    return [float(x) for x in read_meta(str(file), Wanted(["other"], ["human"], None, None, None, [])).values["human"]]
+    return [
+        float(x) for x in read_scores(str(file), Wanted(["other"], ["human"], None, None, None, [])).values["human"]
+    ]
 
 
 def table(file: Path) -> list[float]:

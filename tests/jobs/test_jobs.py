@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import bsx.jobs
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError
 from bsx.jobs.probe_input import PeopleTable
 from bsx.jobs.probing import ProbePlan
+from bsx.support.provenance import provenance
 from bsx.train.config import TrainConfig
 
 Model = Callable[[str], str]
@@ -145,3 +147,38 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
     assert built.to_text().startswith("1 triples")
     assert built.triples[0].anchor == "she sat down"
+
+
+def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
+    wanted = bsx.jobs.Wanted(["a", "b"], ["human"])
+    found = bsx.jobs.meta(wanted, file=judged, how=MetaSettings(resamples=20))
+    assert [one.metric for one in found.result.average] == ["a", "b"]
+    texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
+    scored = bsx.jobs.meta(wanted, score=["chrf"], texts=texts, scores_out=scores, how=MetaSettings(resamples=20))
+    assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
+    assert scores.read_text(encoding="utf-8").startswith("human\ta\tb\tchrf\n")
+    with pytest.raises(InputError, match="`scores_out=` goes with `score=`"):
+        bsx.jobs.meta(wanted, file=judged, scores_out=scores)
+
+
+def test_compare(judged: str) -> None:
+    found = bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["candidate", "source"]))
+    assert (found.result.segments, found.files, list(found.signatures)) == (24, [judged], ["chrf"])
+    with pytest.raises(InputError, match="name at least two systems"):
+        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged))
+
+
+def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
+    table = tmp_path / "factors.tsv"
+    found = bsx.jobs.factors(Path(judged), table, "lex", sentence1="reference", sentence2="candidate")
+    assert found.summary["written"] == found.summary["pairs"] == 24
+    explained = bsx.jobs.disentangle(
+        table, ["a", "b"], ["lex", "human"], checks=True, add=[["human"]], compare=("a", "b")
+    )
+    assert explained.form("text", {}).count("adding human to lex") == 2
+    explained.save(tmp_path, provenance("disentangle", [table]))
+    with pytest.raises(InputError, match="`compare=a,a`: name two of the metrics a, b, as A,B"):
+        bsx.jobs.disentangle(table, ["a", "b"], ["lex"], compare=("a", "a"))
+    document, page = tmp_path / "disentangle.json", tmp_path / "report.md"
+    assert bsx.jobs.report([document], page, align="minilm") == ["no document has examples to align"]
+    assert page.read_text(encoding="utf-8").startswith("# Evaluation report")

@@ -1,0 +1,77 @@
+"""Whether systems are different under metrics: scored here, then compared by resampling their segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bsx.analysis.agreement.compare import CompareResult, compare_systems
+from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.bertscore.config import ScorerConfig
+from bsx.errors import InputError
+from bsx.jobs.score import Input, load_metrics, wanted_sides
+from bsx.metrics.paired import paired_scores
+from bsx.metrics.summary import flags, summarise
+from bsx.support.progress import Progress
+from bsx.support.settings import set_fields
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What came out.
+
+    Attributes:
+        result: the systems under each metric.
+        files: what was read.
+        signatures: metric -> signature.
+        notes: what the reader should know.
+    """
+
+    result: CompareResult
+    files: list[str]
+    signatures: dict[str, str]
+    notes: list[str]
+
+
+def compare(
+    metrics: Sequence[str],
+    texts: Input,
+    *,
+    how: CompareSettings | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Compared:
+    """Compare systems with the first one, or all pairs, with each metric's own corpus score.
+
+    Args:
+        metrics: their specs.
+        texts: of at least two systems, the baseline first.
+        how: they are compared.
+        settings: model, language, and where and within what limits to run.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for files or metrics that cannot be used.
+    """
+    if len(texts.candidates if texts.data is None else texts.candidate) < 2:
+        raise InputError("name at least two systems to compare")
+    how, given = how if how is not None else CompareSettings(), set_fields(settings)
+    notes: list[str] = []
+    with texts.open(wanted_sides(metrics, given), keep_rows=False) as corpus:
+        built, plan = load_metrics(metrics, given, corpus, notes.append)
+        prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
+    signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}
+    found = [
+        compare_systems(
+            paired.scores,
+            metric=paired.metric.spec,
+            aggregate=paired.aggregate,
+            settings=how,
+            higher_is_better=paired.metric.higher_is_better,
+            signature=signatures[paired.metric.spec],
+        )
+        for paired in scored
+    ]
+    notes += [note for one in built for note in one.notes]
+    notes += flags(summarise(prepared, totals))
+    return Compared(CompareResult(how, prepared.segments, tuple(found)), texts.files(), signatures, notes)

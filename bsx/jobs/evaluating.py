@@ -1,0 +1,282 @@
+"""How well metrics agree with people: scores of a table, or computed here and now, beside human scores."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.settings import MetaSettings
+from bsx.bertscore.config import ScorerConfig
+from bsx.data.columns import Labels, read_columns
+from bsx.data.output import ScoreTable
+from bsx.data.sidecar import known_signatures, lower_by_sidecar
+from bsx.data.tables import Row, Table
+from bsx.errors import InputError, UnknownNameError
+from bsx.jobs.score import Input, load_metrics, wanted_sides
+from bsx.metrics.run import Totals, prepare, stream
+from bsx.metrics.summary import flags, summarise
+from bsx.support.checks import Array
+from bsx.support.near import did_you_mean
+from bsx.support.progress import Progress
+from bsx.support.provenance import provenance
+from bsx.support.settings import set_fields
+
+Cell = float | str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns that the user named.
+
+    Attributes:
+        metrics: columns of the table with scores.
+        human: columns of human scores; several only beside as many candidates.
+        group: column of groups.
+        system: column of systems.
+        segment: column of segments.
+        lower: metrics of which lower is better.
+    """
+
+    metrics: list[str]
+    human: list[str]
+    group: str | None = None
+    system: str | None = None
+    segment: str | None = None
+    lower: list[str] = field(default_factory=list)
+
+    def labels(self) -> list[str]:
+        """Return the columns that are not numbers."""
+        return [name for name in (self.group, self.system, self.segment) if name is not None]
+
+
+@dataclass
+class Columns:
+    """A long table in memory, and what its columns are called.
+
+    Attributes:
+        values: name -> one value a row.
+        wanted: the columns to analyse.
+        notes: what the user should know.
+        sidecar: summary and signatures of scores computed here.
+        signatures: of the metrics, where known.
+    """
+
+    values: Mapping[str, Array | Labels | list[Cell]]
+    wanted: Wanted
+    notes: list[str] = field(default_factory=list)
+    sidecar: object | None = None
+    signatures: dict[str, str] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Write the long table, and the signatures beside it."""
+        with ScoreTable(path) as table:
+            for row in zip(*self.values.values(), strict=True):
+                table.write(dict(zip(self.values, row, strict=True)))
+            table.sidecar = self.sidecar
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """What came out.
+
+    Attributes:
+        result: the agreement, with intervals and tests.
+        files: what was read.
+        signatures: of the metrics, where known.
+        notes: what the reader should know.
+    """
+
+    result: MetaResult
+    files: list[str]
+    signatures: dict[str, str]
+    notes: list[str]
+
+
+def meta(
+    wanted: Wanted,
+    *,
+    file: str | None = None,
+    score: Sequence[str] = (),
+    texts: Input | None = None,
+    scores_out: Path | None = None,
+    how: MetaSettings | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+) -> Agreement:
+    """Correlate metrics with human scores: per group with intervals, the average, and significant differences.
+
+    Args:
+        wanted: columns of the table.
+        file: table with scores; ``-`` is standard input.
+        score: instead, specs of metrics to score ``texts`` with.
+        texts: a table of texts.
+        scores_out: with ``score``: table to keep the scores in.
+        how: agreement is measured and tested.
+        settings: with ``score``: model, language, and where and within what limits to run.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a table, column or metric that cannot be used.
+    """
+    data = texts.data if texts is not None else None
+    given = set_fields(settings)
+    if score:
+        if file is not None or texts is None or data is None:
+            raise InputError("`score=` needs the texts as `data=FILE`, and no other FILE")
+        columns = score_columns(score, texts, wanted, given, progress)
+        if scores_out is not None:
+            columns.save(scores_out)
+    else:
+        if file is None or not wanted.metrics:
+            raise InputError("give FILE and `column=COL` for each metric in it, or `score=METRICS` `data=FILE`")
+        for name, value in (("data", data), ("scores_out", scores_out), *given.items()):
+            if value is not None:
+                raise InputError(f"`{name}=` goes with `score=`")
+        columns = read_scores(file, wanted)
+    names = columns.wanted
+    result = meta_evaluate(
+        columns.values,
+        metrics=names.metrics,
+        human=names.human[0],
+        group=names.group,
+        system=names.system,
+        segment=names.segment,
+        lower=names.lower,
+        **set_fields(how),
+    )
+    read = [name for name in (file, data) if name is not None]
+    return Agreement(result, read, columns.signatures, [*columns.notes, *result.notes])
+
+
+def read_scores(file: str, wanted: Wanted) -> Columns:
+    """Read the wanted columns of a table; ``-`` is standard input.
+
+    Raises:
+        UnknownNameError: for a column that is not there.
+        InputError: naming file, row and column of a cell that is not a number.
+    """
+    if len(wanted.human) != 1:
+        raise InputError(
+            "name one column of human scores, `human=COL`, that belongs to the scores of its row; "
+            "several go with `score=` and as many `candidate=` columns"
+        )
+    table = Table(file)
+    values = read_columns(table, [*wanted.metrics, *wanted.human], wanted.labels())
+    notes = []
+    if wanted.system is None and "system" in table.columns:
+        notes.append(
+            f"{table.name} has a column 'system', but rows are taken as independent: `system=` and `segment=` name "
+            "columns"
+        )
+    turned = [name for name in lower_by_sidecar(file) if name in wanted.metrics and name not in wanted.lower]
+    notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
+    signatures = known_signatures(file, wanted.metrics)
+    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, None, signatures)
+
+
+def require(name: str, columns: Sequence[str], file: str) -> None:
+    """Raise UnknownNameError unless a table has the column; list near names."""
+    if name not in columns:
+        several = all(part in columns for part in name.split(",")) and "," in name
+        hint = " Write the option once for each column." if several else did_you_mean(name, columns)
+        raise UnknownNameError(f"{file}: has no column {name!r}; it has {', '.join(columns)}.{hint}")
+
+
+def score_columns(
+    specs: Sequence[str], given: Input, wanted: Wanted, settings: Mapping[str, Any], progress: Progress | None
+) -> Columns:
+    """Score a table of texts with the zoo's metrics and put the scores beside the wanted columns.
+
+    Several candidate columns are systems; each needs a column of human scores, in the same order. The long table then
+    has the columns system, segment and human.
+
+    Args:
+        specs: metrics.
+        given: a `bsx.jobs.score.Input` with a table.
+        wanted: columns of that table.
+        settings: of the run: model, language, device, …
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: if columns do not fit together.
+    """
+    file = given.data or ""
+    with contextlib.ExitStack() as stack:
+        corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=True))
+        systems = corpus.systems
+        named = _long_names(wanted, systems, specs)
+        for name in [*wanted.metrics, *wanted.human, *wanted.labels()]:
+            require(name, getattr(corpus, "columns", ()), file)
+        said: list[str] = []
+        metrics, plan = load_metrics(specs, settings, corpus, said.append)
+        values: dict[str, list[Cell]] = {
+            name: [] for name in [*named.labels(), *named.human, *wanted.metrics, *(m.spec for m in metrics)]
+        }
+        totals = [Totals(metric, len(systems)) for metric in metrics]
+        prepared = prepare(metrics, corpus, plan=plan, progress=progress)
+        number = 0
+        for block in stream(prepared, progress=progress):
+            for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
+                total.add(scores, undefined, block.segments)
+            for segment in block.segments:
+                number += 1
+                for cells in _long_rows(segment.row or {}, number, systems, wanted, named):
+                    row = Row(f"{file}: row {number}", cells)
+                    for name in (*named.human, *wanted.metrics):
+                        values[name].append(row.number(name))
+                    for name in named.labels():
+                        values[name].append(row.name(name))
+            for metric, scores in zip(metrics, block.scores, strict=True):
+                values[metric.spec] += [float(value) for value in scores.values]
+    lower = [metric.spec for metric in metrics if not metric.higher_is_better]
+    summary = summarise(prepared, totals)
+    notes = [*said, *(note for metric in metrics for note in metric.notes), *flags(summary)]
+    every = Wanted(
+        [*(m.spec for m in metrics), *wanted.metrics],
+        named.human,
+        named.group,
+        named.system,
+        named.segment,
+        [*lower, *wanted.lower],
+    )
+    signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
+    origin = provenance("score", [file], signatures)
+    return Columns(values, every, notes, {**summary, "provenance": origin}, signatures)
+
+
+def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) -> Wanted:
+    """Return what the columns are called when each system has rows of its own."""
+    if len(wanted.human) != len(systems):
+        raise InputError(
+            f"{len(systems)} `candidate=` columns need as many `human=` columns in the same order, "
+            f"not {len(wanted.human)}"
+        )
+    if len(systems) > 1:
+        if wanted.system is not None:
+            raise InputError("several `candidate=` columns are the systems already: leave out `system=`")
+        if wanted.metrics:
+            raise InputError("the columns of `column=` go with one `candidate=` column: their scores are of one system")
+        wanted = Wanted([], ["human"], wanted.group, "system", wanted.segment or "segment", wanted.lower)
+    taken = [*wanted.human, *wanted.labels(), *wanted.metrics]
+    for name in [*taken, *specs]:
+        if [*taken, *specs].count(name) > 1:
+            raise InputError(f"the column {name!r} is there twice: rename it in the table")
+    return wanted
+
+
+def _long_rows(
+    row: Mapping[str, object], number: int, systems: Sequence[str], wanted: Wanted, named: Wanted
+) -> Iterator[Mapping[str, Any]]:
+    """Yield a row for each system of a segment, with the long table's column names."""
+    if len(systems) == 1:
+        yield row
+        return
+    for system, human in zip(systems, wanted.human, strict=True):
+        name = row[wanted.segment] if wanted.segment is not None else str(number)
+        long: dict[str, object] = {"system": system, named.segment or "segment": name, "human": row[human]}
+        yield long if wanted.group is None else {**long, wanted.group: row[wanted.group]}

@@ -1,0 +1,172 @@
+"""Which linguistic factors explain metrics: regressions on columns of a table, with tests and comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.analysis.disentangling.bootstrap import compare_coefficients
+from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
+from bsx.analysis.disentangling.fit import disentangle as regress
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangling.tables import as_document, comparison_text, tests_text
+from bsx.analysis.stats.clusters import Correction
+from bsx.analysis.stats.regression import StandardErrors
+from bsx.analysis.stats.results import Comparison
+from bsx.data.columns import Labels, read_columns
+from bsx.data.output import atomic_text
+from bsx.data.sidecar import known_signatures
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy
+
+ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md"}
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """What came out.
+
+    Attributes:
+        result: the regressions.
+        tests: metric -> nested tests, if any were asked for.
+        comparison: two metrics, and factor -> the comparison of their coefficients, if asked for.
+        seed: of the resamples.
+        signatures: of the columns, where known.
+    """
+
+    result: DisentangleResult
+    tests: Mapping[str, Sequence[NestedTest]]
+    comparison: tuple[str, str, Mapping[str, Comparison]] | None
+    seed: int
+    signatures: dict[str, str]
+
+    def form(self, name: str, origin: Mapping[str, object]) -> str:
+        """Return everything in one of the forms of `ENDINGS`; ``origin`` goes into JSON."""
+        if name == "json":
+            document = as_document(self.result, tests=self.tests, comparison=self.comparison, seed=self.seed)
+            return json.dumps({**document.to_dict(), "provenance": origin}, ensure_ascii=False) + "\n"
+        if name == "text":
+            parts = [self.result.to_text()]
+            parts += [tests_text(self.tests)] * bool(self.tests)
+            parts += [comparison_text(*self.comparison)] if self.comparison is not None else []
+            return "\n\n".join(parts) + "\n"
+        result = self.result
+        return {"csv": result.to_csv, "latex": result.to_latex, "markdown": result.to_markdown}[name]()
+
+    def save(self, folder: Path, origin: Mapping[str, object], *, plot: bool = False) -> None:
+        """Write every form, ``disentangle.txt`` and so on.
+
+        Args:
+            folder: made if it is missing.
+            origin: goes into JSON.
+            plot: draw coefficients, shares of R² and each metric's residuals, too.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, ending in ENDINGS.items():
+            with atomic_text(folder / f"disentangle.{ending}") as stream:
+                stream.write(self.form(name, origin))
+        if not plot:
+            return
+        from bsx.analysis.disentangling.plots import draw_coefficients, draw_residuals, draw_shares
+
+        draw_coefficients(self.result, folder / "coefficients.png", title="What the metrics depend on")
+        draw_shares(self.result, folder / "shares.png", title="What explains the metrics")
+        for fit in self.result:
+            name = "".join(c if c.isalnum() or c in "-_." else "_" for c in fit.metric)
+            draw_residuals(self.result, fit.metric, folder / f"residuals-{name}.png")
+
+
+def disentangle(
+    file: Path,
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    *,
+    se: StandardErrors = "classic",
+    cluster: str | None = None,
+    group: str | None = None,
+    lang: str | None = None,
+    intercept: bool = False,
+    bootstrap: int = 0,
+    seed: int = 1,
+    confidence: float = 0.95,
+    correction: Correction = "none",
+    nan: NanPolicy = "error",
+    add: Sequence[Sequence[str]] = (),
+    checks: bool = False,
+    compare: tuple[str, str] | None = None,
+) -> Explained:
+    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
+
+    Args:
+        file: table of scores and factors.
+        metrics: columns to explain.
+        factors: columns to explain them with.
+        se: kind of standard errors.
+        cluster: column of clusters, for ``se="cluster"``.
+        group: column of groups to fit one by one and compare.
+        lang: keep rows of a column ``lp`` that go into this language.
+        intercept: fit one.
+        bootstrap: resamples for bootstrap intervals; 0 for none.
+        seed: of the resamples.
+        confidence: level of the intervals.
+        correction: of p for the number of coefficients.
+        nan: refuse missing numbers, or leave such rows out.
+        add: groups of factors; tests whether each adds anything to the others.
+        checks: test for bends and for products of factors.
+        compare: two metrics whose coefficients to compare.
+
+    Raises:
+        InputError: for a table that cannot be used, or a metric to compare that is not there.
+    """
+    labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
+    table = read_columns(file, [*dict.fromkeys([*metrics, *factors])], labels)
+    if lang is not None:
+        table = _into(table, lang, file)
+    result = regress(
+        table,
+        metrics,
+        factors,
+        se=se,
+        cluster=cluster,
+        nan=nan,
+        group=group,
+        intercept=intercept,
+        bootstrap=bootstrap,
+        seed=seed,
+        confidence=confidence,
+        correction=correction,
+    )
+    tests: dict[str, list[NestedTest]] = {}
+    for name in metrics if add or checks else ():
+        found = []
+        for added in add:
+            base = [factor for factor in factors if factor not in added]
+            found.append(nested_test(table, name, base, added, intercept=intercept, se=se, cluster=cluster, nan=nan))
+        if checks:
+            found += linearity_checks(table, name, factors, se=se, cluster=cluster, nan=nan).values()
+        if found:
+            tests[name] = found
+    comparison = None
+    if compare is not None:
+        a, b = compare
+        if a == b or not {a, b} <= set(metrics):
+            raise InputError(f"`compare={a},{b}`: name two of the metrics {', '.join(metrics)}, as A,B")
+        resamples = bootstrap or 2000
+        different = compare_coefficients(
+            table, a, b, factors, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
+        )
+        comparison = (a, b, different)
+    return Explained(result, tests, comparison, seed, known_signatures(file, [*metrics, *factors]))
+
+
+def _into(table: Mapping[str, Array | Labels], lang: str, file: Path) -> dict[str, Array | Labels]:
+    kept = [i for i, pair in enumerate(table["lp"]) if str(pair).rpartition("-")[2] == lang]
+    if not kept:
+        raise InputError(
+            f"{file}: no row of column 'lp' goes into {lang}; there are {', '.join(sorted(set(map(str, table['lp']))))}"
+        )
+    return {
+        name: [column[i] for i in kept] if isinstance(column, list) else column[kept] for name, column in table.items()
+    }

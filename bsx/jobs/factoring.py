@@ -1,0 +1,148 @@
+"""Scores of sentence pairs by linguistic factors, as new columns of their table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
+from bsx.analysis.factors.zoo import get_factors
+from bsx.data.output import ScoreTable, check_table
+from bsx.data.tables import TableFile
+from bsx.errors import InputError
+
+
+class FactorRow(TypedDict):
+    """One factor in a summary: over the pairs that have a value."""
+
+    factor: str
+    n: int
+    mean: float | None
+    sd: float | None
+    excluded: str | None
+    settings: dict[str, object]
+
+
+class Summary(TypedDict):
+    """What was scored and written."""
+
+    pairs: int
+    written: int
+    lang: str
+    preset: str | None
+    nan: str
+    factors: list[FactorRow]
+
+
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """What came out.
+
+    Attributes:
+        summary: what was scored and written.
+        notes: what the reader should know.
+    """
+
+    summary: Summary
+    notes: list[str]
+
+    def to_text(self) -> str:
+        """Return a table of the factors, for people."""
+        summary = self.summary
+        width = max(len(entry["factor"]) for entry in summary["factors"])
+        lines = [f"{'factor':<{max(width, 6)}}  {'n':>7}  {'mean':>8}  {'sd':>8}"]
+        for entry in summary["factors"]:
+            figures = "-" if entry["mean"] is None else f"{entry['mean']:8.4f}  {entry['sd']:8.4f}"
+            lines.append(
+                f"{entry['factor']:<{max(width, 6)}}  {entry['n']:>7}  {'excluded' if entry['excluded'] else figures}"
+            )
+        return "\n".join(lines)
+
+
+def factors(
+    file: Path,
+    output: Path,
+    factors: str | Sequence[str] = "syn,lex,mor",
+    *,
+    lang: str = "en",
+    sentence1: str = "sentence1",
+    sentence2: str = "sentence2",
+    preset: str | None = None,
+    resources: Resources | None = None,
+    nan: Literal["keep", "omit", "error"] = "keep",
+    prefix: str = "",
+    registry: Path | None = None,
+) -> Factored:
+    """Score sentence pairs by linguistic factors and write their table with one more column a factor.
+
+    Args:
+        file: table of sentence pairs.
+        output: table to write.
+        factors: names, or ``name:field=value``.
+        lang: language of both sides, or of each: ``de-en``.
+        sentence1: column of first sentences, LEX's reference.
+        sentence2: column of second sentences.
+        preset: settings by name, such as ``kaster2021``.
+        resources: what factors may read beside the sentences.
+        nan: pairs without a value: write nan, leave out, or refuse.
+        prefix: goes before the names of the new columns.
+        registry: folder laid over the registry.
+
+    Raises:
+        InputError: for a table or factor that cannot be used.
+    """
+    made = get_factors(factors, preset=preset, registry=registry)
+    check_table(output)
+    resources = resources if resources is not None else Resources()
+    if (resources.parses1 is None) != (resources.parses2 is None):
+        raise InputError("parses come for both sides: give `parses1=` and `parses2=`")
+    table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
+    names = {factor.spec: prefix + factor.spec for factor in made}
+    for name in names.values():
+        if name in table.columns:
+            raise InputError(f"{file}: has a column {name!r} already: choose another name with `prefix=`")
+    segments = list(table)
+    rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
+    columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
+    lang1, dash, lang2 = lang.partition("-")
+    first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
+    pairs = SentencePairs(first, second, lang1, lang2 if dash else lang1, columns)
+    results = {names[factor.spec]: factor.compute(pairs, resources) for factor in made}
+    kept = {name: scores for name, scores in results.items() if scores.excluded is None}
+    missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
+    if nan == "error" and missing.any():
+        place, row = (int(index) for index in np.argwhere(missing)[0])
+        raise InputError(
+            f"{list(kept)[place]}: row {row + 1} has no value; `nan='keep'` writes nan, omit leaves it out"
+        )
+    wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
+    summary: Summary = {
+        "pairs": len(rows),
+        "written": int(wanted.sum()),
+        "lang": lang,
+        "preset": preset,
+        "nan": nan,
+        "factors": [_describe(name, scores) for name, scores in results.items()],
+    }
+    with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
+        for index in np.flatnonzero(wanted):
+            written.write(rows[index] | {name: float(scores.values[index]) for name, scores in kept.items()})
+        written.sidecar = summary
+    return Factored(summary, [note for scores in results.values() for note in scores.notes])
+
+
+def _describe(name: str, scores: FactorScores) -> FactorRow:
+    present = [value for value in scores.values.tolist() if value == value]
+    mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
+    return FactorRow(factor=name, n=len(present), mean=mean, sd=sd, excluded=scores.excluded, settings=scores.details)
+
+
+def _types(table: TableFile, kept: dict[str, FactorScores]) -> dict[str, object]:
+    import pyarrow
+
+    return {**table.types(), **{name: pyarrow.float64() for name in kept}}
