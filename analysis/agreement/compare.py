@@ -13,7 +13,7 @@ from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
 from bsx.analysis.stats.clusters import adjust
-from bsx.analysis.stats.resample import Draws, bootstrap_counts, percentile_interval
+from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems import Aggregate, bootstrap_systems, randomise_systems
 from bsx.errors import InputError
@@ -103,7 +103,7 @@ def compare_systems(
     names = list(scores)
     if len(names) < 2:
         raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
-    draw: Draws = {"resamples": config.draws, "seed": config.seed}
+    draw: DrawOptions = {"resamples": config.draws, "seed": config.seed}
     pairs = list(combinations(names, 2)) if config.all_pairs else [(name, names[0]) for name in names[1:]]
     found = []
     for a, b in pairs:

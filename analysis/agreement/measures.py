@@ -17,7 +17,7 @@ from bsx.analysis.stats.darr import compare_darr, darr_from_pairs, preferences
 from bsx.analysis.stats.grouped import POOLING, By, Statistic, grouped, resampled_groups, system_means
 from bsx.analysis.stats.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
-from bsx.analysis.stats.resample import Draws, Resampling, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import DrawOptions, Resampling, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
@@ -142,7 +142,7 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
     if test == "williams":
         return lambda a, b: _williams(metrics[a], metrics[b], human, settings)
     if test == "perm-both":
-        draw: Draws = {"resamples": settings.resamples, "seed": settings.seed}
+        draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
         return lambda a, b: perm_both(metrics[a], metrics[b], human, statistic=settings.statistic, **draw)
     values = {name: float(ROWS[settings.statistic](x, human)) for name, x in metrics.items()}
     columns = np.stack(list(metrics.values()))
@@ -217,7 +217,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
 def _tests_of_matrices(rows: Rows, found: list[MetricAgreement], by: By, test: Test, settings: MetaSettings) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling segments or swapping cells."""
     x, human = rows.metrics, rows.human
-    draw: Draws = {"resamples": settings.resamples, "seed": settings.seed}
+    draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
     if test == "perm-both":
         return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=settings.statistic, nan="omit", **draw)
 

@@ -103,17 +103,14 @@ def table(
     return ReportTable(caption, tuple(columns), cells, frozenset(numeric), **marks)
 
 
-def plain_table(
-    caption: str, rows: Sequence[Mapping[str, object] | DocumentPart], *, leave_out: Sequence[str] = ()
-) -> ReportTable:
+def plain_table(caption: str, rows: Sequence[Mapping[str, object] | DocumentPart]) -> ReportTable:
     """Return a table of whatever plain values documents hold: one column a key, lists of two as intervals."""
     plain_rows = [row.to_dict() if isinstance(row, DocumentPart) else row for row in rows]
     kinds = (str, int, float, type(None))
     keys = [
         key
         for key in dict.fromkeys(key for row in plain_rows for key in row)
-        if key not in leave_out
-        and all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in plain_rows)
+        if all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in plain_rows)
         and any(row.get(key) is not None for row in plain_rows)
     ]
     heads = [_HEADS.get(key, key.replace("_", " ")) for key in keys]

@@ -14,14 +14,14 @@ Indices = NDArray[np.int64]
 Seed = int | np.random.Generator
 
 
-class Draws(TypedDict):
+class DrawOptions(TypedDict):
     """How often is drawn, and from which seed, as keyword arguments."""
 
     resamples: int
     seed: Seed
 
 
-class Resampling(Draws):
+class Resampling(DrawOptions):
     """Draws for an interval."""
 
     confidence: float

@@ -19,7 +19,7 @@ from bsx.encode.run_config import RunConfig
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
-    from bsx.jobs.training import Training
+    from bsx.jobs.training import TrainingJob
     from bsx.jobs.training_data import TrainingColumns
     from bsx.train.record import ModelRecord
 
@@ -84,14 +84,14 @@ def _read(
     model: str,
     settings: Mapping[str, Any],
     vectors: Path | None,
-) -> Training:
-    from bsx.jobs.training import Training
+) -> TrainingJob:
+    from bsx.jobs.training import TrainingJob
     from bsx.support.settings import build_config
 
     own = {name: value for name, value in settings.items() if name in TrainConfig.model_fields}
     config = build_config(own, TrainConfig)
     run = build_config({name: value for name, value in settings.items() if name not in own}, RunConfig)
-    job = Training.read(architecture, files, columns, model, config, run, vectors)
+    job = TrainingJob.read(architecture, files, columns, model, config, run, vectors)
     say(job.notes)
     return job
 

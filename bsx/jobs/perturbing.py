@@ -171,7 +171,7 @@ class MetricFunctions:
 
 
 @dataclass(frozen=True, eq=False)
-class Perturbed:
+class PerturbRun:
     """What came out.
 
     Attributes:
@@ -243,7 +243,7 @@ def perturb(
     skip_errors: bool = False,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
-) -> Perturbed:
+) -> PerturbRun:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
     Args:
@@ -305,4 +305,4 @@ def perturb(
             f"{len(metrics.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
             f"on row {first['row']}: {first['error']}"
         )
-    return Perturbed(result, texts, column, origin, metrics, notes)
+    return PerturbRun(result, texts, column, origin, metrics, notes)

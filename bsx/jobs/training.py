@@ -27,7 +27,7 @@ from bsx.train.vectors import VectorStore
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingJob:
     """Everything a training needs but its folder and seeds.
 
     Attributes:
@@ -56,7 +56,7 @@ class Training:
         config: TrainConfig,
         run: RunConfig,
         vectors: Path | None,
-    ) -> Training:
+    ) -> TrainingJob:
         """Read all data, then find the encoder.
 
         Args:
@@ -202,7 +202,7 @@ def train(
     Raises:
         InputError: for data that cannot be used, or a folder that holds a training already.
     """
-    job = Training.read(
+    job = TrainingJob.read(
         architecture,
         {"train": data, "valid": valid},
         columns if columns is not None else TrainingColumns(),
