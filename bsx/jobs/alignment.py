@@ -9,7 +9,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.data.lines import LineFiles, NamedFile
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.metrics.embedding.fit_mapping import Settings, fit, read_links
+from bsx.metrics.embedding.fit_mapping import MappingSettings, fit, read_links
 from bsx.metrics.embedding.mapping import Mapping
 from bsx.support.progress import Progress
 
@@ -56,7 +56,7 @@ def fit_alignment(
     texts = [(segment.references[0], segment.candidates[0]) for segment in corpus]
     given = read_links(NamedFile(links), texts) if links is not None else None
     encoders = Encoders(model=model, device=device, registry=load_registry(registry))
-    settings = Settings(kind=kind, layer=layer, pairs=pairs, max_words=max_words)
+    settings = MappingSettings(kind=kind, layer=layer, pairs=pairs, max_words=max_words)
     mapping = fit(texts, encoders, settings, links=given, progress=progress)
     mapping.save(output)
     return mapping

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import Corpus
@@ -22,6 +22,7 @@ from bsx.metrics.summary import flags, summarise, to_text
 from bsx.metrics.zoo import get_metrics, needs_of
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
+from bsx.support.untyped import JsonObject, Settings, Untyped
 
 if TYPE_CHECKING:
     from bsx.bertscore.metric import BertScore
@@ -101,7 +102,7 @@ class ScoredFiles:
     alone: BertScore | None
     files: Sequence[str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
         if self.alone is not None:
             from bsx.bertscore import summary
@@ -111,7 +112,7 @@ class ScoredFiles:
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
 
-    def to_text(self, result: dict[str, Any]) -> str:
+    def to_text(self, result: JsonObject) -> str:
         """Return a summary that `to_dict` made as aligned lines for a terminal."""
         if self.alone is not None:
             from bsx.bertscore import summary
@@ -119,7 +120,7 @@ class ScoredFiles:
             return summary.to_text(self.alone, result)
         return to_text(result)
 
-    def notes(self, result: dict[str, Any]) -> list[str]:
+    def notes(self, result: JsonObject) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
         metrics = self.prepared.metrics
         about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
@@ -140,7 +141,7 @@ def score_files(
     cluster: Cluster | None = None,
     progress: Progress | None = None,
     say: Say = lambda note: None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
 ) -> ScoredFiles:
     """Score files of any size, within the memory budget.
 
@@ -187,7 +188,7 @@ def score_files(
             there = elsewhere(prepared, address=cluster.address, workers=cluster.workers, progress=progress)
             return stack.enter_context(contextlib.closing(there))
 
-        rows: Callable[[ScoredBlock], Iterator[dict[str, Any]]]
+        rows: Callable[[ScoredBlock], Iterator[dict[str, object]]]
         rows = (lambda block: _rows(block, prepared)) if alone is None else lambda block: _figures(block, alone, corpus)
         for block in kept_blocks(journal, table, resume, prepared, block_tokens(made), blocks, say):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
@@ -203,21 +204,21 @@ def score_files(
     return result
 
 
-def wanted_sides(specs: Sequence[str], settings: Mapping[str, Any]) -> frozenset[str]:
+def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
     """Return what these metrics compare candidates with, without loading any model."""
     catalog = load_registry(settings.get("registry"))
     return frozenset(need for spec in specs for need in needs_of(spec, catalog)) - {"candidate"}
 
 
 def load_metrics(
-    specs: Sequence[str], settings: Mapping[str, Any], corpus: Corpus, say: Say = lambda note: None
+    specs: Sequence[str], settings: Settings, corpus: Corpus, say: Say = lambda note: None
 ) -> tuple[list[Metric], Plan]:
     """Check the whole input, then build the metrics; returns what is known of the input, too."""
     plan = survey(corpus)  # malformed input is found before a model is loaded
     return _metrics(specs, detected(settings, corpus, say)), plan
 
 
-def detected(settings: Mapping[str, Any], corpus: Corpus, say: Say) -> dict[str, Any]:
+def detected(settings: Settings, corpus: Corpus, say: Say) -> Settings:
     """Return the settings with the language of the texts in place of ``auto``."""
     if settings.get("lang") != "auto":
         return dict(settings)
@@ -228,12 +229,12 @@ def detected(settings: Mapping[str, Any], corpus: Corpus, say: Say) -> dict[str,
     return {**settings, "lang": found.code}
 
 
-def _metrics(specs: Sequence[str], settings: Mapping[str, Any]) -> list[Metric]:
+def _metrics(specs: Sequence[str], settings: Settings) -> list[Metric]:
     run = {name: value for name, value in settings.items() if name in SHARED - {"registry"}}
     return get_metrics(specs, registry=load_registry(settings.get("registry")), **run)
 
 
-def _bertscore(settings: Mapping[str, Any]) -> BertScore:
+def _bertscore(settings: Settings) -> BertScore:
     from bsx.bertscore.config import ScorerConfig
     from bsx.bertscore.metric import by_itself
     from bsx.support.settings import build_config
@@ -241,7 +242,7 @@ def _bertscore(settings: Mapping[str, Any]) -> BertScore:
     return by_itself(build_config(settings, ScorerConfig))
 
 
-def _types(corpus: Corpus, specs: Sequence[str], output: Path) -> dict[str, Any]:
+def _types(corpus: Corpus, specs: Sequence[str], output: Path) -> dict[str, Untyped]:
     columns = list(getattr(corpus, "columns", ("id",)))
     for name in [*(["system"] if len(corpus.systems) > 1 else []), *specs]:
         if name in columns:
@@ -254,26 +255,26 @@ def _types(corpus: Corpus, specs: Sequence[str], output: Path) -> dict[str, Any]
     return {**read, **{spec: pyarrow.float64() for spec in specs}}
 
 
-def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, Any]]:
+def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]:
     """Yield the rows of the table: what the input has, and a column a metric."""
     systems = prepared.corpus.systems
     for i, segment in enumerate(block.segments):
         for k, system in enumerate(systems):
-            row: dict[str, Any] = dict(segment.row) if segment.row is not None else {"id": segment.id}
+            row: dict[str, object] = dict(segment.row) if segment.row is not None else {"id": segment.id}
             if len(systems) > 1:
                 row["system"] = system
             at = i * len(systems) + k
             yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
 
 
-def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, Any]]:
+def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, object]]:
     """Yield the rows of the table: a row's name and its three figures, layer by layer if all are scored."""
     figures = block.scores[0].all_figures()
     for i, segment in enumerate(block.segments):
         for k, system in enumerate(corpus.systems):
             for position, layer in enumerate(metric.layers):
                 precision, recall, f1 = (float(value) for value in figures[position, i * len(corpus.systems) + k])
-                row: dict[str, Any] = {"id": segment.id}
+                row: dict[str, object] = {"id": segment.id}
                 if len(corpus.systems) > 1:
                     row["system"] = system
                 if metric.settings.all_layers:

@@ -25,7 +25,7 @@ _LINK = re.compile(r"^(\d+)-(\d+)$")
 
 
 @dataclass(frozen=True)
-class Settings:
+class MappingSettings:
     """How to fit a map.
 
     Attributes:
@@ -68,7 +68,7 @@ def read_links(file: NamedFile, texts: Sequence[tuple[str, str]]) -> list[Links]
 def fit(
     texts: Sequence[tuple[str, str]],
     encoders: Encoders,
-    settings: Settings,
+    settings: MappingSettings,
     *,
     links: list[Links] | None = None,
     progress: Callable[[str, int, int], None] | None = None,

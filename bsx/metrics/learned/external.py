@@ -220,7 +220,7 @@ class Worker:
             return ModelUnavailableError(f"{self._metric}: {message}")
         return InputError(f"{self._metric}: {name} failed: {message}")
 
-    def signature_fields(self) -> JsonObject:
+    def signature_fields(self) -> dict[str, object]:
         """Return what the worker's environment adds to a signature."""
         told = self.greeting
         return {
