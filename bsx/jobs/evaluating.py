@@ -25,6 +25,7 @@ from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
 from bsx.support.settings import set_fields
+from bsx.support.untyped import Settings
 
 Cell = float | str
 
@@ -188,7 +189,7 @@ def require(name: str, columns: Sequence[str], file: str) -> None:
 
 
 def score_columns(
-    specs: Sequence[str], given: Input, wanted: Wanted, settings: Mapping[str, Any], progress: Progress | None
+    specs: Sequence[str], given: Input, wanted: Wanted, settings: Settings, progress: Progress | None
 ) -> Columns:
     """Score a table of texts with the zoo's metrics and put the scores beside the wanted columns.
 
