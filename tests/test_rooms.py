@@ -146,3 +146,10 @@ def test_the_public_faces_export_what_they_say(face: str) -> None:
         assert name not in rooms, f"{name} is a room too"
     with pytest.raises(AttributeError, match="has no attribute 'scroe'"):
         _ = package.scroe
+
+
+def test_only_the_command_line_knows_of_a_command_line() -> None:
+    for name, file in modules().items():
+        if not name.startswith("bsx.cli"):
+            tops = {imported.partition(".")[0] for imported in imports(file, {})}
+            assert not tops & {"typer", "click"}, name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -69,7 +69,7 @@ def show(
     if format == "json":
         print(json.dumps(details, ensure_ascii=False))
         return
-    settings: list[dict[str, Any]] = details.pop("settings")
+    settings: list[dict[str, object]] = details.pop("settings")
     for field, value in details.items():
         print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
     print("settings:")

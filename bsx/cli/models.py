@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -88,7 +88,7 @@ def show(name: Name, registry: Registry = None, format: Format = "text") -> None
         print(json.dumps(details, ensure_ascii=False))
         return
     for key, value in details.items():
-        if key == "baselines":
+        if key == "baselines" and isinstance(value, dict):
             value = {lang: f"layers 0 to {len(layers) - 1}" for lang, layers in value.items()}
         print(f"{key:<14}{json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else _spell(value)}")
 
@@ -139,7 +139,7 @@ def _load(registry: Path | None) -> Catalog:
     return catalog
 
 
-def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str, Any]:
+def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str, object]:
     from bsx.models.files import find
 
     with_baseline = catalog.baseline_languages(entry.name)
@@ -157,7 +157,7 @@ def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str,
     }
 
 
-def _details(entry: ModelEntry, catalog: Catalog) -> dict[str, Any]:
+def _details(entry: ModelEntry, catalog: Catalog) -> dict[str, object]:
     baselines = {}
     for language in catalog.baseline_languages(entry.name):
         table = catalog.baseline(language, entry.name)
@@ -185,7 +185,7 @@ def _spell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _print_rows(what: str, rows: list[dict[str, Any]], columns: dict[str, int], format: str) -> None:
+def _print_rows(what: str, rows: list[dict[str, object]], columns: dict[str, int], format: str) -> None:
     if format == "json":
         print(json.dumps({what: rows}, ensure_ascii=False))
         return

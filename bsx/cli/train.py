@@ -82,7 +82,7 @@ def _read(
     files: Mapping[str, Sequence[str]],
     columns: TrainingColumns,
     model: str,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     vectors: Path | None,
 ) -> TrainingJob:
     from bsx.jobs.training import TrainingJob
@@ -111,7 +111,7 @@ def kept_on_interrupt(folder: Path, how: str) -> Iterator[None]:
         raise
 
 
-def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str, Any]:
+def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str, object]:
     from bsx.support.provenance import provenance
 
     content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a missing figure becomes null

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bsx.data.columns import Labels
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
-from bsx.support.checks import NanPolicy
+from bsx.support.checks import Array, NanPolicy
 
 
 def read_table(
     file: Path, metrics: Sequence[str], human: str, labels: Sequence[str | None], texts: Sequence[str] | None
-) -> dict[str, Any]:
+) -> dict[str, Array | Labels]:
     """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
     from bsx.analysis.ensembles.run import TEXTS
     from bsx.data.columns import read_columns

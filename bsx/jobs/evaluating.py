@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
@@ -272,7 +271,7 @@ def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) ->
 
 def _long_rows(
     row: Mapping[str, object], number: int, systems: Sequence[str], wanted: Wanted, named: Wanted
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[Mapping[str, object]]:
     """Yield a row for each system of a segment, with the long table's column names."""
     if len(systems) == 1:
         yield row

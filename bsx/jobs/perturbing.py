@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def find_parses(
     download: bool,
     cache: Path | None,
     report: Progress | None,
-) -> tuple[list[Parse | None] | None, dict[str, Any] | None]:
+) -> tuple[list[Parse | None] | None, dict[str, object] | None]:
     """Return parses of the clean texts, from a file or a parser, and where they are from; None without either."""
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
@@ -117,7 +117,7 @@ class MetricFunctions:
 
     functions: dict[str, Function] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
-    skipped: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, object]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     about: list[str] = field(default_factory=list)
 
@@ -186,11 +186,11 @@ class PerturbRun:
     result: Robustness
     texts: Texts
     column: str
-    parses: dict[str, Any] | None
+    parses: dict[str, object] | None
     metrics: MetricFunctions
     notes: list[str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything but the provenance, for other programs."""
         return self.result.to_dict() | {
             "skipped": self.metrics.skipped,
@@ -205,7 +205,7 @@ class PerturbRun:
         with ScoreTable(path) as table:
             for number, case in enumerate(self.result.cases):
                 for row in map(int, case.changed.nonzero()[0]):
-                    cells: dict[str, Any] = {
+                    cells: dict[str, object] = {
                         "row": row + 1,
                         "perturbation": case.perturbation.name,
                         "strength": "" if case.strength is None else f"{case.strength:g}",

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from bsx.jobs.probing import Findings
 
 
-def _rows(findings: Findings) -> Iterator[dict[str, Any]]:
+def _rows(findings: Findings) -> Iterator[dict[str, object]]:
     """Yield a row a task and layer; what was not measured is None."""
     for result in findings.results:
         for i, layer in enumerate(result.layers):
-            row: dict[str, Any] = {"task": result.task, "layer": layer, **_measured(result, i)}
+            row: dict[str, object] = {"task": result.task, "layer": layer, **_measured(result, i)}
             if findings.beside is not None:
                 row["agreement"] = float(findings.beside.agreement[i])
             yield row
 
 
-def _measured(result: ProbeResult, i: int) -> dict[str, Any]:
+def _measured(result: ProbeResult, i: int) -> dict[str, object]:
     control, curve = result.control, result.curve
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "accuracy": float(result.accuracy[i]),
         "low": float(result.low[i]),
         "high": float(result.high[i]),
@@ -48,12 +48,12 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def as_json(findings: Findings) -> dict[str, Any]:
+def as_json(findings: Findings) -> dict[str, object]:
     """Return everything, for other programs."""
     tasks = []
     for task, result in zip(findings.tasks, findings.results, strict=True):
         control, curve = result.control, result.curve
-        content: dict[str, Any] = {
+        content: dict[str, object] = {
             "task": result.task,
             "n": result.n,
             "train": result.parts[0],
@@ -71,14 +71,13 @@ def as_json(findings: Findings) -> dict[str, Any]:
                 {"layer": layer, **_measured(result, i), "by_seed": result.by_seed[i].tolist()}
                 for i, layer in enumerate(result.layers)
             ],
-            "control": None,
-            "curve": [],
+            "control": control and {"baseline": control.baseline, "types": control.types, "seen": control.seen},
+            "curve": [
+                {"size": size}
+                | {name: getattr(curve, name)[j].tolist() for name in ("accuracy", "low", "high", "by_seed")}
+                for j, size in enumerate(() if curve is None else curve.sizes)
+            ],
         }
-        if control is not None:
-            content["control"] = {"baseline": control.baseline, "types": control.types, "seen": control.seen}
-        for j, size in enumerate(() if curve is None else curve.sizes):
-            figures = {name: getattr(curve, name)[j].tolist() for name in ("accuracy", "low", "high", "by_seed")}
-            content["curve"].append({"size": size, **figures})
         tasks.append(content)
     people = None
     if findings.beside is not None and findings.people is not None:
@@ -93,7 +92,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _agreement(beside: SideBySide) -> dict[str, Any]:
+def _agreement(beside: SideBySide) -> dict[str, object]:
     return {
         "statistic": beside.statistic,
         "layers": list(beside.rows()),

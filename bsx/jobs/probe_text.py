@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bsx.analysis.render.tables import latex_escape, latex_table
 
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
     from bsx.analysis.probing.experiment import ProbeResult
-    from bsx.jobs.probing import Findings
+    from bsx.jobs.probing import Findings, People
 
 
 def as_text(findings: Findings) -> str:
@@ -53,7 +53,7 @@ def _task_text(result: ProbeResult) -> str:
     return "\n".join(lines)
 
 
-def _beside_text(beside: SideBySide, people: dict[str, Any]) -> str:
+def _beside_text(beside: SideBySide, people: People) -> str:
     width = max(12, *(len(task) for task in beside.tasks))
     named = "  ".join(f"{task:>{width}}" for task in beside.tasks)
     lines = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.probing.beside_people import SideBySide, probe_with_agreement
 from bsx.analysis.probing.classifiers import Probe
@@ -25,6 +26,16 @@ from bsx.support.optional import need
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 from bsx.support.signature import Signature
+
+
+class People(TypedDict):
+    """What the agreement with people is of."""
+
+    data: str
+    groups: list[str]
+    n: int
+    best_layer: int
+    signature: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Findings:
     tasks: list[ProbingTask]
     results: list[ProbeResult]
     beside: SideBySide | None
-    people: dict[str, Any] | None
+    people: People | None
     notes: list[str]
 
 
@@ -120,13 +131,13 @@ class ProbePlan:
             found, signature = agreement(scorer, judged, people.statistic, progress)
             beside = probe_with_agreement(results, found)
             notes += judged.notes
-            facts = {
-                "data": judged.names[0],
-                "groups": list(found.groups),
-                "n": found.n,
-                "best_layer": found.best_layer,
-                "signature": signature,
-            }
+            facts = People(
+                data=judged.names[0],
+                groups=list(found.groups),
+                n=found.n,
+                best_layer=found.best_layer,
+                signature=signature,
+            )
         fields = self._fields(encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
         signature = str(Signature.of(fields))
         notes += encoders.notes
@@ -146,7 +157,7 @@ class ProbePlan:
     def _probe(
         self,
         task: ProbingTask,
-        vectors: np.ndarray[Any, np.dtype[np.float32]],
+        vectors: NDArray[np.float32],
         layers: tuple[int, ...],
         report: Progress | None,
     ) -> ProbeResult:
@@ -202,9 +213,7 @@ class ProbePlan:
         }
 
 
-def _without_vectorless(
-    task: ProbingTask, features: Features
-) -> tuple[ProbingTask, np.ndarray[Any, np.dtype[np.float32]], list[str]]:
+def _without_vectorless(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
     """Leave out items that the model has no token for, and say so."""
     notes = [f"{features.truncated} texts are longer than the model reads and were cut"] if features.truncated else []
     if features.found.all():

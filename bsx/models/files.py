@@ -112,7 +112,7 @@ def fetch(source: Source) -> Path:
         status = error.response.status_code if error.response is not None else "an error"
         raise ModelUnavailableError(f"the model hub answered {status} for {source.hub}@{source.revision}") from error
     except (OfflineModeIsEnabled, LocalEntryNotFoundError) as error:
-        offline = "outgoing traffic has been disabled" in str(error) or isinstance(error, OfflineModeIsEnabled)
+        offline = isinstance(error, OfflineModeIsEnabled) or isinstance(error.__cause__, OfflineModeIsEnabled)
         reason = "HF_HUB_OFFLINE is set" if offline else "the model hub cannot be reached"
         raise ModelUnavailableError(reason) from error
     except OSError as error:
