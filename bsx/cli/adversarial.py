@@ -11,19 +11,10 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.help import group
 from bsx.cli.messages import say
-from bsx.cli.options import (
-    OF_ONE_METRIC,
-    Confidence,
-    Correction,
-    Format,
-    Output,
-    Resamples,
-    Score,
-    Skip,
-    with_settings,
-)
+from bsx.cli.options import OF_ONE_METRIC, Format, Output, Score, take, with_settings
 from bsx.cli.output import show, split_names
 from bsx.cli.progress import progress_bar
+from bsx.jobs.fool_settings import PairSettings, TripleSettings
 
 if TYPE_CHECKING:
     from bsx.jobs.fooling import Fooled
@@ -32,8 +23,6 @@ adversarial = group()
 adversarial.command()(perturb)
 Names = Annotated[str | None, typer.Option(help="Columns with scores, separated by commas.")]
 Lower = Annotated[str | None, typer.Option(help="Columns of --metrics of which lower is better: their sign is turned.")]
-Nan = Annotated[Literal["error", "omit"], typer.Option(help="Refuse missing scores, or leave out such rows.")]
-Seed = Annotated[int, typer.Option(help="Seed of resamples and folds.")]
 
 
 @adversarial.callback(invoke_without_command=True)
@@ -44,6 +33,7 @@ def show_help(context: typer.Context) -> None:
 
 
 @adversarial.command()
+@with_settings(config=PairSettings)
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def pairs(
     file: Annotated[Path, typer.Argument(help="Table of labelled pairs: .tsv (unquoted), .csv, .jsonl, .parquet.")],
@@ -58,14 +48,6 @@ def pairs(
     sentence1: Annotated[str | None, typer.Option(help="Column of references. [sentence1 or question1]")] = None,
     sentence2: Annotated[str | None, typer.Option(help="Column of candidates. [sentence2 or question2]")] = None,
     lower: Lower = None,
-    interval: Annotated[Literal["delong", "bootstrap"], typer.Option(help="Interval of the ROC AUC.")] = "delong",
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validated threshold.")] = 10,
-    correction: Correction = "none",
-    confidence: Confidence = 0.95,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
-    nan: Nan = "error",
-    skip_errors: Skip = False,
     curves: Annotated[
         Path | None, typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.")
     ] = None,
@@ -76,7 +58,6 @@ def pairs(
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
     from bsx.data.output import check_table
     from bsx.jobs.fooling import fool_pairs
-    from bsx.support.settings import build_config
 
     if curves is not None:
         check_table(curves)
@@ -90,15 +71,8 @@ def pairs(
             sentence1=sentence1,
             sentence2=sentence2,
             lower=split_names(lower or ""),
-            interval=interval,
-            folds=folds,
-            correction=correction,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            nan=nan,
-            skip_errors=skip_errors,
-            settings=build_config(settings, ScorerConfig),
+            how=take(settings, PairSettings),
+            settings=take(settings, ScorerConfig),
             progress=report,
         )
     if curves is not None:
@@ -107,6 +81,7 @@ def pairs(
 
 
 @adversarial.command()
+@with_settings(config=TripleSettings)
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def triples(
     file: Annotated[
@@ -118,23 +93,12 @@ def triples(
     metrics: Names = None,
     score: Score = None,
     lower: Lower = None,
-    bins: Annotated[
-        int, typer.Option(min=0, help="Ranges of the gap in lexical overlap to split triples by; 0 for none.")
-    ] = 4,
-    worst: Annotated[int, typer.Option(min=0, help="How many of the smallest margins to show for each metric.")] = 5,
-    correction: Correction = "none",
-    confidence: Confidence = 0.95,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
-    nan: Nan = "error",
-    skip_errors: Skip = False,
     format: Format = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
     from bsx.jobs.fooling import fool_triples
-    from bsx.support.settings import build_config
 
     with progress_bar() as report:
         found = fool_triples(
@@ -142,15 +106,8 @@ def triples(
             metrics=None if metrics is None else split_names(metrics),
             score=score or (),
             lower=split_names(lower or ""),
-            bins=bins,
-            worst=worst,
-            correction=correction,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            nan=nan,
-            skip_errors=skip_errors,
-            settings=build_config(settings, ScorerConfig),
+            how=take(settings, TripleSettings),
+            settings=take(settings, ScorerConfig),
             progress=report,
         )
     _finish(found, "adversarial-triples", format, output)

@@ -10,7 +10,7 @@ from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.meta import Format, Output
-from bsx.cli.options import OF_ONE_METRIC, with_settings
+from bsx.cli.options import OF_ONE_METRIC, take, with_settings
 from bsx.cli.progress import progress_bar
 
 
@@ -40,16 +40,14 @@ def compare(
     from bsx.jobs.comparing import compare as run
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
-    from bsx.support.settings import build_config
 
-    own = {name: settings.pop(name) for name in CompareSettings.model_fields if name in settings}
     files, columns = ([], systems) if data is not None else (systems, [])
     with progress_bar() as report:
         found = run(
             [spec for part in metric for spec in split_specs(part)],
             Input(files, references or [], sources, data, columns, reference or [], source, None),
-            how=build_config(own, CompareSettings),
-            settings=build_config(settings, ScorerConfig),
+            how=take(settings, CompareSettings),
+            settings=take(settings, ScorerConfig),
             progress=report,
         )
     write_result(render(found.result, format, lambda: provenance("compare", found.files, found.signatures)), output)

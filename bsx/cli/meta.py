@@ -10,7 +10,7 @@ import typer
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, with_settings
+from bsx.cli.options import OF_ONE_METRIC, take, with_settings
 from bsx.cli.progress import progress_bar
 
 Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
@@ -60,10 +60,8 @@ def meta(
     from bsx.jobs.evaluating import meta as evaluate
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
-    from bsx.support.settings import build_config
 
-    own = {name: settings.pop(name) for name in MetaSettings.model_fields if name in settings}
-    how = build_config(own, MetaSettings)  # before anything is read or scored
+    how = take(settings, MetaSettings)  # before anything is read or scored
     for path in (plot, plot_tests):
         if path is not None:
             from bsx.data.picture import check_picture
@@ -77,7 +75,7 @@ def meta(
             texts=Input([], [], None, data, candidate or [], reference or [], source, None),
             scores_out=scores_out,
             how=how,
-            settings=build_config(settings, ScorerConfig),
+            settings=take(settings, ScorerConfig),
             progress=report,
         )
     if plot is not None or plot_tests is not None:

@@ -14,6 +14,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import SHORT, spelled
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
+from bsx.support.settings import Config, build_config
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -23,7 +24,6 @@ Score = Annotated[
     list[str] | None,
     typer.Option(help="Score the texts with these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics."),
 ]
-Skip = Annotated[bool, typer.Option("--skip-errors", help="Leave out rows on which a metric fails, and name them.")]
 Correction = Annotated[Literal["none", "holm", "bh"], typer.Option(help="Correct the tests' p for their number.")]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
@@ -78,6 +78,11 @@ def with_settings(
         return command
 
     return decorate
+
+
+def take(settings: dict[str, Any], kind: type[Config]) -> Config:
+    """Take the settings of one class out of those that were given, and check them."""
+    return build_config({name: settings.pop(name) for name in kind.model_fields if name in settings}, kind)
 
 
 def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:

@@ -13,16 +13,15 @@ from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
-from bsx.analysis.stats.classification import Interval
-from bsx.analysis.stats.clusters import Correction
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.sidecar import lower_by_sidecar
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError, MissingExtraError
+from bsx.jobs.fool_settings import PairSettings, TripleSettings
 from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
-from bsx.support.checks import Array, NanPolicy
+from bsx.support.checks import Array
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 
@@ -144,14 +143,7 @@ def fool_pairs(
     sentence1: str | None = None,
     sentence2: str | None = None,
     lower: Sequence[str] = (),
-    interval: Interval = "delong",
-    folds: int = 10,
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 1,
-    nan: NanPolicy = "error",
-    skip_errors: bool = False,
+    how: PairSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
 ) -> Fooled:
@@ -166,14 +158,7 @@ def fool_pairs(
         sentence1: column of references; sentence1 or question1 unless given.
         sentence2: column of candidates; sentence2 or question2 unless given.
         lower: those of ``metrics`` of which lower is better, beside those that the tables' sidecars know.
-        interval: of the ROC AUC.
-        folds: of the cross-validated threshold.
-        correction: of the tests' p for the number of metric pairs.
-        confidence: level of the intervals.
-        resamples: of bootstrap intervals.
-        seed: of resamples and folds.
-        nan: refuse missing scores, or leave out such rows.
-        skip_errors: leave out rows on which a metric fails, and name them.
+        how: they are tested.
         settings: model, language, and where and within what limits ``score`` runs.
         progress: called with phase, done and total.
 
@@ -182,25 +167,16 @@ def fool_pairs(
     """
     if not metrics and not score:
         raise InputError("give `metrics=COL[,COL…]` for columns of scores, or `score=METRICS` to compute them")
-    own = _Scores.open(score, metrics, settings, skip_errors, progress)
+    how = how if how is not None else PairSettings()
+    own = _Scores.open(score, metrics, settings, how.skip_errors, progress)
     files = [file] if against is None else [file, against]
     notes: list[str] = []
     sets: list[tuple[Array, dict[str, Array]]] = []
     results: list[PairsResult] = []
     for one in files:
         labels, scores, said = _read_pairs(one, (label, sentence1, sentence2), metrics, lower, own, one is file)
-        nan = "omit" if own.failed else nan
-        result = detect_pairs(
-            labels,
-            scores,
-            interval=interval,
-            folds=folds,
-            correction=correction,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            nan=nan,
-        )
+        how = how.model_copy(update={"nan": "omit"}) if own.failed else how
+        result = detect_pairs(labels, scores, **how.asked())
         left_out = len(labels) - len(result.kept)
         said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
         notes += [f"{one.name}: {note}" for note in said]
@@ -213,19 +189,8 @@ def fool_pairs(
             detection_set(found, one.name if one is against else None)
             for one, found in zip(files, results, strict=True)
         )
-        document = pairs_document(first, second, easy_to_hard(*sets, confidence=confidence, nan=nan))
-    asked: dict[str, object] = {
-        "interval": interval,
-        "folds": folds,
-        "correction": correction,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-        "nan": nan,
-        "label": label,
-        "reference": sentence1,
-        "candidate": sentence2,
-    }
+        document = pairs_document(first, second, easy_to_hard(*sets, confidence=how.confidence, nan=how.nan))
+    asked = {**how.asked(), "label": label, "reference": sentence1, "candidate": sentence2}
     return _fooled(document, files, asked, settings, own, notes, results)
 
 
@@ -235,14 +200,7 @@ def fool_triples(
     metrics: Sequence[str] | None = None,
     score: Sequence[str] = (),
     lower: Sequence[str] = (),
-    bins: int = 4,
-    worst: int = 5,
-    correction: Correction = "none",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 1,
-    nan: NanPolicy = "error",
-    skip_errors: bool = False,
+    how: TripleSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
 ) -> Fooled:
@@ -253,14 +211,7 @@ def fool_triples(
         metrics: columns with scores; every column of numbers unless given, or none if there is ``score``.
         score: specs of metrics to score the texts with.
         lower: those of ``metrics`` of which lower is better, beside those that the table's sidecar knows.
-        bins: ranges of the gap in lexical overlap to split triples by; 0 for none.
-        worst: how many of the smallest margins to keep for each metric.
-        correction: of the tests' p for the number of metric pairs.
-        confidence: level of the intervals.
-        resamples: of bootstrap intervals.
-        seed: of resamples.
-        nan: refuse missing scores, or leave out such triples.
-        skip_errors: leave out triples on which a metric fails, and name them.
+        how: they are tested.
         settings: model, language, and where and within what limits ``score`` runs.
         progress: called with phase, done and total.
 
@@ -270,8 +221,9 @@ def fool_triples(
     table = load_triples(file, [] if metrics is None and score else metrics)
     if not table.scores and not score:
         raise InputError(f"{file}: has no column of scores: compute some with `score=METRICS`")
+    how = how if how is not None else TripleSettings()
     triples, n = table.triples, len(table.triples)
-    own = _Scores.open(score, list(table.scores), settings, skip_errors, progress)
+    own = _Scores.open(score, list(table.scores), settings, how.skip_errors, progress)
     negative, said = _turned(file, list(table.scores), lower)
     notes = [*table.notes, *said]
     scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
@@ -283,30 +235,12 @@ def fool_triples(
     candidates = [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples]
     for one in own.of(candidates, [t.anchor for t in triples] * 2, where, notes):
         scores[one.metric] = (one.values[:n], one.values[n:])
-    nan = "omit" if own.failed else nan
-    result = prefer_paraphrase(
-        scores,
-        gap=_gap(triples, (settings and settings.lang) or "en", notes) if bins else None,
-        bins=bins or 1,
-        worst=worst,
-        correction=correction,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        nan=nan,
-    )
+    how = how.model_copy(update={"nan": "omit"}) if own.failed else how
+    gap = _gap(triples, (settings and settings.lang) or "en", notes) if how.bins else None
+    result = prefer_paraphrase(scores, gap=gap, **{**how.asked(), "bins": how.bins or 1})
     if len(result.kept) < n:
         notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
-    asked: dict[str, object] = {
-        "bins": bins,
-        "worst": worst,
-        "correction": correction,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-        "nan": nan,
-    }
-    return _fooled(triples_document(result, triples, scores), [file], asked, settings, own, notes, [result])
+    return _fooled(triples_document(result, triples, scores), [file], how.asked(), settings, own, notes, [result])
 
 
 def _fooled(

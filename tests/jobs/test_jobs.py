@@ -16,6 +16,7 @@ from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError
+from bsx.jobs.fool_settings import PairSettings, TripleSettings
 from bsx.jobs.probe_input import PeopleTable
 from bsx.jobs.probing import ProbePlan
 from bsx.support.provenance import provenance
@@ -133,7 +134,9 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
         lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = bsx.jobs.fool_pairs(file, metrics=["a", "b"], score=["chrf"], lower=["a"], against=file, resamples=20)
+    found = bsx.jobs.fool_pairs(
+        file, metrics=["a", "b"], score=["chrf"], lower=["a"], against=file, how=PairSettings(resamples=20)
+    )
     assert [one.metric for one in found.results[0].results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
@@ -141,7 +144,7 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     assert (tmp_path / "curves.tsv").read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
     with pytest.raises(InputError, match="`device=` goes with `score=`"):
         bsx.jobs.fool_pairs(file, metrics=["a"], settings=ScorerConfig(device="cpu"))
-    triples = bsx.jobs.fool_triples(file, metrics=["b"], bins=0, resamples=20)
+    triples = bsx.jobs.fool_triples(file, metrics=["b"], how=TripleSettings(bins=0, resamples=20))
     assert triples.to_text().startswith("metric")
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
     built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
