@@ -12,8 +12,7 @@ from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, Format, Output, Score, take, with_settings
-from bsx.cli.output import show, split_names
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar, show, split_names
 from bsx.jobs.fool_settings import PairSettings, TripleSettings
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import typer
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, Format, Output, with_settings
-from bsx.cli.output import show, write_result
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar, show, write_result
 from bsx.errors import InputError
 
 

@@ -11,7 +11,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.meta import Format, Output
 from bsx.cli.options import OF_ONE_METRIC, take, with_settings
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar
 
 
 @with_settings(config=CompareSettings)

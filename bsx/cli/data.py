@@ -6,12 +6,13 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bsx.cli.help import group
-from bsx.cli.progress import progress_bar
+from bsx.cli.options import Format
+from bsx.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from bsx.catalog.dataset_entries import DatasetEntry
@@ -21,7 +22,6 @@ Name = Annotated[str, typer.Argument(help="Name of the data set.")]
 Folder = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of all data sets; BSX_DATA or your data folder unless given.")
 ]
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 
 
 @data.callback(invoke_without_command=True)

@@ -9,8 +9,7 @@ import typer
 
 from bsx.cli.messages import say
 from bsx.cli.options import Download, Format, Registry
-from bsx.cli.output import show
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar, show
 
 
 def factors(

@@ -11,7 +11,7 @@ from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, take, with_settings
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar
 
 Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.")]

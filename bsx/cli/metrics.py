@@ -11,10 +11,10 @@ import typer
 
 from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
-from bsx.cli.progress import progress_bar
+from bsx.cli.options import Format, Registry
+from bsx.cli.output import progress_bar
 
 metrics = group()
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Candidate = Annotated[str, typer.Option("--candidate", help="Column of candidates.")]
 Reference = Annotated[str, typer.Option("--reference", help="Column of references.")]
 Human = Annotated[str, typer.Option("--human", help="Column of human scores.")]
@@ -22,7 +22,6 @@ Group = Annotated[str | None, typer.Option("--group", help="Column to correlate 
 Lang = Annotated[str, typer.Option("-l", "--lang", help="Keep rows of a column lp that go into this language.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl or .parquet.")]
-Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 
 
 @metrics.callback(invoke_without_command=True)

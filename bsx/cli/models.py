@@ -12,10 +12,9 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import ModelEntry
 from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
+from bsx.cli.options import Format, Registry
 
 models = group()
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
-Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
 
 

@@ -11,7 +11,7 @@ import typer
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import whole_numbers, with_settings
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar
 
 _SCORING = ("all_layers", "idf", "rescale", "baseline", "multi_ref", "specials", "leading_space", "long", "strict")
 

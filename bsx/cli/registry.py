@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,11 +11,10 @@ import typer
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.help import group
 from bsx.cli.messages import say
-from bsx.cli.options import with_settings
-from bsx.cli.progress import progress_bar
+from bsx.cli.options import Format, with_settings
+from bsx.cli.output import progress_bar, show
 
 registry = group()
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
 _NOT_HERE = ("model", "lang", "layer", "all_layers", "rescale", "baseline", "registry", "final_norm")
 
@@ -74,7 +72,7 @@ def tune(
         from bsx.analysis.agreement.plots import draw_layers
 
         draw_layers(result.agreement, plot, title=f"{result.model}: {', '.join(result.data)}")
-    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else result.to_text())
+    show(result.to_dict(), result.to_text, format)
     file = result.write(registry) if write else None
     if file is not None:
         print(f"written: {file}", file=sys.stderr)
@@ -116,7 +114,7 @@ def baseline(
             progress=report,
             notify=lambda line: say([line]),
         )
-    print(json.dumps(result.to_dict(), ensure_ascii=False) if format == "json" else result.to_text())
+    show(result.to_dict(), result.to_text, format)
     if result.file is not None:
         print(f"written: {result.file}", file=sys.stderr)
 

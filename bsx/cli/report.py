@@ -1,4 +1,4 @@
-"""``bsx report``: one file that a person reads, from tables of scores and documents of results."""
+"""``bsx report``: one file that a person reads; ``bsx reproduce``: a paper's tables, from its published scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from bsx.cli.messages import say
+from bsx.cli.messages import say, spelled
+from bsx.cli.options import Format
+from bsx.cli.output import show
 
 
 def report(
@@ -31,3 +33,28 @@ def report(
 
     say(write(files, output, title=title, align=align, examples=examples, format=format))
     print(f"bsx: wrote {output}", file=sys.stderr)
+
+
+def reproduce(
+    paper: Annotated[Literal["kaster2021"], typer.Argument(help="Which paper: Kaster, Zhao & Eger 2021.")],
+    data: Annotated[
+        Path,
+        typer.Option(help="Checkout of the authors' repository, or a folder with wmt-en.tsv, sts-en.tsv and so on."),
+    ],
+    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute LEX and lexical overlaps from the texts.")] = (
+        True
+    ),
+    wmt17: Annotated[
+        Path | None,
+        typer.Option(help="Table of WMT17's segment judgments, for Table 13; looked for in and beside --data."),
+    ] = None,
+    format: Format = "text",
+) -> None:
+    """Recompute a paper's tables, print them beside the printed ones; exit status 1 if they are not met."""
+    from bsx.analysis.published.kaster2021 import as_text
+    from bsx.analysis.published.kaster2021 import reproduce as recompute
+
+    result = recompute(data, lex=lex, wmt17=wmt17)
+    show(result.to_dict(), lambda: spelled(as_text(result)), format)
+    if not result.ok:
+        raise typer.Exit(1)

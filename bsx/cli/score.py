@@ -10,7 +10,7 @@ import typer
 
 from bsx.cli.messages import say
 from bsx.cli.options import with_settings
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 
 

@@ -14,7 +14,7 @@ import typer
 from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import whole_numbers, with_settings
-from bsx.cli.progress import progress_bar
+from bsx.cli.output import progress_bar
 from bsx.encode.run_config import RunConfig
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
