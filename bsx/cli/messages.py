@@ -21,6 +21,7 @@ SHORT = {
 
 _COMMANDS = {"baseline": "registry baseline", "get_dataset": "data get"}  # called otherwise than the function
 _RENAMED = {("get_dataset", "source"): "--from"}
+_OF_SCORE = {"cluster=None": "--engine local", "metrics=[…]": "--metric", "output=FILE": "-o"}
 _CODE = re.compile(r"`([^`]+)`")
 _CALL = re.compile(r"bsx\.(?:jobs|analysis)\.(\w+)\((.*)\)")
 _SETTING = re.compile(r"([a-z]\w*)=(.*)")
@@ -45,6 +46,8 @@ def say(notes: Iterable[str]) -> None:
 
 
 def _spell(code: re.Match[str]) -> str:
+    if code[1] in _OF_SCORE:
+        return _OF_SCORE[code[1]]
     if code[1] == "bsx.load_registry().languages":
         return "`bsx models --languages`"
     call = _CALL.fullmatch(code[1])

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import with_settings
+from bsx.cli.options import take, with_settings
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 
@@ -58,27 +59,12 @@ def score(
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
-    from bsx.jobs.score import SHARED, Cluster, Input, score_files
+    from bsx.catalog.specs import split_specs
+    from bsx.jobs.score import Cluster, Input, score_files
 
     if engine == "local" and (address is not None or workers > 1):
         raise InputError(f"--{'workers' if address is None else 'address'} goes with --engine ray")
-    if engine == "ray" and resume:
-        raise InputError("--resume goes with --engine local")
-    if resume and output is None:
-        raise InputError("--resume goes on with the file of -o: name it")
-    specs = None
-    if metric:
-        from bsx.catalog.specs import split_specs
-
-        specs = [spec for part in metric for spec in split_specs(part)]
-        foreign = [name for name in settings if name not in SHARED]
-        if foreign:
-            raise InputError(
-                f"with --metric, --{foreign[0].replace('_', '-')} is a setting of one metric: "
-                f"write it as {specs[0].partition(':')[0]}:{foreign[0]}=…"
-            )
-    elif sources is not None or source is not None:
-        raise InputError("BERTScore reads no sources; --metric names metrics that do (bsx metrics lists them)")
+    specs = [spec for part in metric for spec in split_specs(part)] if metric else None
     with progress_bar() as report:
         scored = score_files(
             Input(candidates or (), references or (), sources, data, candidate or (), reference or (), source, id),
@@ -88,7 +74,7 @@ def score(
             cluster=Cluster(address, workers) if engine == "ray" else None,
             progress=report,
             say=lambda note: say([note]),
-            settings=settings,
+            settings=take(settings, ScorerConfig),
         )
     result = scored.to_dict()
     print(json.dumps(result, ensure_ascii=False) if format == "json" else scored.to_text(result))

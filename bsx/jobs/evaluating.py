@@ -183,7 +183,7 @@ def require(name: str, columns: Sequence[str], file: str) -> None:
     """Raise UnknownNameError unless a table has the column; list near names."""
     if name not in columns:
         several = all(part in columns for part in name.split(",")) and "," in name
-        hint = " Write the option once for each column." if several else did_you_mean(name, columns)
+        hint = " Name each column by itself." if several else did_you_mean(name, columns)
         raise UnknownNameError(f"{file}: has no column {name!r}; it has {', '.join(columns)}.{hint}")
 
 

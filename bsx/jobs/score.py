@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
@@ -22,6 +23,7 @@ from bsx.metrics.summary import flags, summarise, to_text
 from bsx.metrics.zoo import get_metrics, needs_of
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
+from bsx.support.settings import build_config, set_fields
 from bsx.support.untyped import JsonObject, Settings, Untyped
 
 if TYPE_CHECKING:
@@ -141,7 +143,7 @@ def score_files(
     cluster: Cluster | None = None,
     progress: Progress | None = None,
     say: Say = lambda note: None,
-    settings: Settings | None = None,
+    settings: ScorerConfig | None = None,
 ) -> ScoredFiles:
     """Score files of any size, within the memory budget.
 
@@ -150,33 +152,39 @@ def score_files(
         metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
         output: a table to write, one row a segment.
         resume: go on where a run with the same output was stopped.
-        cluster: score on a Ray cluster.
+        cluster: score on a Ray cluster; a run there cannot be gone on with.
         progress: called with a phase's name, segments done and segments in all.
         say: told what the user should know while it runs.
-        settings: fields of `bsx.bertscore.config.ScorerConfig`; with ``metrics`` only those that they share.
+        settings: of BERTScore and where it runs; with ``metrics``, model, language, and where and within what limits.
 
     Raises:
         InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
     """
-    settings = dict(settings or {})
+    if resume and cluster is not None:
+        raise InputError("`resume=True` goes with `cluster=None`")
+    if resume and output is None:
+        raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
+    if metrics is None and (given.sources is not None or given.source is not None):
+        raise InputError("BERTScore reads no sources; `metrics=[…]` names metrics that do (bsx metrics lists them)")
+    run = set_fields(settings)
     if cluster is not None:
         from bsx.cluster.dataset import alike
 
-        settings = alike(settings)
-    wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, settings)
+        run = alike(run)
+    wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, run)
     with contextlib.ExitStack() as stack:
         keep_rows = metrics is not None and output is not None
         corpus = stack.enter_context(given.open(wants, keep_rows=keep_rows, output=output))
         for spec in metrics or ():
-            for kind in sorted(wanted_sides([spec], settings) - corpus.has):
+            for kind in sorted(wanted_sides([spec], run) - corpus.has):
                 raise InputError(lacking(spec, kind))
         plan = survey(corpus)  # malformed input is found before a model is loaded
-        settings = detected(settings, corpus, say)
+        run = detected(run, corpus, say)
         journal = stack.enter_context(keeping(output, resume, say))
         types = {} if metrics is None or output is None else _types(corpus, metrics, output)
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
-        alone = _bertscore(settings) if metrics is None else None
-        made = [alone] if alone is not None else _metrics(metrics or (), settings)
+        alone = _bertscore(run) if metrics is None else None
+        made = [alone] if alone is not None else _metrics(metrics or (), run)
         totals = [Totals(metric, len(corpus.systems)) for metric in made]
         prepared = prepare(made, corpus, plan=plan, progress=progress)
 
@@ -205,7 +213,17 @@ def score_files(
 
 
 def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
-    """Return what these metrics compare candidates with, without loading any model."""
+    """Return what these metrics compare candidates with, without loading any model.
+
+    Raises:
+        InputError: for a setting that the metrics do not share.
+    """
+    foreign = [name for name in settings if name not in SHARED]
+    if specs and foreign:
+        raise InputError(
+            f"with `metrics=[…]`, `{foreign[0]}=` is a setting of one metric: "
+            f"write it as {specs[0].partition(':')[0]}:{foreign[0]}=…"
+        )
     catalog = load_registry(settings.get("registry"))
     return frozenset(need for spec in specs for need in needs_of(spec, catalog)) - {"candidate"}
 
@@ -235,9 +253,7 @@ def _metrics(specs: Sequence[str], settings: Settings) -> list[Metric]:
 
 
 def _bertscore(settings: Settings) -> BertScore:
-    from bsx.bertscore.config import ScorerConfig
     from bsx.bertscore.metric import by_itself
-    from bsx.support.settings import build_config
 
     return by_itself(build_config(settings, ScorerConfig))
 

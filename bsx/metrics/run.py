@@ -88,8 +88,8 @@ def check_needs(metrics: Sequence[MetricCore], has: frozenset[str]) -> None:
 def lacking(spec: str, kind: str) -> str:
     """Return the message for a metric that compares candidates with what the data does not have."""
     return (
-        f"{spec} compares candidates with {kind}s, but the data has none: give `{kind}s=FILE`, `{kind}=COL` of "
-        "`data=`, or leave this metric out"
+        f"{spec} compares candidates with {kind}s, but the data has none: name the file or column that holds them, "
+        "or leave this metric out"
     )
 
 

@@ -15,10 +15,12 @@ from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
+from bsx.cli.messages import spelled
 from bsx.errors import InputError
 from bsx.jobs.fool_settings import PairSettings, TripleSettings
 from bsx.jobs.probe_input import PeopleTable
 from bsx.jobs.probing import ProbePlan
+from bsx.jobs.score import Cluster
 from bsx.support.provenance import provenance
 from bsx.train.config import TrainConfig
 
@@ -185,3 +187,37 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
     document, page = tmp_path / "disentangle.json", tmp_path / "report.md"
     assert bsx.jobs.report([document], page, align="minilm") == ["no document has examples to align"]
     assert page.read_text(encoding="utf-8").startswith("# Evaluation report")
+
+
+def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> None:
+    texts, out = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
+    for run, message, spelling in (
+        (
+            lambda: bsx.jobs.score_files(texts, ["chrf"], settings=ScorerConfig(idf=True)),
+            "with `metrics=[…]`, `idf=` is a setting of one metric: write it as chrf:idf=…",
+            "with --metric, --idf is a setting of one metric: write it as chrf:idf=…",
+        ),
+        (
+            lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
+            "`resume=True` goes on with the file of `output=FILE`: name it",
+            "--resume goes on with the file of -o: name it",
+        ),
+        (
+            lambda: bsx.jobs.score_files(texts, ["chrf"], output=out, resume=True, cluster=Cluster()),
+            "`resume=True` goes with `cluster=None`",
+            "--resume goes with --engine local",
+        ),
+        (
+            lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
+            "BERTScore reads no sources; `metrics=[…]` names metrics that do (bsx metrics lists them)",
+            "BERTScore reads no sources; --metric names metrics that do (bsx metrics lists them)",
+        ),
+    ):
+        with pytest.raises(InputError) as refused:
+            run()
+        assert (str(refused.value), spelled(message)) == (message, spelling)
+    with pytest.raises(InputError, match="`idf=` is a setting of one metric"):
+        bsx.jobs.compare(["chrf"], bsx.jobs.Input(data=judged, candidate=["a", "b"]), settings=ScorerConfig(idf=True))
+    assert not out.exists()
+    found = bsx.jobs.score_files(texts, ["chrf"], output=out, settings=ScorerConfig(lang="en")).to_dict()
+    assert [one["metric"] for one in found["metrics"]] == ["chrf"]
