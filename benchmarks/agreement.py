@@ -18,16 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.datasets import (
-    JudgedTable,
-    load_darr,
-    load_flickr8k,
-    load_multi_reference,
-    load_stsb,
-    load_system_outputs,
-    load_wmt_da,
-    load_wmt_da_system,
-)
+from bsx.analysis.datasets.flickr8k import load_flickr8k
+from bsx.analysis.datasets.judged import JudgedTable
+from bsx.analysis.datasets.pairs import load_stsb
+from bsx.analysis.datasets.systems import load_system_outputs
+from bsx.analysis.datasets.tabular import load_multi_reference
+from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.darr import darr_from_pairs
 from bsx.analysis.stats.grid import grid

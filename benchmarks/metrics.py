@@ -91,7 +91,7 @@ def cost(spec: str, rows: list[dict[str, str]], model: str) -> tuple[float, floa
             spent[0] += time.process_time() - start
 
     for name in ("moverscore", "xmoverscore"):
-        importlib.import_module(f"bsx.metrics.{name}").transport_costs = timed  # type: ignore[attr-defined]
+        importlib.import_module(f"bsx.metrics.embedding.{name}").transport_costs = timed  # type: ignore[attr-defined]
     metric = get_metric(spec, encoders=Encoders(model=model))
     metric.score(["warm up"], ["warm it up"], ["warm"])
     spent[0], start = 0.0, time.process_time()

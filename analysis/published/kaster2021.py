@@ -213,7 +213,7 @@ class Reproduction:
 
 def published() -> Published:
     """Return the figures printed in the paper and where its data are."""
-    file = resources.files("bsx.analysis") / "published" / "kaster2021.yaml"
+    file = resources.files("bsx.analysis.published") / "kaster2021.yaml"
     content: Published = yaml.safe_load(file.read_text(encoding="utf-8"))
     return content
 

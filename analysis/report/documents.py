@@ -60,7 +60,7 @@ class Document:
     Attributes:
         name: the file's name, without folders.
         sha256: digest of the file, or None of what came from memory.
-        content: a table of scores, or a document of one of the `bsx.analysis.report.shapes.KINDS`.
+        content: a table of scores, or a document of one of the `bsx.analysis.documents.kinds.KINDS`.
     """
 
     name: str

@@ -129,7 +129,7 @@ def _status() -> int:
     except UsageProblem as error:
         context = getattr(error, "ctx", None)
         hint = f" ({context.command_path} --help shows how)" if context is not None else ""
-        return _complain(f"{error.format_message()}{hint}")  # type: ignore[attr-defined]
+        return _complain(f"{error.format_message().replace('Value error, ', '')}{hint}")  # type: ignore[attr-defined]
     except (KeyboardInterrupt, typer.Abort):
         return _say_interrupted()
     except BrokenPipeError:

@@ -91,7 +91,7 @@ def layers(
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Which correlation.")] = "pearson",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples of segments, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
     output: Output = None,
     format: Format = "text",
     device: Device = "auto",

@@ -41,7 +41,7 @@ def tune(
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Correlation.")] = "pearson",
     resamples: Annotated[int, typer.Option(min=10, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Draw correlation over layers: .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw correlation over layers: .png, .svg or .pdf.")] = None,
     write: Annotated[bool, typer.Option("--write", help="Write layer and evidence to the overlay registry.")] = False,
     registry: Overlay = None,
     format: Format = "text",

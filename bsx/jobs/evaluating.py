@@ -81,7 +81,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class MetaRun:
     """What came out.
 
     Attributes:
@@ -107,7 +107,7 @@ def meta(
     how: MetaSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
-) -> Agreement:
+) -> MetaRun:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences.
 
     Args:
@@ -116,7 +116,7 @@ def meta(
         score: instead, specs of metrics to score ``texts`` with.
         texts: a table of texts.
         scores_out: with ``score``: table to keep the scores in.
-        how: agreement is measured and tested.
+        how: level, statistic, test and corrections.
         settings: with ``score``: model, language, and where and within what limits to run.
         progress: called with phase, done and total.
 
@@ -128,6 +128,9 @@ def meta(
     if score:
         if file is not None or texts is None or data is None:
             raise InputError("`score=` needs the texts as `data=FILE`, and no other FILE")
+        if wanted.segment is not None and wanted.system is None and len(texts.candidate) < 2:
+            # Said before anything is scored; several candidate columns are the systems.
+            raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
         columns = score_columns(score, texts, wanted, given, progress)
         if scores_out is not None:
             columns.save(scores_out)
@@ -150,7 +153,7 @@ def meta(
         **set_fields(how),
     )
     read = [name for name in (file, data) if name is not None]
-    return Agreement(result, read, columns.signatures, [*columns.notes, *result.notes])
+    return MetaRun(result, read, columns.signatures, [*columns.notes, *result.notes])
 
 
 def read_scores(file: str, wanted: Wanted) -> Columns:

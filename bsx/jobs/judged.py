@@ -1,4 +1,4 @@
-"""Reading tables of human judgments for `bsx registry tune`."""
+"""Reading tables of human judgments for tuning and probing."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from bsx.analysis.report import build_report, read_document
-from bsx.analysis.report.build import has_examples
+from bsx.analysis.report.build import build_report, has_examples
+from bsx.analysis.report.documents import read_document
 from bsx.analysis.report.result import which_format
 from bsx.data.output import atomic_path
 from bsx.support.provenance import provenance

@@ -99,7 +99,7 @@ class TrainingJob:
         report: Progress | None = None,
         notify: Callable[[str], None] | None = None,
     ) -> ModelRecord:
-        """Train on all training data, or on the instances given; see `bsx.train.run.train`."""
+        """Train on all training data, or on the instances given; see `bsx.train.run.train_metric`."""
         return train_metric(
             self.architecture,
             instances if instances is not None else self.data["train"].instances,

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.datasets import load_darr, load_system_outputs
+from bsx.analysis.datasets.systems import load_system_outputs
+from bsx.analysis.datasets.wmt import load_darr
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.train.config import Inputs

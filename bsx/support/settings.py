@@ -1,4 +1,4 @@
-"""Every setting of the scorer, written once: the Python arguments and the command-line options come from here."""
+"""Settings that are written once: classes of settings read, checked, and shown by the calls that take them."""
 
 from __future__ import annotations
 

@@ -16,10 +16,11 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from bsx.analysis.datasets import data_folder, get_dataset, load_dataset, verify_dataset
 from bsx.analysis.datasets.fetch import download, unpack
-from bsx.analysis.datasets.obtain import LOCK
+from bsx.analysis.datasets.obtain import LOCK, get_dataset, verify_dataset
+from bsx.analysis.datasets.store import load_dataset
 from bsx.errors import DataUnavailableError, InputError
+from bsx.support.folders import data_folder
 from tests.cli.test_main import Cli
 
 TABLE = "lp\tcandidate\treference\thuman\n" + "".join(f"cs-en\tc{i}\tr{i}\t{i}\n" for i in range(500))

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def scorer(model: str, folder: Path | None, **settings: Any) -> bsx.Scorer:
-    # PyTorch, which computes the same bits for a batch; tests/test_onnx.py has the cache over ONNX Runtime
+    # PyTorch, which computes the same bits for a batch; tests/encode/test_onnx.py has the cache over ONNX Runtime
     return bsx.Scorer(model, **{"layer": 2, "cache": folder, "backend": "torch", **settings})
 
 

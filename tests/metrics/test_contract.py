@@ -29,7 +29,7 @@ from tests.helpers import tiny
 
 ENTRIES = shipped().metrics
 CONFIGS = {name: find_metric(name, shipped())[0].Config for name in ENTRIES}
-# COMET and LASER run in an environment of their own: tests/test_external_metrics.py tests them.
+# COMET and LASER run in an environment of their own: tests/metrics/test_external.py tests them.
 EXTERNAL = {name for name, config in CONFIGS.items() if issubclass(config, ExternalConfig)}
 NAMES = sorted({*ENTRIES} - EXTERNAL)
 

@@ -10,25 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.datasets import (
-    COLUMNS,
-    LOADERS,
-    JudgedTable,
-    load_darr,
-    load_dataset,
-    load_flickr8k,
-    load_metric_scores,
-    load_mlqe,
-    load_mt_metrics_eval,
-    load_multi_reference,
-    load_paws,
-    load_qqp,
-    load_stsb,
-    load_system_outputs,
-    load_table,
-    load_wmt_da,
-    load_wmt_da_system,
-)
+from bsx.analysis.datasets.flickr8k import load_flickr8k
+from bsx.analysis.datasets.judged import COLUMNS, JudgedTable
+from bsx.analysis.datasets.mlqe import load_mlqe
+from bsx.analysis.datasets.mtme import load_mt_metrics_eval
+from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
+from bsx.analysis.datasets.store import LOADERS, load_dataset
+from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
+from bsx.analysis.datasets.tabular import load_multi_reference, load_table
+from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.catalog.dataset_entries import DatasetCatalog, LoaderName, load_dataset_catalog
 from bsx.errors import DataUnavailableError, InputError, RegistryError, UnknownNameError
 

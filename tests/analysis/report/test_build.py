@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.analysis.render.tables import markdown_escape as escape
-from bsx.analysis.report import Report, build_report, parse_document, read_document
 from bsx.analysis.report.blocks import Chart, Example, ReportTable, Section, Segments
+from bsx.analysis.report.build import build_report
 from bsx.analysis.report.cells import number, p_value
+from bsx.analysis.report.documents import parse_document, read_document
+from bsx.analysis.report.result import Report
 from bsx.analysis.report.words import differing
 from bsx.errors import InputError
 from tests.helpers import report_samples as samples
@@ -60,7 +62,7 @@ def test_a_report_has_only_what_it_was_given() -> None:
 
 
 def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: None) -> Any:
-    from bsx.analysis.report import Document
+    from bsx.analysis.report.documents import Document
 
     content = samples.MAKERS[kind]()
     change(content)

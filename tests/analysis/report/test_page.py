@@ -16,7 +16,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bsx.analysis.report import Report, build_report, read_document
+from bsx.analysis.report.build import build_report
+from bsx.analysis.report.documents import read_document
+from bsx.analysis.report.result import Report
 from tests.helpers import report_samples as samples
 
 BASELINE = Path(__file__).with_name("report_layout.json")
