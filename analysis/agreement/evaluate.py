@@ -6,7 +6,7 @@ Columns in, one named result out. `bsx meta` is this function with files around 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -18,7 +18,7 @@ from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.stats.clusters import Clusters, compare_all
 from bsx.analysis.stats.grid import grid
-from bsx.data.columns import TableLike, column_names
+from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
@@ -66,13 +66,17 @@ def meta_evaluate(
         raise InputError(f"grouping={config.grouping} needs the columns system and segment")
     if segment is not None and system is None:
         raise InputError("segment without system: name the column system too")
-    numbers = {name: _numbers(columns[name], name) for name in [*metrics, human]}
+    numbers = {name: number_column(name, columns[name]) for name in [*metrics, human]}
     n = len(numbers[human])
     if not n:
         raise InputError("the table has no rows")
     notes = [f"{name}: lower is better, so its sign is turned" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
-    labels = {name: _labels(columns[name], name, n) for name in (group, system, segment) if name is not None}
+    labels = {name: label_column(name, columns[name]) for name in (group, system, segment) if name is not None}
+    sizes = {name: len(x) for name, x in numbers.items()} | {name: len(column) for name, column in labels.items()}
+    for name, size in sizes.items():
+        if size != n:
+            raise InputError(f"column {name!r} has {size} rows, {human!r} has {n}")
     if config.nan == "error":
         _refuse_missing(numbers)
     groups = labels[group] if group is not None else ["all"] * n
@@ -96,8 +100,8 @@ def _group(
     label: str,
     rows: dict[str, Array],
     human: str,
-    system: list[Hashable] | None,
-    segment: list[Hashable] | None,
+    system: Labels | None,
+    segment: Labels | None,
     config: MetaSettings,
 ) -> tuple[GroupResult, list[str]]:
     """Return one group's result and notes on what is missing from it."""
@@ -131,8 +135,8 @@ def _group(
 def _matrices(
     rows: dict[str, Array],
     missing: NDArray[np.bool_],
-    system: list[Hashable],
-    segment: list[Hashable] | None,
+    system: Labels,
+    segment: Labels | None,
     config: MetaSettings,
 ) -> dict[str, Array]:
     """Arrange rows by system and segment; without segments, one row a system."""
@@ -143,7 +147,7 @@ def _matrices(
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
             raise InputError(f"system {twice[0]!r} has more than one row: name the column segment too")
-        segments: list[Hashable] = ["all"] * len(names)
+        segments = ["all"] * len(names)
     else:
         segments = [name for name, gone in zip(segment, missing, strict=True) if not gone]
     found = grid(names, segments, rows)
@@ -221,28 +225,6 @@ def _check_names(
     for name in lower:
         if name not in metrics:
             raise UnknownNameError(f"lower names {name!r}, which is none of the metrics {', '.join(metrics)}")
-
-
-def _numbers(values: object, name: str) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"column {name!r} does not hold numbers ({error})") from error
-    if array.ndim != 1:
-        raise InputError(f"column {name!r} has shape {array.shape}, expected one number a row")
-    if np.isinf(array).any():
-        raise InputError(f"column {name!r} has an infinite value in row {int(np.argmax(np.isinf(array))) + 1}")
-    return array
-
-
-def _labels(values: Iterable[Hashable], name: str, n: int) -> list[Hashable]:
-    labels = list(values)
-    if len(labels) != n:
-        raise InputError(f"column {name!r} has {len(labels)} rows, others have {n}")
-    for i, label in enumerate(labels):
-        if label is None or label == "" or label != label:
-            raise InputError(f"column {name!r} is empty in row {i + 1}")
-    return labels
 
 
 def _refuse_missing(numbers: Mapping[str, Array]) -> None:

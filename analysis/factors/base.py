@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from bsx.catalog.entries import FactorEntry
+from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.progress import Progress
 
@@ -76,20 +77,12 @@ class SentencePairs:
         return self.columns[name]
 
     def numbers(self, name: str) -> Values:
-        """Return a column of numbers (n,); empty cells and ``nan`` are NaN.
+        """Return a column of numbers (n,), which `bsx.data.cells` tells from others; missing ones are NaN.
 
         Raises:
-            InputError: naming the row of a cell that is not a number.
+            InputError: naming the row of a cell that is not a finite number.
         """
-        values = np.full(len(self), np.nan)
-        for row, cell in enumerate(self.column(name)):
-            if cell is None or (isinstance(cell, str) and not cell.strip()):
-                continue
-            try:
-                values[row] = float(cell)
-            except (TypeError, ValueError):
-                raise InputError(f"column {name!r}, row {row + 1}: {str(cell)[:40]!r} is not a number") from None
-        return values
+        return number_column(name, self.column(name))
 
 
 class ResourceOptions(TypedDict, total=False):

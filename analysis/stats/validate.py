@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.data.columns import floats
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
@@ -81,8 +82,8 @@ def settings(*, resamples: int, confidence: float = 0.95) -> None:
 
 def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = floats(values, _item)
+    except (InputError, TypeError, ValueError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from error
     if array.ndim != dimensions:
         expected = "one number per item" if dimensions == 1 else "a matrix (systems, segments)"
@@ -116,5 +117,8 @@ def _refuse_missing(arrays: dict[str, Array], nan: NanPolicy) -> None:
 
 
 def _place(mask: NDArray[np.bool_]) -> str:
-    first = [int(i) for i in np.argwhere(mask)[0]]
-    return f"item {first[0]}" if len(first) == 1 else f"system {first[0]}, segment {first[1]}"
+    return _item(tuple(int(i) for i in np.argwhere(mask)[0]))
+
+
+def _item(place: tuple[int, ...]) -> str:
+    return f"system {place[0]}, segment {place[1]}" if len(place) == 2 else f"item {', '.join(map(str, place))}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bsx.data import cells
 from bsx.data.lines import NamedFile
@@ -104,8 +103,8 @@ def numeric_columns(
             raise UnknownNameError(
                 f"there is no column {name!r}; there are {', '.join(present)}.{did_you_mean(name, present)}"
             )
-    arrays = {name: _numbers(name, table[name]) for name in dict.fromkeys(numbers)}
-    texts = {name: _labels(name, table[name]) for name in dict.fromkeys(labels)}
+    arrays = {name: number_column(name, table[name]) for name in dict.fromkeys(numbers)}
+    texts = {name: label_column(name, table[name]) for name in dict.fromkeys(labels)}
     sizes = {name: len(column) for columns in (arrays, texts) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         raise InputError(f"columns differ in length: {', '.join(f'{name} {size}' for name, size in sizes.items())}")
@@ -141,16 +140,20 @@ def standardise(name: str, values: Array) -> Array:
     return centred / spread
 
 
-def _numbers(name: str, values: ArrayLike) -> Array:
+def number_column(name: str, values: object) -> Array:
+    """Return a column of numbers (n,) float64; missing ones are NaN.
+
+    Args:
+        name: of the column, for messages.
+        values: n numbers, or cells that `bsx.data.cells` takes for numbers.
+
+    Raises:
+        InputError: naming row (from 1) and column of a cell that is no finite number.
+    """
     try:
-        array = np.asarray(values)
-        # NumPy reads texts by another rule than that of `bsx.data.cells`, so they are read one by one.
-        if array.dtype.kind not in "US" and (
-            array.dtype.kind != "O" or not any(isinstance(value, str) for value in array.flat)
-        ):
-            array = np.asarray(values, dtype=np.float64)
-            if array.ndim == 1 and not np.isinf(array).any():
-                return array
+        array = floats(values, lambda place: f"column {name!r}, row {place[0] + 1 if place else 1}")
+        if array.ndim == 1 and not np.isinf(array).any():
+            return array
     except (TypeError, ValueError):
         array = np.asarray(values, dtype=object)
     if array.ndim != 1:
@@ -158,5 +161,29 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return np.array([cells.number(value, f"column {name!r}, row {i}") for i, value in enumerate(array.tolist(), 1)])
 
 
-def _labels(name: str, values: Iterable[object]) -> Labels:
+def label_column(name: str, values: Iterable[object]) -> Labels:
+    """Return a column of names as n texts.
+
+    Raises:
+        InputError: naming row (from 1) and column of a missing name.
+    """
     return [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
+
+
+def floats(values: object, where: Callable[[tuple[int, ...]], str]) -> Array:
+    """Return values as float64 of their shape; texts among them mean what `bsx.data.cells` says, not what NumPy does.
+
+    Args:
+        values: numbers or cells; infinities pass where there are no texts.
+        where: says in messages where a cell stands, from its place (from 0).
+
+    Raises:
+        InputError: for texts, if a cell is no finite number.
+        TypeError: or ValueError, if other values make no array of numbers.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):
+        places = np.ndindex(array.shape)
+        read = [cells.number(cell, where(place)) for place, cell in zip(places, array.ravel().tolist(), strict=True)]
+        return np.array(read, dtype=np.float64).reshape(array.shape)
+    return np.asarray(array, dtype=np.float64)

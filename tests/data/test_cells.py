@@ -12,14 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from bsx.analysis import compute_factors, meta_evaluate
 from bsx.analysis.datasets.tabular import load_table
 from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.report.documents import ScoreRows, read_document
 from bsx.bertscore.rescale import read_baseline
 from bsx.data import cells
-from bsx.data.columns import numeric_columns, read_columns
+from bsx.data.columns import number_column, numeric_columns, read_columns
 from bsx.data.lines import LineFiles, NamedFile
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError
@@ -105,6 +107,23 @@ def in_memory(file: Path) -> list[float]:
     return numeric_columns({"human": column, "k": [1, 2, 3]}, ["k", "human"], nan="omit")[0]["human"].tolist()
 
 
+def meta_in_memory(file: Path) -> list[float]:
+    rows = [*Table(file).rows(), {"human": "5", "other": "1"}, {"human": "6", "other": "2"}]
+    seen: dict[str, Any] = {name: [row[name] for row in rows] for name in ("human", "other")}
+    result = meta_evaluate(seen, metrics=["other"], human="human", nan="omit", test="none", resamples=1)
+    human = number_column("human", seen["human"])
+    assert result.groups[0].n == np.isfinite(human).sum()
+    return human[np.isfinite(human)][:-2].tolist()
+
+
+def factor_column(file: Path) -> list[float]:
+    cells_of = [row["human"] for row in Table(file).rows()]
+    texts = ["a"] * len(cells_of)
+    found = compute_factors("sem", texts, texts, columns={"human": cells_of}, human="human")
+    return [x for x in found["sem"].values.tolist() if x == x]
+
+
+IN_MEMORY = (in_memory, meta_in_memory, factor_column)
 READERS: dict[str, Callable[[Path], list[float]]] = {
     "meta": meta,
     "load_table": table,
@@ -148,14 +167,15 @@ def test_every_reader_takes_a_cell_for_the_same(reader: str, tmp_path: Path) -> 
         holds(READERS[reader], write(tmp_path / f"t{number}.jsonl", spelled), expected)
 
 
-def test_columns_in_memory_follow_the_same_rule(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", IN_MEMORY)
+def test_columns_in_memory_follow_the_same_rule(read: Callable[[Path], list[float]], tmp_path: Path) -> None:
     for cell, expected in NUMBERS.items():
         file = write(tmp_path / "t.tsv", str(cell))
         if expected is REFUSED:
             with pytest.raises(InputError, match="column 'human', row 2 is .*, not a finite number"):
-                in_memory(file)
+                read(file)
         else:
-            assert in_memory(file) == [value for value in (1.0, expected, 3.0) if value == value]
+            assert read(file) == [value for value in (1.0, expected, 3.0) if value == value]
 
 
 def test_a_column_that_nobody_named_is_one_of_numbers_by_the_same_rule(tmp_path: Path) -> None:

@@ -334,5 +334,5 @@ def test_cross_lingual_bias_scores_each_pair_once() -> None:
         cross_lingual_bias(score, ["a", "b"], ["c"])
     found = compute_factors("clb", ["a"], ["b"], columns={"self": ["0.5"]}, parallel="self")
     assert found["clb"].values.tolist() == [0.5]
-    with pytest.raises(InputError, match="column 'self', row 1: 'high' is not a number"):
+    with pytest.raises(InputError, match="column 'self', row 1 is 'high', not a finite number"):
         compute_factors("clb", ["a"], ["b"], columns={"self": ["high"]}, parallel="self")

@@ -49,6 +49,10 @@ GRID = np.arange(12.0).reshape(3, 4)
             "b: all 3 items have the value 5, nothing can be ranked",
         ),
         (lambda: vectors({"a": ["x", "y", "z"]}), "a: not an array of numbers"),
+        (lambda: vectors({"a": ["1", "2", "1_000"]}), r"a: not an array of numbers \(item 2 is '1_000', not a finite"),
+        (lambda: vectors({"a": [1, 2.5, "٣"]}), "a: not an array of numbers"),
+        (lambda: vectors({"a": np.array([1, None, b"3"], object)}), "a: not an array of numbers"),
+        (lambda: grids({"a": [["1", "2"], ["3", "inf"]]}), r"a: not .* \(system 1, segment 1 is 'inf'"),
         (lambda: vectors({"a": [[1.0]]}), r"a: has shape \(1, 1\), expected one number per item"),
         (lambda: vectors({"a": [1, NAN, 2]}, nan="drop"), "nan='drop': use one of error, omit"),  # type: ignore[arg-type]
         (lambda: grids({"a": [1.0, 2.0]}), r"a: has shape \(2,\), expected a matrix \(systems, segments\)"),
