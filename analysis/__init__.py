@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from bsx.analysis.ensembles.run import ensemble as ensemble
     from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
     from bsx.analysis.factors.base import Factor as Factor, FactorConfig as FactorConfig, FactorScores as FactorScores
-    from bsx.analysis.factors.base import SentencePairs as SentencePairs
+    from bsx.analysis.factors.base import Resources as Resources, SentencePairs as SentencePairs
     from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias
     from bsx.analysis.factors.lexical import bleu1 as bleu1
     from bsx.analysis.factors.lexicon import build_lexicon as build_lexicon, read_lexicon as read_lexicon
@@ -158,7 +158,7 @@ _HOMES = {
     "ensembles.result": "EnsembleResult",
     "ensembles.run": "ensemble",
     "ensembles.settings": "EnsembleSettings",
-    "factors.base": "Factor FactorConfig FactorScores SentencePairs",
+    "factors.base": "Factor FactorConfig FactorScores Resources SentencePairs",
     "factors.crosslingual": "cross_lingual_bias",
     "factors.lexical": "bleu1",
     "factors.lexicon": "build_lexicon read_lexicon write_lexicon",

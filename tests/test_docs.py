@@ -171,7 +171,12 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "site" / "models" / "choose.html").is_file()
-    made = {"cli": "bsx adversarial perturb", "bsx": "bsx.Scorer", "analysis": "bsx.analysis.meta_evaluate"}
+    made = {
+        "cli": "bsx adversarial perturb",
+        "bsx": "bsx.Scorer",
+        "analysis": "bsx.analysis.meta_evaluate",
+        "jobs": "bsx.jobs.meta",
+    }
     for page, heading in made.items():
         text = (tmp_path / "site" / "reference" / f"{page}.html").read_text(encoding="utf-8")
         assert heading in text, f"reference/{page}.md is not filled in by tools/references.py"

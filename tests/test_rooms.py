@@ -175,7 +175,7 @@ def test_a_circle_would_be_found() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
 
 
-@pytest.mark.parametrize("face", ["bsx", "bsx.analysis"])
+@pytest.mark.parametrize("face", ["bsx", "bsx.analysis", "bsx.jobs"])
 def test_the_public_faces_export_what_they_say(face: str) -> None:
     package = importlib.import_module(face)
     typed = {

@@ -1,8 +1,8 @@
 """Write the generated parts of the documentation while it is built; mkdocs calls this file as a hook.
 
-docs/reference/cli.md gets every command with its options, from the commands themselves; docs/reference/bsx.md and
-analysis.md get a section for every name that `bsx` and `bsx.analysis` export. All three are made anew in each build, so
-they cannot go stale.
+docs/reference/cli.md gets every command with its options, from the commands themselves; docs/reference/bsx.md,
+analysis.md and jobs.md get a section for every name that `bsx`, `bsx.analysis` and `bsx.jobs` export. All are made anew
+in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typer
 from bsx.cli.main import COMMANDS, build
 
 # page -> the public module that it describes
-FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis"}
+FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis", "reference/jobs.md": "bsx.jobs"}
 MARK = "<!-- generated -->"
 
 

@@ -53,6 +53,8 @@ def ensemble(
 ) -> Combined:
     """Combine columns of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
+    It reads files; `bsx.analysis.ensemble` works on columns.
+
     Args:
         file: table of scores.
         metrics: columns to combine.

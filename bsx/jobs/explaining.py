@@ -99,6 +99,8 @@ def disentangle(
 ) -> Explained:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
 
+    It reads files; `bsx.analysis.disentangle` works on columns.
+
     Args:
         file: table of scores and factors.
         metrics: columns to explain.

@@ -246,6 +246,8 @@ def perturb(
 ) -> PerturbRun:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
+    It reads files; `bsx.analysis.perturb` works on columns.
+
     Args:
         file: the table; ``-`` is standard input.
         score: specs of metrics.
