@@ -69,29 +69,26 @@ def _ridge(x: Array, y: Array, penalty: float) -> Array:
     return np.asarray(np.linalg.lstsq(square, x.T @ y / len(y), rcond=None)[0])
 
 
-def ridge_penalty(
-    scores: Array, human: Array, groups: Rows, of: Rows, *, penalties: Sequence[float] = PENALTIES, seed: Seed = 1
-) -> float:
-    """Return the penalty with the smallest squared error in an inner cross-validation; of equals the largest.
+def ridge_penalty(scores: Array, human: Array, groups: Rows, of: Rows, *, seed: Seed = 1) -> float:
+    """Return the one of `PENALTIES` with the least squared error in an inner cross-validation; of equals the largest.
 
     Args:
         scores: normalised (n, k), training rows only.
         human: (n,).
         groups: number of each row's group (n,).
         of: unit of each row (n,); a unit is in one inner fold.
-        penalties: to choose from.
         seed: of the inner folds.
     """
     compact = np.unique(of, return_inverse=True)[1]
     folds = unit_folds(compact, min(INNER_FOLDS, int(compact.max()) + 1), seed)
-    errors = np.zeros(len(penalties))
+    errors = np.zeros(len(PENALTIES))
     for fold in folds:
         x, y = (within_groups(values[fold.train], groups[fold.train]) for values in (scores, human))
         test_x, test_y = (within_groups(values[fold.test], groups[fold.test]) for values in (scores, human))
-        for i, penalty in enumerate(penalties):
+        for i, penalty in enumerate(PENALTIES):
             errors[i] += float(np.square(test_y - test_x @ _ridge(x, y, penalty)).sum())
     nearly = errors <= errors.min() * (1 + 1e-12)
-    return max(penalty for penalty, best in zip(penalties, nearly, strict=True) if best)
+    return max(penalty for penalty, best in zip(PENALTIES, nearly, strict=True) if best)
 
 
 def group_correlations(columns: Array, human: Array, groups: Rows) -> Array:

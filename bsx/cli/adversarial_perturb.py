@@ -12,6 +12,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, Format, Output, with_settings
 from bsx.cli.output import progress_bar, show, write_result
+from bsx.data.cells import finite
 from bsx.errors import InputError
 
 
@@ -107,10 +108,7 @@ def _strengths(spelled: str) -> list[float]:
     """
     found = []
     for part in filter(None, (part.strip() for part in spelled.split(","))):
-        try:
-            found.append(float(part))
-        except ValueError:
-            raise InputError(f"--strength {part}: is not a number") from None
+        found.append(finite(part, "--strength"))
         if not 0 < found[-1] <= 1:
             raise InputError(f"--strength {part}: it is a share, above 0 and at most 1")
     if not found:

@@ -209,7 +209,7 @@ def continued(
     begin: Callable[[], None],
     resumed: Callable[[int], None],
     pack: Callable[[Block], Arrays],
-    unpack: Callable[[int, Arrays, Sequence[Segment]], Block],
+    unpack: Callable[[Arrays, Sequence[Segment]], Block],
 ) -> Iterator[Block]:
     """Yield the blocks of a journal, then those that are still to be computed, which are kept in it.
 
@@ -221,14 +221,14 @@ def continued(
         begin: makes the journal when there is something to keep.
         resumed: told how many segments the journal held, if it was there.
         pack: turns a block into arrays, ``segments`` (the number of its segments) among them.
-        unpack: makes a block of the number of segments before it, its arrays and its segments.
+        unpack: makes a block of its arrays and its segments.
     """
     done = 0
     if journal is not None and journal.is_open:
         rows = iter(corpus)
         for arrays in journal.blocks():
             segments = list(islice(rows, int(arrays["segments"])))
-            yield unpack(done, arrays, segments)
+            yield unpack(arrays, segments)
             done += len(segments)
         resumed(done)
     for block in blocks(done) if done < total else ():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,12 +103,11 @@ def _agreement(beside: SideBySide) -> dict[str, object]:
 
 def as_csv(findings: Findings) -> str:
     """Return a row a task and layer."""
-    stream = io.StringIO()
-    rows = list(_rows(findings))
-    writer = csv.DictWriter(stream, list({name: None for row in rows for name in row}), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows)
-    return stream.getvalue().rstrip("\n")
+    from bsx.analysis.render.tables import csv_table
+
+    rows = [{name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()} for row in _rows(findings)]
+    columns = {name: None for row in rows for name in row}
+    return csv_table([columns, *([row.get(name, "") for name in columns] for row in rows)]).rstrip("\n")
 
 
 def write_table(findings: Findings, path: Path) -> None:

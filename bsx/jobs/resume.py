@@ -117,7 +117,7 @@ def pack(block: ScoredBlock) -> Arrays:
     return arrays
 
 
-def unpack(start: int, arrays: Arrays, segments: Sequence[Segment]) -> ScoredBlock:
+def unpack(arrays: Arrays, segments: Sequence[Segment]) -> ScoredBlock:
     """Make a block of its arrays."""
     metrics = range(sum(name.endswith(".values") for name in arrays))
     scores = [

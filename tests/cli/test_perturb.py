@@ -115,7 +115,7 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
         (["--score", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
         (["--score", "chrf", "--perturbation", "source"], "perturbation source needs the sources"),
         (["--score", "chrf", "--perturbation", "noun-swap"], "perturbation noun-swap needs parses"),
-        (["--score", "chrf", "--strength", "x"], "--strength x: is not a number"),
+        (["--score", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
         (["--score", "chrf", "--strength", "2"], "--strength 2: it is a share"),
         (["--score", "chrf", "--strength", ","], "give at least one share"),
         (["--score", "chrf", "--lang", "auto"], "--lang auto: perturbations have rules by language"),
