@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.robustness import robustness as robustness
     from bsx.analysis.adversarial.taggers import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
     from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
-    from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
+    from bsx.analysis.adversarial.triples import (
+        TriplesResult as TriplesResult,
+        prefer_paraphrase as prefer_paraphrase,
+    )
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
     from bsx.analysis.agreement.compare import CompareResult as CompareResult, MetricComparison as MetricComparison
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
@@ -47,7 +50,11 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores
     from bsx.analysis.datasets.systems import load_system_outputs as load_system_outputs
     from bsx.analysis.datasets.tabular import load_multi_reference as load_multi_reference, load_table as load_table
-    from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
+    from bsx.analysis.datasets.triples import (
+        Triple as Triple,
+        TripleTable as TripleTable,
+        load_triples as load_triples,
+    )
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
@@ -88,7 +95,10 @@ if TYPE_CHECKING:
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.stats.classification import compare_auc as compare_auc, compare_auc_between as compare_auc_between
+    from bsx.analysis.stats.classification import (
+        compare_auc as compare_auc,
+        compare_auc_between as compare_auc_between,
+    )
     from bsx.analysis.stats.classification import precision_recall as precision_recall, roc_auc as roc_auc
     from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations

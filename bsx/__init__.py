@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from bsx.data.detect import detect_language as detect_language
     from bsx.encode.run_config import RunConfig as RunConfig
     from bsx.encode.session import Encoders as Encoders
-    from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
+    from bsx.errors import (
+        BsxError as BsxError,
+        DataUnavailableError as DataUnavailableError,
+        InputError as InputError,
+    )
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric

@@ -13,10 +13,10 @@ from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, Format, Output, Score, take, with_settings
 from bsx.cli.output import progress_bar, show, split_names
-from bsx.jobs.fool_settings import PairSettings, TripleSettings
+from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 
 if TYPE_CHECKING:
-    from bsx.jobs.fooling import Fooled
+    from bsx.jobs.fooling.run import Fooled
 
 adversarial = group()
 adversarial.command()(perturb)
@@ -56,7 +56,7 @@ def pairs(
 ) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
     from bsx.data.output import check_table
-    from bsx.jobs.fooling import fool_pairs
+    from bsx.jobs.fooling.run import fool_pairs
 
     if curves is not None:
         check_table(curves)
@@ -97,7 +97,7 @@ def triples(
     **settings: Any,
 ) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    from bsx.jobs.fooling import fool_triples
+    from bsx.jobs.fooling.run import fool_triples
 
     with progress_bar() as report:
         found = fool_triples(
@@ -144,7 +144,7 @@ def build_triples(
     format: Format = "text",
 ) -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for `bsx adversarial triples`."""
-    from bsx.jobs.fooling import build_triples as build
+    from bsx.jobs.fooling.run import build_triples as build
 
     made = build(
         file,

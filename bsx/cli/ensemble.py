@@ -53,7 +53,7 @@ def ensemble(
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
     from bsx.cli.output import split_names, write_result
-    from bsx.jobs.combining import ensemble as combine
+    from bsx.jobs.combining.run import ensemble as combine
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config
 

@@ -52,11 +52,11 @@ def probe(
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
     from bsx.data.picture import PICTURES
     from bsx.errors import InputError
-    from bsx.jobs.probe_input import PeopleTable
-    from bsx.jobs.probe_tables import as_csv, as_json, write_table
-    from bsx.jobs.probe_text import as_latex, as_text
-    from bsx.jobs.probing import ProbePlan
-    from bsx.jobs.probing import probe as run
+    from bsx.jobs.probing.input import PeopleTable
+    from bsx.jobs.probing.run import ProbePlan
+    from bsx.jobs.probing.run import probe as run
+    from bsx.jobs.probing.tables import as_csv, as_json, write_table
+    from bsx.jobs.probing.text import as_latex, as_text
     from bsx.support.settings import build_config
 
     for path, suffixes in ((plot, PICTURES), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):

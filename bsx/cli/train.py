@@ -19,8 +19,8 @@ from bsx.encode.run_config import RunConfig
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
-    from bsx.jobs.training import TrainingJob
-    from bsx.jobs.training_data import TrainingColumns
+    from bsx.jobs.training.data import TrainingColumns
+    from bsx.jobs.training.run import TrainingJob
     from bsx.train.record import ModelRecord
 
 train = group(no_args_is_help=True)
@@ -60,7 +60,7 @@ def _command(architecture: Architecture) -> Any:
         format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
         **settings: Any,
     ) -> None:
-        from bsx.jobs.training_data import TrainingColumns
+        from bsx.jobs.training.data import TrainingColumns
 
         columns = TrainingColumns(
             candidate, reference, source, human or ["human"], lang, outputs or (), references or ()
@@ -85,7 +85,7 @@ def _read(
     settings: Mapping[str, object],
     vectors: Path | None,
 ) -> TrainingJob:
-    from bsx.jobs.training import TrainingJob
+    from bsx.jobs.training.run import TrainingJob
     from bsx.support.settings import build_config
 
     own = {name: value for name, value in settings.items() if name in TrainConfig.model_fields}
@@ -165,7 +165,7 @@ def curve(
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
     from bsx.analysis.agreement.plots import draw_learning_curve
     from bsx.data.picture import check_picture
-    from bsx.jobs.training_data import TrainingColumns
+    from bsx.jobs.training.data import TrainingColumns
 
     if plot is not None:
         check_picture(plot)

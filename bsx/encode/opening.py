@@ -12,8 +12,8 @@ from typing import Literal, cast, get_args
 import torch
 
 from bsx.encode.batching import Batcher
-from bsx.encode.cache.cache_folder import VectorCache
-from bsx.encode.cache.cached_encoding import CachedEncoding, encoder_fields
+from bsx.encode.cache.encoding import CachedEncoding, encoder_fields
+from bsx.encode.cache.folder import VectorCache
 from bsx.encode.protocol import Embedder
 from bsx.encode.torch_encoder import Architecture, Precision, TransformerEmbedder
 from bsx.errors import InputError

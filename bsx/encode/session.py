@@ -10,7 +10,7 @@ from typing import Unpack
 import torch
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.encode.cache.cached_encoding import open_cache
+from bsx.encode.cache.encoding import open_cache
 from bsx.encode.opening import Opener
 from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.shared import SharedEncoder

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from bsx.encode.batching import Batcher
-from bsx.encode.cache.cached_encoding import CachedEncoding
+from bsx.encode.cache.encoding import CachedEncoding
 from bsx.encode.opening import Opener
 from bsx.errors import InputError
 

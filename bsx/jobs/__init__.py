@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from bsx.jobs.ablation import Ablation as Ablation, ablate as ablate
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
-    from bsx.jobs.combining import Combined as Combined, ensemble as ensemble
+    from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
     from bsx.jobs.comparing import Compared as Compared, compare as compare
     from bsx.jobs.evaluating import MetaRun as MetaRun, Wanted as Wanted, meta as meta
     from bsx.jobs.explaining import Explained as Explained, disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.fool_settings import PairSettings as PairSettings, TripleSettings as TripleSettings
-    from bsx.jobs.fooling import BuiltTriples as BuiltTriples, Fooled as Fooled, build_triples as build_triples
-    from bsx.jobs.fooling import fool_pairs as fool_pairs, fool_triples as fool_triples
+    from bsx.jobs.fooling.settings import PairSettings as PairSettings, TripleSettings as TripleSettings
+    from bsx.jobs.fooling.run import BuiltTriples as BuiltTriples, Fooled as Fooled, build_triples as build_triples
+    from bsx.jobs.fooling.run import fool_pairs as fool_pairs, fool_triples as fool_triples
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probe_input import PeopleTable as PeopleTable
-    from bsx.jobs.probing import Findings as Findings, ProbePlan as ProbePlan, probe as probe
+    from bsx.jobs.probing.input import PeopleTable as PeopleTable
+    from bsx.jobs.probing.run import Findings as Findings, ProbePlan as ProbePlan, probe as probe
     from bsx.jobs.reporting import report as report
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
     from bsx.jobs.score import score_files as score_files
-    from bsx.jobs.training import train as train
-    from bsx.jobs.training_data import TrainingColumns as TrainingColumns
+    from bsx.jobs.training.run import train as train
+    from bsx.jobs.training.data import TrainingColumns as TrainingColumns
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
 
 # What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
@@ -40,21 +40,21 @@ _HOMES = {
     "ablation": "Ablation ablate",
     "alignment": "fit_alignment",
     "baselines": "ComputedBaseline baseline",
-    "combining": "Combined ensemble",
+    "combining.run": "Combined ensemble",
     "comparing": "Compared compare",
     "evaluating": "MetaRun Wanted meta",
     "explaining": "Explained disentangle",
     "factoring": "Factored factors",
-    "fool_settings": "PairSettings TripleSettings",
-    "fooling": "BuiltTriples Fooled build_triples fool_pairs fool_triples",
+    "fooling.settings": "PairSettings TripleSettings",
+    "fooling.run": "BuiltTriples Fooled build_triples fool_pairs fool_triples",
     "layers": "LayerSweep sweep_layers",
     "perturbing": "PerturbRun perturb",
-    "probe_input": "PeopleTable",
-    "probing": "Findings ProbePlan probe",
+    "probing.input": "PeopleTable",
+    "probing.run": "Findings ProbePlan probe",
     "reporting": "report",
     "score": "Cluster Input ScoredFiles score_files",
-    "training": "train",
-    "training_data": "TrainingColumns",
+    "training.run": "train",
+    "training.data": "TrainingColumns",
     "tuning": "Tuning tune",
 }
 

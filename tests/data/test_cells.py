@@ -25,10 +25,10 @@ from bsx.data.columns import number_column, numeric_columns, read_columns
 from bsx.data.lines import LineFiles, NamedFile
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError
-from bsx.jobs.ensemble_inputs import read_table
+from bsx.jobs.combining.inputs import read_table
 from bsx.jobs.evaluating import Wanted, read_scores
 from bsx.jobs.judged import read_judged
-from bsx.jobs.training_data import TrainingColumns, read_data
+from bsx.jobs.training.data import TrainingColumns, read_data
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {

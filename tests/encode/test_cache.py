@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.encode.cache.cache_file import SUFFIX, CacheFile, Damaged, write_segment
-from bsx.encode.cache.cache_folder import VectorCache
-from bsx.encode.cache.cached_encoding import sequence_key
+from bsx.encode.cache.encoding import sequence_key
+from bsx.encode.cache.file import SUFFIX, CacheFile, Damaged, write_segment
+from bsx.encode.cache.folder import VectorCache
 from bsx.errors import InputError
 
 CANDIDATES = ["the cat sat on the mat", "a dog walked slowly", "rain at the station", "the bank of the river"]

@@ -17,9 +17,9 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs.fool_settings import PairSettings, TripleSettings
-from bsx.jobs.probe_input import PeopleTable
-from bsx.jobs.probing import ProbePlan
+from bsx.jobs.fooling.settings import PairSettings, TripleSettings
+from bsx.jobs.probing.input import PeopleTable
+from bsx.jobs.probing.run import ProbePlan
 from bsx.jobs.score import Cluster
 from bsx.support.provenance import provenance
 from bsx.train.config import TrainConfig

@@ -9,7 +9,7 @@ from bsx.analysis.render.tables import latex_escape, latex_table
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
     from bsx.analysis.probing.experiment import ProbeResult
-    from bsx.jobs.probing import Findings, People
+    from bsx.jobs.probing.run import Findings, People
 
 
 def as_text(findings: Findings) -> str:

@@ -11,8 +11,8 @@ from bsx.analysis.ensembles.run import ensemble as combine
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError
-from bsx.jobs.ensemble_inputs import read_profiles, read_table
-from bsx.jobs.ensemble_save import save_ensemble
+from bsx.jobs.combining.inputs import read_profiles, read_table
+from bsx.jobs.combining.save import save_ensemble
 from bsx.support.settings import set_fields
 
 

@@ -21,7 +21,7 @@ from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.jobs.probe_input import PeopleTable, agreement, read_tasks
+from bsx.jobs.probing.input import PeopleTable, agreement, read_tasks
 from bsx.support.optional import need
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from bsx.encode.batching import Batcher, plan_batches
-from bsx.encode.cache.cache_file import KEY_BYTES, CacheFile
-from bsx.encode.cache.cache_folder import CachedVectors, VectorCache
+from bsx.encode.cache.file import KEY_BYTES, CacheFile
+from bsx.encode.cache.folder import CachedVectors, VectorCache
 from bsx.encode.torch_encoder import TORCH_DTYPES, Architecture
 
 # Padded tokens read at once: a bound on memory, not a matter of speed.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
     from bsx.analysis.probing.experiment import ProbeResult
-    from bsx.jobs.probing import Findings
+    from bsx.jobs.probing.run import Findings
 
 
 def _rows(findings: Findings) -> Iterator[dict[str, object]]:

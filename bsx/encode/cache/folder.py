@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bsx.encode.cache.cache_file import KEY_BYTES, SUFFIX, CacheFile, Damaged, write_segment
+from bsx.encode.cache.file import KEY_BYTES, SUFFIX, CacheFile, Damaged, write_segment
 from bsx.errors import InputError
 from bsx.support.memory import parse_bytes
 

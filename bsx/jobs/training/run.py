@@ -14,7 +14,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.training_data import TrainingColumns, TrainingData, read_data
+from bsx.jobs.training.data import TrainingColumns, TrainingData, read_data
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 from bsx.train.config import Architecture, TrainConfig

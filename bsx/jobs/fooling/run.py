@@ -18,7 +18,7 @@ from bsx.data.output import ScoreTable, check_table
 from bsx.data.sidecar import lower_by_sidecar
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError, MissingExtraError
-from bsx.jobs.fool_settings import PairSettings, TripleSettings
+from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
 from bsx.support.checks import Array

@@ -1,0 +1,1 @@
+"""Combining metrics into an ensemble, and keeping it."""

@@ -1,0 +1,1 @@
+"""Whether metrics can be fooled: pairs and triples of sentences."""

@@ -1,0 +1,1 @@
+"""Probing the layers of a model: what goes in, the run, what comes out."""

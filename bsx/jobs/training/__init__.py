@@ -1,0 +1,1 @@
+"""Training a metric on human judgments."""
