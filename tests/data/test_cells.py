@@ -103,12 +103,12 @@ def disentangle(file: Path) -> list[float]:
 
 
 def in_memory(file: Path) -> list[float]:
-    column = [row["human"] for row in Table(file).rows()]
+    column: Any = [row["human"] for row in Table(file).rows()]
     return numeric_columns({"human": column, "k": [1, 2, 3]}, ["k", "human"], nan="omit")[0]["human"].tolist()
 
 
 def meta_in_memory(file: Path) -> list[float]:
-    rows = [*Table(file).rows(), {"human": "5", "other": "1"}, {"human": "6", "other": "2"}]
+    rows: list[Any] = [*Table(file).rows(), {"human": "5", "other": "1"}, {"human": "6", "other": "2"}]
     seen: dict[str, Any] = {name: [row[name] for row in rows] for name in ("human", "other")}
     result = meta_evaluate(seen, metrics=["other"], human="human", nan="omit", test="none", resamples=1)
     human = number_column("human", seen["human"])
@@ -117,7 +117,7 @@ def meta_in_memory(file: Path) -> list[float]:
 
 
 def factor_column(file: Path) -> list[float]:
-    cells_of = [row["human"] for row in Table(file).rows()]
+    cells_of: Any = [row["human"] for row in Table(file).rows()]
     texts = ["a"] * len(cells_of)
     found = compute_factors("sem", texts, texts, columns={"human": cells_of}, human="human")
     return [x for x in found["sem"].values.tolist() if x == x]

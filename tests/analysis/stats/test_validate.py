@@ -50,7 +50,7 @@ GRID = np.arange(12.0).reshape(3, 4)
         ),
         (lambda: vectors({"a": ["x", "y", "z"]}), "a: not an array of numbers"),
         (lambda: vectors({"a": ["1", "2", "1_000"]}), r"a: not an array of numbers \(item 2 is '1_000', not a finite"),
-        (lambda: vectors({"a": [1, 2.5, "٣"]}), "a: not an array of numbers"),
+        (lambda: vectors({"a": np.array([1, 2.5, "٣"], object)}), "a: not an array of numbers"),
         (lambda: vectors({"a": np.array([1, None, b"3"], object)}), "a: not an array of numbers"),
         (lambda: grids({"a": [["1", "2"], ["3", "inf"]]}), r"a: not .* \(system 1, segment 1 is 'inf'"),
         (lambda: vectors({"a": [[1.0]]}), r"a: has shape \(1, 1\), expected one number per item"),
