@@ -31,6 +31,7 @@ class _Wanted(NamedTuple):
     path: str
     file: DatasetFile | None
     source: Path | None
+    sha256: str | None = None
 
 
 def get_dataset(
@@ -64,13 +65,14 @@ def get_dataset(
     else:
         raise DataUnavailableError(f"{name}: {how_to_get(entry)}")
     lock = _read_lock(folder)
-    for path, file, origin in wanted:
+    for one in wanted:
+        path, file, origin = one.path, one.file, one.source
         target = folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{target.parent}: cannot be made ({error.strerror})") from error
-        known = (file.sha256, file.size) if file is not None else (None, None)
+        known = (file.sha256, file.size) if file is not None else (one.sha256, None)
         if origin is not None:
             copy(origin, target, *known)
         elif file is not None and not _is_right(target, file.sha256 or lock["files"].get(path, {}).get("sha256")):
@@ -123,7 +125,11 @@ def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str
         found = find_layout(entry, data_dir)
         if found is None:
             raise DataUnavailableError(f"{name} is not in {root}: {how_to_get(entry)}")
-        results = dict.fromkeys(found[0].paths, "no checksum is known")
+        known = entry.local.sha256 if entry.local is not None else {}
+        for path in found[0].paths:
+            if path in known:
+                check(found[1] / path, known[path], None, str(found[1] / path))
+            results[path] = "ok" if path in known else "no checksum is known"
     return results
 
 
@@ -135,7 +141,8 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
         return next((found for found in (source / path, source / Path(path).name) if found.is_file()), None)
 
     published = [_Wanted(file.path, file, find(file.path)) for file in entry.files]
-    tables = [_Wanted(path, None, find(path)) for path in entry.local.paths] if entry.local is not None else []
+    local = entry.local
+    tables = [_Wanted(path, None, find(path), local.sha256.get(path)) for path in local.paths] if local is not None else []
     for wanted in (published, tables):
         if wanted and all(one.source is not None for one in wanted):
             return wanted

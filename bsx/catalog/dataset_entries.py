@@ -105,6 +105,19 @@ class Layout(_Entry):
         return [self.path, *self.arguments.values()]
 
 
+class LocalTables(Layout):
+    """Plain tables in this project's own layout. ``sha256``: path -> checksum of the copy that was measured on."""
+
+    sha256: dict[str, Sha256] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _checksums_of_its_files(self) -> LocalTables:
+        other = sorted(set(self.sha256) - set(self.paths))
+        if other:
+            raise ValueError(f"sha256 names {other[0]!r}, which is none of its files")
+        return self
+
+
 class DatasetEntry(_Entry):
     """One data set.
 
@@ -117,7 +130,7 @@ class DatasetEntry(_Entry):
     homepage: str | None
     files: list[DatasetFile]
     layout: Layout | None
-    local: Layout | None = None
+    local: LocalTables | None = None
     licence: str
     citation: str
     language_pairs: list[str]

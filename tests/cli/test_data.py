@@ -372,6 +372,17 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     assert cli("data", "verify", "toy-local", "--data-dir", folder).out == (
         "toy-local: wmt/da.tsv: no checksum is known\n"
     )
+    # With a checksum in the registry, a changed table is refused, by verify and by get.
+    listed = tmp_path / "registry/datasets.yaml"
+    digest = hashlib.sha256(TABLE.encode()).hexdigest()
+    local = f"local: {{path: wmt/da.tsv, loader: wmt_da, sha256: {{wmt/da.tsv: {digest}}}}}"
+    listed.write_text(listed.read_text().replace("local: {path: wmt/da.tsv, loader: wmt_da}", local))
+    assert cli("data", "verify", "toy-local", "--data-dir", folder).out == "toy-local: wmt/da.tsv: ok\n"
+    (folder / "wmt/da.tsv").write_text(TABLE + "x")
+    for command in (("verify", "toy-local", "--data-dir", folder), ("get", "toy-local", "--from", folder)):
+        refused = cli("data", *command)
+        assert refused.status == 2
+        assert f"{folder / 'wmt/da.tsv'}: the sha256 is" in refused.err
     (folder / "da.tsv").write_text(TABLE)
     assert cli("data", "get", "toy", "--from", folder).status == 0
     (folder / "da.tsv").write_text(TABLE + "x")

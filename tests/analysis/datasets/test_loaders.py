@@ -14,6 +14,7 @@ from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import COLUMNS, JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval
+from bsx.analysis.datasets.obtain import verify_dataset
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.store import LOADERS, load_dataset
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
@@ -608,6 +609,14 @@ def test_real_data_have_the_rows_their_card_names(shared: Path) -> None:
         table = load_dataset(name, data_dir=shared / "data")
         assert len(table) == rows, name
         assert not table.problems, name
+
+
+def test_every_table_at_hand_has_the_checksum_of_the_registry(shared: Path) -> None:
+    for entry in load_dataset_catalog().entries.values():
+        if entry.local is not None:
+            assert set(entry.local.sha256) == set(entry.local.paths), entry.name
+            found = verify_dataset(entry.name, data_dir=shared / "data")
+            assert set(found.values()) == {"ok"}, entry.name
 
 
 def test_real_data_in_detail(shared: Path) -> None:
