@@ -142,7 +142,9 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
 
     published = [_Wanted(file.path, file, find(file.path)) for file in entry.files]
     local = entry.local
-    tables = [_Wanted(path, None, find(path), local.sha256.get(path)) for path in local.paths] if local is not None else []
+    tables = (
+        [_Wanted(path, None, find(path), local.sha256.get(path)) for path in local.paths] if local is not None else []
+    )
     for wanted in (published, tables):
         if wanted and all(one.source is not None for one in wanted):
             return wanted
