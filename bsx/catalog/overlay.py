@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from bsx.catalog.entries import Baseline, EnsembleEntry, ModelEntry
-from bsx.errors import InputError
+from pydantic import BaseModel
+
+from bsx.catalog.entries import Baseline, EnsembleEntry, ModelEntry, _Entry, validate
+from bsx.data.output import atomic_text
+from bsx.errors import InputError, RegistryError
 from bsx.support.folders import user_folder
 
 
@@ -20,27 +22,45 @@ def overlay_folder(named: Path | None) -> Path:
     return folder
 
 
-def _write(file: Path, content: Mapping[str, object]) -> Path:
+def _content(entry: BaseModel) -> dict[str, object]:
+    """Return what to write: without what is None, unless the entry must say that it is."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, BaseModel):
+            return _content(value)
+        return [plain(one) for one in value] if isinstance(value, list) else value
+
+    fields = type(entry).model_fields
+    said = {name: plain(getattr(entry, name)) for name in fields}
+    return {name: value for name, value in said.items() if value is not None or fields[name].is_required()}
+
+
+def _write(file: Path, entry: _Entry) -> Path:
+    """Write an entry that is right when it is read again; otherwise nothing is written."""
     import yaml
 
-    from bsx.data.output import atomic_text
-
-    file.parent.mkdir(parents=True, exist_ok=True)
+    text = yaml.safe_dump(_content(entry), sort_keys=False, allow_unicode=True, width=120)
+    if validate(type(entry), yaml.safe_load(text), file) != entry:
+        raise RegistryError(f"{file}: the entry would not be the same when it is read again; nothing was written")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{file.parent}: cannot be made ({error.strerror})") from error
     with atomic_text(file) as stream:
-        yaml.safe_dump(content, stream, sort_keys=False, allow_unicode=True, width=120)
+        stream.write(text)
     return file
 
 
 def write_model(entry: ModelEntry, named: Path | None = None) -> Path:
     """Write a model's entry to the overlay, where it wins over the shipped one, and return the file."""
     folder = overlay_folder(named)
-    return _write(folder / "models" / f"{entry.name}.yaml", entry.model_dump(exclude_none=True))
+    return _write(folder / "models" / f"{entry.name}.yaml", entry)
 
 
 def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
     """Write a baseline to the overlay and return the file."""
     folder = overlay_folder(named)
-    return _write(folder / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline.model_dump())
+    return _write(folder / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline)
 
 
 def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path | None = None) -> Path:
@@ -49,4 +69,4 @@ def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path |
         file = overlay_folder(named) / "ensembles" / f"{entry.name}.yaml"
     elif not file.parent.is_dir():
         raise InputError(f"{file}: the folder {file.parent} does not exist")
-    return _write(file, entry.model_dump(exclude_none=True))
+    return _write(file, entry)

@@ -1,0 +1,39 @@
+"""What is written to a registry folder is read again as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bsx.catalog.catalog import Catalog, shipped, shipped_folder
+from bsx.catalog.entries import ModelEntry
+from bsx.catalog.overlay import write_baseline, write_model
+from bsx.errors import RegistryError
+
+
+def test_every_shipped_model_survives_being_written(tmp_path: Path) -> None:
+    for entry in shipped().models.values():
+        write_model(entry, tmp_path)
+    again = Catalog(shipped_folder(), tmp_path)
+    assert again.problems == []
+    for name, entry in shipped().models.items():
+        assert again.origins["model", name].is_relative_to(tmp_path)
+        assert again.models[name] == entry
+
+
+def test_a_baseline_survives_being_written(tmp_path: Path) -> None:
+    baseline = shipped().baseline("en", "minilm")
+    assert baseline is not None
+    write_baseline(baseline, tmp_path)
+    assert Catalog(shipped_folder(), tmp_path).baseline("en", "minilm") == baseline
+
+
+def test_an_entry_that_would_not_be_read_leaves_the_file_as_it_is(tmp_path: Path) -> None:
+    entry = shipped().models["minilm"]
+    file = write_model(entry, tmp_path)
+    before = file.read_bytes()
+    wrong: ModelEntry = entry.model_copy(update={"max_tokens": 1})
+    with pytest.raises(RegistryError, match="max_tokens"):
+        write_model(wrong, tmp_path)
+    assert file.read_bytes() == before
