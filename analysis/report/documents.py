@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -78,14 +77,13 @@ def read_document(path: str | Path) -> Document:
         InputError: naming the file, and in a document the key, that is missing or malformed.
     """
     file = NamedFile(path)
-    digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
     if file.suffix in TABLE_FORMATS:
-        return Document(file.path.name, digest, _table(file))
+        return Document(Path(file.name).name, file.digest(), _table(file))
     if file.suffix != ".json":
         raise InputError(
             f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
         )
-    return Document(file.path.name, digest, parse_document(file.json(), file.name))
+    return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
 
 
 def parse_document(content: object, name: str) -> ResultDocument:
@@ -156,7 +154,7 @@ def _table(file: NamedFile) -> ScoreRows:
         if not (isinstance(found, dict) and "factors" in found):
             sidecar = _shaped(SidecarDocument, found if isinstance(found, dict) else {}, str(beside))
     line = file.path.with_name(file.path.name + ".signature.txt")
-    signature = line.read_text(encoding="utf-8").strip() if line.is_file() else None
+    signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
     columns = tuple(_clean_text(name) for name in table.columns)
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 

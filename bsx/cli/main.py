@@ -88,6 +88,10 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     ) -> None:
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
+            return
+        from bsx.data.lines import keeping_spools
+
+        context.with_resource(keeping_spools())
 
     for name, (module, text) in COMMANDS.items():
         command = getattr(importlib.import_module(module), name) if name in arguments else _listed

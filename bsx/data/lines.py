@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import gzip
+import hashlib
+import io
 import json
+import os
 import shutil
+import stat
 import sys
 import tempfile
+import threading
 import weakref
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from bsx.data.corpus import Segment
 from bsx.errors import InputError
@@ -58,20 +65,117 @@ class Problems:
         return False
 
 
+class _Spool:
+    """What can be read but once (standard input, a pipe), in a temporary file without a name, so nothing is left of it.
+
+    Args:
+        source: an open stream.
+    """
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._copy = tempfile.TemporaryFile(prefix="bsx-input-")  # noqa: SIM115 - ends with this object
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._copy.close)
+        shutil.copyfileobj(source, self._copy, 1 << 20)
+        self.size = self._copy.tell()
+
+    def read(self, place: int, size: int) -> bytes:
+        """Return up to ``size`` bytes from a place on."""
+        with self._lock:
+            self._copy.seek(place)
+            return self._copy.read(size)
+
+
+class _SpoolReader(io.RawIOBase):
+    """A stream over a spool, with a place of its own."""
+
+    def __init__(self, spool: _Spool) -> None:
+        self._spool = spool
+        self._place = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place; see `io.IOBase.seek`."""
+        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._spool.size}[whence]
+        return self._place
+
+    def readinto(self, buffer: Untyped) -> int:
+        """Fill a buffer; see `io.RawIOBase.readinto`."""
+        found = self._spool.read(self._place, len(buffer))
+        buffer[: len(found)] = found
+        self._place += len(found)
+        return len(found)
+
+
+_spools: weakref.WeakValueDictionary[object, _Spool] = weakref.WeakValueDictionary()
+_kept: list[list[_Spool]] = []
+
+
+@contextlib.contextmanager
+def keeping_spools() -> Iterator[None]:
+    """Keep what is read but once until the end of this context, so that each of its readers finds all of it."""
+    _kept.append([])
+    try:
+        yield
+    finally:
+        _kept.pop()
+
+
+def _spooled(path: Path | str) -> _Spool | None:
+    """Return what can be read but once, read whole; None for a file that can be read again.
+
+    Raises:
+        InputError: for a device, or a closed standard input.
+        OSError: if it cannot be read or copied.
+    """
+    stream: IO[bytes] | None = None
+    facts: os.stat_result | None = None
+    if str(path) in (STDIN, "/dev/stdin"):
+        if sys.stdin is None or sys.stdin.closed:
+            raise InputError("standard input: is closed")
+        stream = sys.stdin.buffer
+        with contextlib.suppress(OSError):  # a stream of Python's own has no number
+            facts = os.fstat(stream.fileno())
+    else:
+        facts = Path(path).stat()
+        if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
+            return None
+    if facts is not None and (stat.S_ISBLK(facts.st_mode) or stat.S_ISCHR(facts.st_mode)):
+        typed = stream is not None and stream.isatty()
+        if not typed and not os.path.samestat(facts, Path(os.devnull).stat()):  # /dev/zero has no end
+            raise InputError(f"{path}: is a device, neither a file nor a pipe")
+    key = stream if facts is None else (facts.st_dev, facts.st_ino)
+    spool = _spools.get(key)
+    if spool is None:
+        with Path(path).open("rb") if stream is None else contextlib.nullcontext(stream) as source:
+            spool = _spools[key] = _Spool(source)
+    for kept in _kept[-1:]:
+        kept.append(spool)
+    return spool
+
+
 class NamedFile:
     """A file and what to call it in messages; it can be read from the start as often as needed.
 
-    What can be read but once (standard input, a named pipe, ``<(command)``) is copied to a temporary file, which goes
-    when this object does. A file whose name ends in ``.gz`` is uncompressed while it is read.
+    What can be read but once (standard input, a named pipe, ``<(command)``) is copied to a temporary file that has no
+    name and so ends with this process at the latest. While somebody holds the copy, all who name the same pipe read it.
+    A file whose name ends in ``.gz`` is uncompressed while it is read.
 
     Args:
-        path: where it is; ``-`` is standard input.
+        path: where it is; ``-`` and ``/dev/stdin`` are standard input.
 
     Attributes:
-        path: where its bytes are.
-        name: what the user called it.
+        path: what the user called it.
+        name: what to call it in messages.
         suffix: the end of its name that tells the format, in lower case and without ``.gz``.
-        copied: whether it is a copy of what could be read but once.
+        spool: what it reads, if that could be read but once and was copied; one object for all who name it.
 
     Raises:
         InputError: if there is no such readable file, or it is empty.
@@ -79,68 +183,105 @@ class NamedFile:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.name = "standard input" if str(path) == STDIN else str(path)
-        self.copied = str(path) == STDIN or (self.path.exists() and not self.path.is_file() and not self.path.is_dir())
+        self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(path)
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
-        if not self.copied and not self.path.exists():
-            raise InputError(f"{self.name}: there is no such file")
-        if self.path.is_dir() and not self.copied:
-            raise InputError(f"{self.name}: is a folder, not a file")
+        self._facts: tuple[int, int] | None = None
         try:
-            if self.copied:
-                self._copy()
-            with self.path.open("rb") as stream:
+            self.spool = _spooled(path)
+            if self.spool is None and self.path.is_dir():
+                raise InputError(f"{self.name}: is a folder, not a file")
+            with self._raw() as stream:
                 first = stream.read(1)
-        except OSError as error:
-            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from error
+        except FileNotFoundError as error:
+            raise InputError(f"{self.name}: there is no such file") from error
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"{self.name}: cannot be read ({reason})") from error
         if not first:
             raise InputError(f"{self.name}: is empty")
 
-    def _copy(self) -> None:
-        with tempfile.NamedTemporaryFile(prefix="bsx-input-", delete=False) as copy:
-            source, self.path = self.path, Path(copy.name)
-            weakref.finalize(self, self.path.unlink, missing_ok=True)
-            if str(source) == STDIN:
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            else:
-                with source.open("rb") as stream:
-                    shutil.copyfileobj(stream, copy)
+    def _raw(self) -> BinaryIO | io.BufferedReader:
+        if self.spool is not None:
+            return io.BufferedReader(_SpoolReader(self.spool))
+        stream = self.path.open("rb")
+        status = os.fstat(stream.fileno())
+        now = (status.st_size, status.st_mtime_ns)
+        if self._facts is None and status.st_size:
+            self._facts = now
+        if self._facts not in (None, now):
+            stream.close()
+            raise InputError(f"{self.name}: was changed while it was read: run again when it is complete")
+        return stream
 
-    def open(self) -> BinaryIO | gzip.GzipFile:
-        """Open its bytes, uncompressed."""
-        return gzip.open(self.path) if self._packed else self.path.open("rb")
+    def open(self) -> BinaryIO | gzip.GzipFile | io.BufferedReader:
+        """Open its bytes, uncompressed.
 
-    def numbered(self, problems: Problems | None = None) -> Iterator[tuple[int, str]]:
-        r"""Yield the lines with their numbers, without their ends.
+        Raises:
+            InputError: if it was changed since it was opened first.
+        """
+        try:
+            stream = self._raw()
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from error
+        if not self._packed:
+            return stream
+        unpacked = gzip.GzipFile(fileobj=stream)
+        unpacked.myfileobj = stream  # type: ignore[assignment]  # closed with it
+        return unpacked
+
+    def digest(self) -> str:
+        """Return the sha256 of its bytes as they are stored, in hexadecimal."""
+        with self._raw() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[BinaryIO | gzip.GzipFile | io.BufferedReader]:
+        try:
+            with self.open() as stream:
+                yield stream
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InputError(f"{self.name}: is not a whole gzip file ({error})") from error
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read ({error.strerror})") from error
+
+    def numbered(self, problems: Problems | None = None, *, ends: bool = False) -> Iterator[tuple[int, str]]:
+        r"""Yield the lines with their numbers.
 
         A line ends at ``\n`` (or ``\r\n``) and nowhere else: the other characters that Unicode calls line breaks stay
-        part of the text. A byte-order mark at the start is dropped.
+        part of the text. A byte-order mark at the start is dropped. There is one encoding, UTF-8, without NUL.
 
         Args:
             problems: where a line that is not UTF-8 goes; an error unless given.
+            ends: leave the ends of lines where they are.
 
         Raises:
             InputError: naming the line, if it is not UTF-8.
         """
         problems = problems if problems is not None else Problems()
-        with self.open() as stream:
-            try:
-                for number, raw in enumerate(stream, start=1):
-                    line = raw.removesuffix(b"\n").removesuffix(b"\r")
-                    if number == 1:
-                        line = line.removeprefix(b"\xef\xbb\xbf")
-                    try:
-                        decoded = line.decode("utf-8")
-                    except UnicodeDecodeError as error:
-                        problems.report(
-                            f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
-                            f"{error.start + 1}); convert the file to UTF-8"
-                        )
-                        continue
-                    yield number, decoded
-            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise InputError(f"{self.name}: is not a whole gzip file ({error})") from error
+        with self._reading() as stream:
+            for number, raw in enumerate(stream, start=1):
+                line = raw if ends else raw.removesuffix(b"\n").removesuffix(b"\r")
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                    for encoding, mark in _MARKS:
+                        if line.startswith(mark):
+                            raise InputError(f"{self.name}: line 1 says {encoding}; convert the file to UTF-8")
+                try:
+                    decoded = line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    problems.report(
+                        f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
+                        f"{error.start + 1}); convert the file to UTF-8"
+                    )
+                    continue
+                if "\0" in decoded:
+                    problems.report(
+                        f"{self.name}: line {number} holds a NUL character, as damaged files and files in UTF-16 do; "
+                        "mend the line, or convert the file to UTF-8"
+                    )
+                    continue
+                yield number, decoded
 
     def lines(self) -> Iterator[str]:
         """Yield the lines without their numbers; see `numbered`."""
@@ -157,6 +298,15 @@ class NamedFile:
             return json.loads(content, parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{self.name}: is not JSON ({error})") from error
+
+
+# The longer marks first: that of UTF-16 begins that of UTF-32.
+_MARKS = (
+    ("UTF-32", codecs.BOM_UTF32_LE),
+    ("UTF-32", codecs.BOM_UTF32_BE),
+    ("UTF-16", codecs.BOM_UTF16_LE),
+    ("UTF-16", codecs.BOM_UTF16_BE),
+)
 
 
 def line_list(path: Path) -> list[str]:
@@ -202,6 +352,10 @@ class LineFiles:
         self._candidates = list(systems.values())
         self._references = list(references)
         self._sources = [source] if source is not None else []
+        pipes: dict[object, NamedFile] = {}
+        for file in self.files:
+            if file.spool is not None and pipes.setdefault(file.spool, file) is not file:
+                raise InputError(f"{pipes[file.spool].name} and {file.name} are one stream, which holds one file")
 
     @property
     def files(self) -> list[NamedFile]:

@@ -141,7 +141,7 @@ class Table:
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
             return self.file.suffix
-        if self.file.copied:
+        if self.file.spool is not None:
             return ".jsonl" if next(self.file.lines()).lstrip().startswith("{") else ".tsv"
         raise InputError(f"{self.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
 

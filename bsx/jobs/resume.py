@@ -75,10 +75,8 @@ def kept_blocks(
         journal.temporary = table.temporary
 
     def identity() -> dict[str, object]:
-        from bsx.support.provenance import file_digest
-
         return {
-            "input": [f"{file.path.name} ({file_digest(file.path)[:16]})" for file in getattr(corpus, "files", [])],
+            "input": [f"{Path(file.name).name} ({file.digest()[:16]})" for file in getattr(corpus, "files", [])],
             "layout": [*corpus.systems, *getattr(corpus, "layout", [])],
             "signature": [str(prepared.signature(i)) for i in range(len(prepared.metrics))],
         }

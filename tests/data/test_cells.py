@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import math
 import os
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -245,11 +248,15 @@ def test_what_can_be_read_but_once_is_read_whole(monkeypatch: pytest.MonkeyPatch
     file = NamedFile(pipe)
     writer.join()
     assert (file.name, len(list(file.lines())), len(list(file.lines()))) == (str(pipe), 20_000, 20_000)
-    copy = file.path
-    assert copy != pipe
-    assert copy.exists()
-    del file
-    assert not copy.exists()
+    again = NamedFile(pipe)  # would wait for another writer if it did not share what was read
+    assert list(again.lines()) == list(file.lines())
+    assert file.digest() == hashlib.sha256(text.encode()).hexdigest()
+    with pytest.raises(InputError, match="are one stream"):
+        LineFiles({"a": file}, [again])
+    assert not list(Path(tempfile.gettempdir()).glob("bsx-input-*"))
+    source = weakref.ref(file.spool)
+    del file, again
+    assert source() is None
 
     row = json.dumps({"candidate": "c", "reference": "r", "human": 1, "other": 2})
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((row + "\n").encode())))
