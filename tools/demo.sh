@@ -29,16 +29,16 @@ echo "Scores of every segment: $out/scores.tsv; the alignment as a page: $out/al
 # What the report is made of; each result of another command is one more document.
 echo "Agreement with the grades, robustness and an ensemble, for the report:"
 documents=("$out/scores.tsv")
-"$bsx" meta --score $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
+"$bsx" meta --metric $metrics --model minilm --data "$data/en-systems.tsv" --segment id --group domain "${systems[@]}" \
   --human atlas_grade --human brook_grade --human cinder_grade --scores-out $out/judged.tsv --format json -o $out/meta.json
 documents+=("$out/meta.json")
-"$bsx" adversarial triples "$data/en-triples.tsv" --score $metrics --model minilm --format json -o $out/triples.json
+"$bsx" adversarial triples "$data/en-triples.tsv" --metric $metrics --model minilm --format json -o $out/triples.json
 documents+=("$out/triples.json")
 "$bsx" adversarial perturb "$data/en-systems.tsv" --candidate atlas --parses "$data/en-atlas.conllu" --lang en \
-  --score $metrics --model minilm --perturbation typos,negation,numbers,entities,noun-swap,shuffle \
+  --metric $metrics --model minilm --perturbation typos,negation,numbers,entities,noun-swap,shuffle \
   --strength 0.2 --format json -o $out/perturbations.json
 documents+=("$out/perturbations.json")
-"$bsx" ensemble $out/judged.tsv --metrics $metrics --human human --segment id --how z \
+"$bsx" ensemble $out/judged.tsv --column $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json
 documents+=("$out/ensemble.json")
 "$bsx" report "${documents[@]}" --title "bsx on its example texts" --align minilm -o $out/report.html

@@ -11,8 +11,8 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.help import group
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Format, Output, Score, take, with_settings
-from bsx.cli.output import progress_bar, show, split_names
+from bsx.cli.options import OF_ONE_METRIC, Column, Format, Lower, Output, Score, take, with_settings
+from bsx.cli.output import names, progress_bar, show
 from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 adversarial = group()
 adversarial.command()(perturb)
-Names = Annotated[str | None, typer.Option(help="Columns with scores, separated by commas.")]
-Lower = Annotated[str | None, typer.Option(help="Columns of --metrics of which lower is better: their sign is turned.")]
 
 
 @adversarial.callback(invoke_without_command=True)
@@ -39,8 +37,8 @@ def pairs(
     label: Annotated[
         str | None, typer.Option(help="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
     ] = None,
-    metrics: Names = None,
-    score: Score = None,
+    column: Column = None,
+    metric: Score = None,
     against: Annotated[
         Path | None, typer.Option(help="Second, harder table: report what each metric loses from FILE to it.")
     ] = None,
@@ -63,13 +61,13 @@ def pairs(
     with progress_bar() as report:
         found = fool_pairs(
             file,
-            metrics=split_names(metrics or ""),
-            score=score or (),
+            columns=names(column),
+            metrics=metric or (),
             against=against,
             label=label,
             sentence1=sentence1,
             sentence2=sentence2,
-            lower=split_names(lower or ""),
+            lower=names(lower),
             how=take(settings, PairSettings),
             settings=take(settings, ScorerConfig),
             progress=report,
@@ -89,8 +87,8 @@ def triples(
             help="Table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase."
         ),
     ],
-    metrics: Names = None,
-    score: Score = None,
+    column: Column = None,
+    metric: Score = None,
     lower: Lower = None,
     format: Format = "text",
     output: Output = None,
@@ -102,9 +100,9 @@ def triples(
     with progress_bar() as report:
         found = fool_triples(
             file,
-            metrics=None if metrics is None else split_names(metrics),
-            score=score or (),
-            lower=split_names(lower or ""),
+            columns=None if column is None else names(column),
+            metrics=metric or (),
+            lower=names(lower),
             how=take(settings, TripleSettings),
             settings=take(settings, ScorerConfig),
             progress=report,

@@ -10,7 +10,7 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, Format, Output, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, Format, Output, Score, with_settings
 from bsx.cli.output import progress_bar, show, write_result
 from bsx.data.cells import finite
 from bsx.errors import InputError
@@ -21,9 +21,7 @@ def perturb(
     file: Annotated[
         str | None, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
     ] = None,
-    score: Annotated[
-        list[str] | None, typer.Option(help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")
-    ] = None,
+    metric: Score = None,
     candidate: Annotated[
         str | None, typer.Option(help="Column of texts to change; the references themselves unless given.")
     ] = None,
@@ -63,15 +61,15 @@ def perturb(
     if list_all:
         write_result(_listing(format), output)
         return
-    if file is None or not score:
-        raise InputError("give FILE with texts and --score METRICS; --list shows the perturbations")
+    if file is None or not metric:
+        raise InputError("give FILE with texts and --metric METRICS; --list shows the perturbations")
     if save is not None:
         check_table(save)
     names = None if perturbation == "all" else [name.strip() for name in perturbation.split(",") if name.strip()]
     with progress_bar() as report:
         found = run(
             file,
-            score,
+            metric,
             candidate=candidate,
             reference=reference,
             source=source,

@@ -12,8 +12,8 @@ from bsx.cli.messages import say
 
 def disentangle(
     file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    metrics: Annotated[str, typer.Option(help="Columns to explain, separated by commas.")],
-    factors: Annotated[str, typer.Option(help="Columns to explain them with, separated by commas.")],
+    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
+    factors: Annotated[list[str], typer.Option(help="Columns of factors to explain them with, likewise.")],
     se: Annotated[Literal["classic", "hc3", "cluster"], typer.Option(help="Kind of standard errors.")] = "classic",
     cluster: Annotated[str | None, typer.Option(help="Column of clusters, for --se cluster.")] = None,
     group: Annotated[str | None, typer.Option(help="Column of groups to fit one by one and compare.")] = None,
@@ -40,7 +40,7 @@ def disentangle(
     plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
-    from bsx.cli.output import split_names
+    from bsx.cli.output import names, split_names
     from bsx.errors import InputError
     from bsx.jobs.explaining import disentangle as run
     from bsx.support.provenance import provenance
@@ -50,8 +50,8 @@ def disentangle(
     a, _, b = (part.strip() for part in (compare or "").partition(","))
     found = run(
         file,
-        split_names(metrics),
-        split_names(factors),
+        names(column),
+        names(factors),
         se=se,
         cluster=cluster,
         group=group,

@@ -11,13 +11,13 @@ import typer
 
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
-from bsx.cli.options import with_settings
+from bsx.cli.options import Lower, with_settings
 
 
 @with_settings(config=EnsembleSettings)
 def ensemble(
     file: Annotated[Path, typer.Argument(help="Table of scores: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    metrics: Annotated[str, typer.Option(help="Columns to combine, separated by commas.")],
+    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
     human: Annotated[str, typer.Option(help="Column of human scores.")],
     group: Annotated[str | None, typer.Option(help="Column of groups, such as language pairs.")] = None,
     segment: Annotated[str | None, typer.Option(help="Column of segments; rows of one stay in one fold.")] = None,
@@ -28,14 +28,12 @@ def ensemble(
         ),
     ] = None,
     fold: Annotated[str | None, typer.Option(help="Column of ready-made folds.")] = None,
-    lower: Annotated[
-        list[str] | None, typer.Option(help="Metrics of which lower is better: their sign is turned. Repeatable.")
-    ] = None,
+    lower: Lower = None,
     fit: Annotated[
         Path | None, typer.Option(help="Table to fit on, with the same columns, instead of cross-validation.")
     ] = None,
     factors: Annotated[
-        str | None, typer.Option(help="For --how factors: columns of factors to compute profiles from.")
+        list[str] | None, typer.Option(help="For --how factors: columns of factors to compute profiles from.")
     ] = None,
     profiles: Annotated[
         Path | None, typer.Option(help="For --how factors: what bsx disentangle --format json printed.")
@@ -52,22 +50,22 @@ def ensemble(
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.output import split_names, write_result
+    from bsx.cli.output import names, write_result
     from bsx.jobs.combining.run import ensemble as combine
     from bsx.support.provenance import provenance
     from bsx.support.settings import build_config
 
     found = combine(
         file,
-        split_names(metrics),
+        names(column),
         human,
         group=group,
         segment=segment,
         text=text,
         fold=fold,
-        lower=[name for part in lower or [] for name in split_names(part)],
+        lower=names(lower),
         fit=fit,
-        factors=None if factors is None else split_names(factors),
+        factors=None if factors is None else names(factors),
         profiles=profiles,
         save=save,
         member=member or (),

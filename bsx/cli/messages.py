@@ -14,6 +14,8 @@ from collections.abc import Iterable
 SHORT = {
     "model": ["-m", "--model"],
     "lang": ["-l", "--lang"],
+    "columns": ["--column"],
+    "metrics": ["--metric"],
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "parser_dir": ["--parser-dir", "--stanza-dir"],
@@ -21,7 +23,7 @@ SHORT = {
 
 _COMMANDS = {"baseline": "registry baseline", "get_dataset": "data get"}  # called otherwise than the function
 _RENAMED = {("get_dataset", "source"): "--from"}
-_OF_SCORE = {"cluster=None": "--engine local", "metrics=[…]": "--metric", "output=FILE": "-o"}
+_OF_SCORE = {"cluster=None": "--engine local", "output=FILE": "-o"}
 _CODE = re.compile(r"`([^`]+)`")
 _CALL = re.compile(r"bsx\.(?:jobs|analysis)\.(\w+)\((.*)\)")
 _SETTING = re.compile(r"([a-z]\w*)=(.*)")
@@ -66,7 +68,7 @@ def _option(setting: str, function: str = "") -> str:
     option = _RENAMED.get((function, name), SHORT.get(name, [f"--{name.replace('_', '-')}"])[-1])
     if value == "False":
         return f"--no-{name.replace('_', '-')}"
-    if value in ("", "…", "True"):
+    if value in ("", "…", "[…]", "True"):
         return option
     listed = value.startswith("[")
     return f"{option} {value.strip('[]').replace(', ', ',') if listed else value}"

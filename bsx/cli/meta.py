@@ -10,8 +10,8 @@ import typer
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, take, with_settings
-from bsx.cli.output import progress_bar
+from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, take, with_settings
+from bsx.cli.output import names, progress_bar
 
 Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.")]
@@ -27,18 +27,13 @@ def meta(
     file: Annotated[
         str | None, typer.Argument(help="Table with scores: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
     ] = None,
-    column: Annotated[list[str] | None, typer.Option(help="Column with a metric's scores; repeatable.")] = None,
-    lower: Annotated[
-        list[str] | None, typer.Option(help="A --column of which lower is better: its sign is turned; repeatable.")
-    ] = None,
+    column: Column = None,
+    lower: Lower = None,
     group: Annotated[str | None, typer.Option(help="Column whose values are analysed apart and averaged.")] = None,
     system: Annotated[str | None, typer.Option(help="Column of systems.")] = None,
     segment: Annotated[str | None, typer.Option(help="Column of segments.")] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(help="Score --data with these metrics first: NAME[:field=value,…][,NAME…]; see bsx metrics."),
-    ] = None,
-    data: Annotated[str | None, typer.Option(help="Table with texts to --score.")] = None,
+    metric: Score = None,
+    data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
     candidate: Annotated[
         list[str] | None, typer.Option(help="Candidate column of --data; several are systems. [candidate]")
     ] = None,
@@ -69,9 +64,9 @@ def meta(
             check_picture(path)
     with progress_bar() as report:
         found = evaluate(
-            Wanted(column or [], human, group, system, segment, lower or []),
+            Wanted(names(column), human, group, system, segment, names(lower)),
             file=file,
-            score=[spec for part in score or [] for spec in split_specs(part)],
+            metrics=[spec for part in metric or [] for spec in split_specs(part)],
             texts=Input([], [], None, data, candidate or [], reference or [], source, None),
             scores_out=scores_out,
             how=how,

@@ -20,9 +20,15 @@ from bsx.support.settings import Config, build_config
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.")]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
+Column = Annotated[
+    list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")
+]
+Lower = Annotated[
+    list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")
+]
 Score = Annotated[
     list[str] | None,
-    typer.Option(help="Score the texts with these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics."),
+    typer.Option("--metric", help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
 ]
 Correction = Annotated[Literal["none", "holm", "bh"], typer.Option(help="Correct the tests' p for their number.")]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -63,6 +63,11 @@ def split_names(names: str) -> list[str]:
         elif part:
             found.append(part)
     return found
+
+
+def names(parts: Iterable[str] | None) -> list[str]:
+    """Return the names in an option that may be repeated and may hold several each time, see `split_names`."""
+    return [name for part in parts or () for name in split_names(part)]
 
 
 @contextlib.contextmanager

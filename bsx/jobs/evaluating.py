@@ -34,15 +34,15 @@ class Wanted:
     """The columns that the user named.
 
     Attributes:
-        metrics: columns of the table with scores.
+        columns: columns of the table with scores.
         human: columns of human scores; several only beside as many candidates.
         group: column of groups.
         system: column of systems.
         segment: column of segments.
-        lower: metrics of which lower is better.
+        lower: those of ``columns`` of which lower is better.
     """
 
-    metrics: list[str]
+    columns: list[str]
     human: list[str]
     group: str | None = None
     system: str | None = None
@@ -101,7 +101,7 @@ def meta(
     wanted: Wanted,
     *,
     file: str | None = None,
-    score: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     texts: Input | None = None,
     scores_out: Path | None = None,
     how: MetaSettings | None = None,
@@ -113,11 +113,11 @@ def meta(
     Args:
         wanted: columns of the table.
         file: table with scores; ``-`` is standard input.
-        score: instead, specs of metrics to score ``texts`` with.
+        metrics: instead, specs of metrics to score ``texts`` with.
         texts: a table of texts.
-        scores_out: with ``score``: table to keep the scores in.
+        scores_out: with ``metrics``: table to keep the scores in.
         how: level, statistic, test and corrections.
-        settings: with ``score``: model, language, and where and within what limits to run.
+        settings: with ``metrics``: model, language, and where and within what limits to run.
         progress: called with phase, done and total.
 
     Raises:
@@ -125,26 +125,26 @@ def meta(
     """
     data = texts.data if texts is not None else None
     given = set_fields(settings)
-    if score:
+    if metrics:
         if file is not None or texts is None or data is None:
-            raise InputError("`score=` needs the texts as `data=FILE`, and no other FILE")
+            raise InputError("`metrics=` needs the texts as `data=FILE`, and no other FILE")
         if wanted.segment is not None and wanted.system is None and len(texts.candidate) < 2:
             # Said before anything is scored; several candidate columns are the systems.
             raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
-        columns = score_columns(score, texts, wanted, given, progress)
+        columns = score_columns(metrics, texts, wanted, given, progress)
         if scores_out is not None:
             columns.save(scores_out)
     else:
-        if file is None or not wanted.metrics:
-            raise InputError("give FILE and `column=COL` for each metric in it, or `score=METRICS` `data=FILE`")
+        if file is None or not wanted.columns:
+            raise InputError("give FILE and `columns=COL,…` for the metrics in it, or `metrics=METRICS` `data=FILE`")
         for name, value in (("data", data), ("scores_out", scores_out), *given.items()):
             if value is not None:
-                raise InputError(f"`{name}=` goes with `score=`")
+                raise InputError(f"`{name}=` goes with `metrics=`")
         columns = read_scores(file, wanted)
     names = columns.wanted
     result = meta_evaluate(
         columns.values,
-        metrics=names.metrics,
+        metrics=names.columns,
         human=names.human[0],
         group=names.group,
         system=names.system,
@@ -166,27 +166,26 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
     if len(wanted.human) != 1:
         raise InputError(
             "name one column of human scores, `human=COL`, that belongs to the scores of its row; "
-            "several go with `score=` and as many `candidate=` columns"
+            "several go with `metrics=` and as many `candidate=` columns"
         )
     table = Table(file)
-    values = read_columns(table, [*wanted.metrics, *wanted.human], wanted.labels())
+    values = read_columns(table, [*wanted.columns, *wanted.human], wanted.labels())
     notes = []
     if wanted.system is None and "system" in table.columns:
         notes.append(
             f"{table.name} has a column 'system', but rows are taken as independent: `system=` and `segment=` name "
             "columns"
         )
-    turned = [name for name in lower_by_sidecar(file) if name in wanted.metrics and name not in wanted.lower]
+    turned = [name for name in lower_by_sidecar(file) if name in wanted.columns and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
-    signatures = known_signatures(file, wanted.metrics)
+    signatures = known_signatures(file, wanted.columns)
     return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, None, signatures)
 
 
 def require(name: str, columns: Sequence[str], file: str) -> None:
     """Raise UnknownNameError unless a table has the column; list near names."""
     if name not in columns:
-        several = all(part in columns for part in name.split(",")) and "," in name
-        hint = " Name each column by itself." if several else did_you_mean(name, columns)
+        hint = did_you_mean(name, columns)
         raise UnknownNameError(f"{file}: has no column {name!r}; it has {', '.join(columns)}.{hint}")
 
 
@@ -213,12 +212,12 @@ def score_columns(
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=True))
         systems = corpus.systems
         named = _long_names(wanted, systems, specs)
-        for name in [*wanted.metrics, *wanted.human, *wanted.labels()]:
+        for name in [*wanted.columns, *wanted.human, *wanted.labels()]:
             require(name, getattr(corpus, "columns", ()), file)
         said: list[str] = []
         metrics, plan = load_metrics(specs, settings, corpus, said.append)
         values: dict[str, list[Cell]] = {
-            name: [] for name in [*named.labels(), *named.human, *wanted.metrics, *(m.spec for m in metrics)]
+            name: [] for name in [*named.labels(), *named.human, *wanted.columns, *(m.spec for m in metrics)]
         }
         totals = [Totals(metric, len(systems)) for metric in metrics]
         prepared = prepare(metrics, corpus, plan=plan, progress=progress)
@@ -230,7 +229,7 @@ def score_columns(
                 number += 1
                 for cells in _long_rows(segment.row or {}, number, systems, wanted, named):
                     row = Row(f"{file}: row {number}", cells)
-                    for name in (*named.human, *wanted.metrics):
+                    for name in (*named.human, *wanted.columns):
                         values[name].append(row.number(name))
                     for name in named.labels():
                         values[name].append(row.name(name))
@@ -240,7 +239,7 @@ def score_columns(
     summary = summarise(prepared, totals)
     notes = [*said, *(note for metric in metrics for note in metric.notes), *flags(summary)]
     every = Wanted(
-        [*(m.spec for m in metrics), *wanted.metrics],
+        [*(m.spec for m in metrics), *wanted.columns],
         named.human,
         named.group,
         named.system,
@@ -262,10 +261,10 @@ def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) ->
     if len(systems) > 1:
         if wanted.system is not None:
             raise InputError("several `candidate=` columns are the systems already: leave out `system=`")
-        if wanted.metrics:
-            raise InputError("the columns of `column=` go with one `candidate=` column: their scores are of one system")
+        if wanted.columns:
+            raise InputError("the columns of `columns=` go with one `candidate=` column: their scores are of one system")
         wanted = Wanted([], ["human"], wanted.group, "system", wanted.segment or "segment", wanted.lower)
-    taken = [*wanted.human, *wanted.labels(), *wanted.metrics]
+    taken = [*wanted.human, *wanted.labels(), *wanted.columns]
     for name in [*taken, *specs]:
         if [*taken, *specs].count(name) > 1:
             raise InputError(f"the column {name!r} is there twice: rename it in the table")

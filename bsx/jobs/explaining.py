@@ -80,7 +80,7 @@ class Explained:
 
 def disentangle(
     file: Path,
-    metrics: Sequence[str],
+    columns: Sequence[str],
     factors: Sequence[str],
     *,
     se: StandardErrors = "classic",
@@ -103,7 +103,7 @@ def disentangle(
 
     Args:
         file: table of scores and factors.
-        metrics: columns to explain.
+        columns: those to explain.
         factors: columns to explain them with.
         se: kind of standard errors.
         cluster: column of clusters, for ``se="cluster"``.
@@ -123,12 +123,12 @@ def disentangle(
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
     labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
-    table = read_columns(file, [*dict.fromkeys([*metrics, *factors])], labels)
+    table = read_columns(file, [*dict.fromkeys([*columns, *factors])], labels)
     if lang is not None:
         table = _into(table, lang, file)
     result = regress(
         table,
-        metrics,
+        columns,
         factors,
         se=se,
         cluster=cluster,
@@ -141,7 +141,7 @@ def disentangle(
         correction=correction,
     )
     tests: dict[str, list[NestedTest]] = {}
-    for name in metrics if add or checks else ():
+    for name in columns if add or checks else ():
         found = []
         for added in add:
             base = [factor for factor in factors if factor not in added]
@@ -153,14 +153,14 @@ def disentangle(
     comparison = None
     if compare is not None:
         a, b = compare
-        if a == b or not {a, b} <= set(metrics):
-            raise InputError(f"`compare={a},{b}`: name two of the metrics {', '.join(metrics)}, as A,B")
+        if a == b or not {a, b} <= set(columns):
+            raise InputError(f"`compare={a},{b}`: name two of the metrics {', '.join(columns)}, as A,B")
         resamples = bootstrap or 2000
         different = compare_coefficients(
             table, a, b, factors, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
         )
         comparison = (a, b, different)
-    return Explained(result, tests, comparison, seed, known_signatures(file, [*metrics, *factors]))
+    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]))
 
 
 def _into(table: Mapping[str, Array | Labels], lang: str, file: Path) -> dict[str, Array | Labels]:

@@ -223,7 +223,7 @@ class PerturbRun:
 
 def perturb(
     file: str,
-    score: Sequence[str],
+    metrics: Sequence[str],
     *,
     candidate: str | None = None,
     reference: str = "reference",
@@ -250,7 +250,7 @@ def perturb(
 
     Args:
         file: the table; ``-`` is standard input.
-        score: specs of metrics.
+        metrics: their specs.
         candidate: column of texts to change; the references themselves unless given.
         reference: column of references.
         source: column of sources, for the perturbation ``source`` and metrics that need them.
@@ -280,10 +280,10 @@ def perturb(
     column = candidate or reference
     cache = None if settings.cache is None else settings.cache / "parses"
     found, origin = find_parses(texts, column, settings.lang, parses, parser, parser_dir, download, cache, progress)
-    metrics = MetricFunctions.of(open_metrics(score, settings), texts.sources, skip=skip_errors)
+    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=skip_errors)
     result = robustness(
         texts.references,
-        metrics.functions,
+        functions.functions,
         perturbations,
         candidates=texts.candidates,
         sources=texts.sources,
@@ -299,12 +299,12 @@ def perturb(
         nan="omit" if skip_errors else "error",
         progress=progress,
     )
-    notes = [*metrics.notes, *result.notes]
+    notes = [*functions.notes, *result.notes]
     notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
-    if metrics.skipped:
-        first = metrics.skipped[0]
+    if functions.skipped:
+        first = functions.skipped[0]
         notes.append(
-            f"{len(metrics.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
+            f"{len(functions.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
             f"on row {first['row']}: {first['error']}"
         )
-    return PerturbRun(result, texts, column, origin, metrics, notes)
+    return PerturbRun(result, texts, column, origin, functions, notes)

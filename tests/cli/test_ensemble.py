@@ -60,7 +60,7 @@ def saved(scores: Path, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     done = cli(
         "ensemble",
         scores,
-        "--metrics",
+        "--column",
         MEMBERS,
         "--human",
         "human",
@@ -95,7 +95,7 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.tsv"
     lines = ["lp\ta\tb\th", *(f"{g}\t{a}\t{b}\t{h}" for g, a, b, h in zip(groups, *table.values(), strict=True))]
     file.write_text("\n".join(lines) + "\n")
-    done = cli("ensemble", file, "--metrics", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
+    done = cli("ensemble", file, "--column", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     z = stats.zscore(table["a"]) + stats.zscore(table["b"])
@@ -124,7 +124,7 @@ def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> No
     done = cli(
         "ensemble",
         scores,
-        "--metrics",
+        "--column",
         MEMBERS,
         "--human",
         "human",
@@ -154,13 +154,13 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
         with_factors.append(f"{line}\t{float(cells[-3]) + rng.normal()}\t{cells[4]}")
     file = tmp_path / "factors.tsv"
     file.write_text("\n".join(with_factors) + "\n", encoding="utf-8")
-    common = ["ensemble", file, "--metrics", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
+    common = ["ensemble", file, "--column", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
     common += ["--resamples", "20", "--format", "json"]
     one = cli(*common, "--factors", "lex,sem")
     assert one.status == 0, one.err
     weights = json.loads(one.out)["weights"]
     assert sorted(weights.values()) == [0, 0.5, 0.5]
-    document = cli("disentangle", file, "--metrics", MEMBERS, "--factors", "lex,sem", "--format", "json")
+    document = cli("disentangle", file, "--column", MEMBERS, "--factors", "lex,sem", "--format", "json")
     profiles = tmp_path / "profiles.json"
     profiles.write_text(document.out, encoding="utf-8")
     other = cli(*common, "--profiles", profiles)
@@ -176,7 +176,7 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
         assert (done.status, done.out) == (2, "")
         assert message in done.err
     assert "go together" in cli(*common).err
-    assert "go together" in cli("ensemble", file, "--metrics", "a,b", "--human", "h", "--factors", "lex").err
+    assert "go together" in cli("ensemble", file, "--column", "a,b", "--human", "h", "--factors", "lex").err
 
 
 def test_a_saved_ensemble_scores_as_the_columns_did(
@@ -216,7 +216,7 @@ def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli:
     done = cli("score", "--data", texts, "--metric", "ensemble:mine,chrf", "-o", out)
     assert done.status == 0, done.err
     assert list(columns(out))[-2:] == ["ensemble:mine", "chrf"]
-    done = cli("meta", "--data", texts, "--score", "ensemble:mine,chrf", "--human", "human", "--format", "json")
+    done = cli("meta", "--data", texts, "--metric", "ensemble:mine,chrf", "--human", "human", "--format", "json")
     assert done.status == 0, done.err
     assert "ensemble:mine" in done.out
     metric = bsx.get_metric("ensemble:mine")
@@ -228,7 +228,7 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
     lines = scores.read_text(encoding="utf-8").split("\n")
     renamed.write_text("\n".join([lines[0].replace("ter", "edits", 1) if "\tter" in lines[0] else "", *lines[1:]]))
     file = tmp_path / "ranks.yaml"
-    common = ["ensemble", renamed, "--metrics", "chrf,edits", "--human", "human", "--resamples", "5", "--save", file]
+    common = ["ensemble", renamed, "--column", "chrf,edits", "--human", "human", "--resamples", "5", "--save", file]
     done = cli(*common, "--how", "rank", "--lower", "edits")
     assert (done.status, file.exists()) == (2, False)
     assert "unknown metric 'edits'" in done.err
@@ -246,17 +246,17 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metrics", "chrf"], "at least two metrics"),
-        (["--metrics", "chrf,nosuch"], "nosuch"),
-        (["--metrics", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
-        (["--metrics", MEMBERS, "--lower", "chrf", "--save", "x"], "--lower must not name chrf"),
-        (["--metrics", MEMBERS, "--save", "a/b:c"], "a name has letters"),
-        (["--metrics", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),
-        (["--metrics", MEMBERS, "--save", "x", "--member", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
-        (["--metrics", "chrf,ter", "--save", "x", "--member", "ter=chrf"], "of chrf, higher is better"),
+        (["--column", "chrf"], "at least two metrics"),
+        (["--column", "chrf,nosuch"], "nosuch"),
+        (["--column", MEMBERS, "--lower", "bleu"], "'bleu' is not one of the metrics"),
+        (["--column", MEMBERS, "--lower", "chrf", "--save", "x"], "--lower must not name chrf"),
+        (["--column", MEMBERS, "--save", "a/b:c"], "a name has letters"),
+        (["--column", MEMBERS, "--save", "nosuchfolder/x.yaml"], "does not exist"),
+        (["--column", MEMBERS, "--save", "x", "--member", "bleu=bleu"], "COLUMN=METRIC with one of the columns chrf"),
+        (["--column", "chrf,ter", "--save", "x", "--member", "ter=chrf"], "of chrf, higher is better"),
         (
             [
-                "--metrics",
+                "--column",
                 "chrf,chrf:word_order=2,char_order=4",
                 "--save",
                 "x",
@@ -265,9 +265,9 @@ def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: R
             ],
             "two members are the metric chrf",
         ),
-        (["--metrics", MEMBERS, "--member", "ter=ter"], "go with --save"),
-        (["--metrics", MEMBERS, "--how", "best"], "how"),
-        (["--metrics", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
+        (["--column", MEMBERS, "--member", "ter=ter"], "go with --save"),
+        (["--column", MEMBERS, "--how", "best"], "how"),
+        (["--column", MEMBERS, "--how", "weights", "--folds", "1"], "folds"),
     ],
 )
 def test_bad_input_leaves_nothing_behind(

@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 from bsx import Scorer
+from bsx.cli.main import COMMANDS, build
 from bsx.cli.messages import spelled
 from tests.conftest import Outcome
 
@@ -485,3 +487,27 @@ def test_the_list_of_commands_is_grouped_and_cuts_no_summary(cli: Cli) -> None:
     assert all(heading in text for heading in HEADINGS)
     assert all(f"{name} {summary}" in text for name, (_, summary) in COMMANDS.items())
     assert "(Mathur et al. 2019, figure 1)." in " ".join(cli("train", "--help").out.split())
+
+
+def options() -> Iterator[tuple[str, str, Any]]:
+    """Yield every option of every command: the command, the option's last name, and what Typer knows of it."""
+
+    def within(name: str, command: Any) -> Iterator[tuple[str, str, Any]]:
+        for option in command.params:
+            if option.param_type_name == "option":
+                yield name, option.opts[-1], option
+        for below, found in getattr(command, "commands", {}).items():
+            yield from within(f"{name} {below}", found)
+
+    yield from within("bsx", typer.main.get_command(build(list(COMMANDS))))
+
+
+def test_an_option_means_the_same_in_every_command() -> None:
+    found = list(options())
+    assert not [command for command, name, _ in found if name in ("--score", "--metrics", "--columns")]
+    for wanted in ("--metric", "--column", "--lower"):
+        taking = {command: option for command, name, option in found if name == wanted}
+        assert len(taking) > 3
+        assert all(option.multiple for option in taking.values()), wanted
+    assert len({option.help for _, name, option in found if name == "--column"}) == 1
+    assert len({option.help for _, name, option in found if name == "--lower"}) == 1

@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    command = ["adversarial", "perturb", table, "--score", "chrf,ter", "--candidate", "candidate", "--source", "source"]
+    command = ["adversarial", "perturb", table, "--metric", "chrf,ter", "--candidate", "candidate", "--source", "source"]
     done = cli(*command, "--lang", "en", "--strength", ".2,.5", "--resamples", 50, "--format", "json", "--save", kept)
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -63,7 +63,7 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
 
 def test_references_are_the_texts_unless_told(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
-    command = ["adversarial", "perturb", table, "--score", "chrf", "--perturbation", "lower,negation"]
+    command = ["adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "lower,negation"]
     done = cli(*command, "--lang", "en", "-o", target)
     assert done.status == 0, done.err
     assert done.out == ""
@@ -97,7 +97,7 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
         for sentence in (rows, end)
     )
     (tmp_path / "t.conllu").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--score", "chrf", "--lang", "en", "--format", "json"]
+    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--metric", "chrf", "--lang", "en", "--format", "json"]
     done = cli(*command, "--parses", tmp_path / "t.conllu", "--perturbation", "subject-object,noun-swap")
     assert done.status == 0, done.err
     content = json.loads(done.out)
@@ -111,18 +111,18 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--score", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
-        (["--score", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
-        (["--score", "chrf", "--perturbation", "source"], "perturbation source needs the sources"),
-        (["--score", "chrf", "--perturbation", "noun-swap"], "perturbation noun-swap needs parses"),
-        (["--score", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
-        (["--score", "chrf", "--strength", "2"], "--strength 2: it is a share"),
-        (["--score", "chrf", "--strength", ","], "give at least one share"),
-        (["--score", "chrf", "--lang", "auto"], "--lang auto: perturbations have rules by language"),
-        (["--score", "chrf", "--parser", "stanza"], "--parser needs to know the language"),
-        (["--score", "chrf", "--save", "x.doc"], "x.doc: cannot tell the format"),
-        (["--score", "nometric"], "nometric"),
-        ([], "give FILE with texts and --score METRICS"),
+        (["--metric", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
+        (["--metric", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
+        (["--metric", "chrf", "--perturbation", "source"], "perturbation source needs the sources"),
+        (["--metric", "chrf", "--perturbation", "noun-swap"], "perturbation noun-swap needs parses"),
+        (["--metric", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
+        (["--metric", "chrf", "--strength", "2"], "--strength 2: it is a share"),
+        (["--metric", "chrf", "--strength", ","], "give at least one share"),
+        (["--metric", "chrf", "--lang", "auto"], "--lang auto: perturbations have rules by language"),
+        (["--metric", "chrf", "--parser", "stanza"], "--parser needs to know the language"),
+        (["--metric", "chrf", "--save", "x.doc"], "x.doc: cannot tell the format"),
+        (["--metric", "nometric"], "nometric"),
+        ([], "give FILE with texts and --metric METRICS"),
     ],
 )
 def test_bad_input(cli: Callable[..., Outcome], table: Path, options: list[str], message: str) -> None:
@@ -180,7 +180,7 @@ def test_a_row_that_fails_is_skipped_on_request(
         return whole(self, block, fitted)
 
     monkeypatch.setattr(Chrf, "score_block", picky)
-    command = ["adversarial", "perturb", table, "--score", "chrf", "--perturbation", "lower", "--format", "json"]
+    command = ["adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "lower", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
     assert "chrf failed on row 2: ValueError: cannot bear sleep; --skip-errors goes on without such rows" in done.err
@@ -196,7 +196,7 @@ def test_a_row_that_fails_is_skipped_on_request(
 def test_saved_table_has_one_row_a_changed_text(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.tsv"
     done = cli(
-        "adversarial", "perturb", table, "--score", "chrf", "--perturbation", "empty", "--seed", 9, "--save", kept
+        "adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "empty", "--seed", 9, "--save", kept
     )
     assert done.status == 0, done.err
     with kept.open(encoding="utf-8", newline="") as stream:

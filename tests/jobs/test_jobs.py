@@ -137,16 +137,16 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = bsx.jobs.fool_pairs(
-        file, metrics=["a", "b"], score=["chrf"], lower=["a"], against=file, how=PairSettings(resamples=20)
+        file, columns=["a", "b"], metrics=["chrf"], lower=["a"], against=file, how=PairSettings(resamples=20)
     )
     assert [one.metric for one in found.results[0].results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
     found.save_curves(tmp_path / "curves.tsv")
     assert (tmp_path / "curves.tsv").read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
-    with pytest.raises(InputError, match="`device=` goes with `score=`"):
-        bsx.jobs.fool_pairs(file, metrics=["a"], settings=ScorerConfig(device="cpu"))
-    triples = bsx.jobs.fool_triples(file, metrics=["b"], how=TripleSettings(bins=0, resamples=20))
+    with pytest.raises(InputError, match="`device=` goes with `metrics=`"):
+        bsx.jobs.fool_pairs(file, columns=["a"], settings=ScorerConfig(device="cpu"))
+    triples = bsx.jobs.fool_triples(file, columns=["b"], how=TripleSettings(bins=0, resamples=20))
     assert triples.to_text().startswith("metric")
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
     built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
@@ -159,10 +159,10 @@ def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) ->
     found = bsx.jobs.meta(wanted, file=judged, how=MetaSettings(resamples=20))
     assert [one.metric for one in found.result.average] == ["a", "b"]
     texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    scored = bsx.jobs.meta(wanted, score=["chrf"], texts=texts, scores_out=scores, how=MetaSettings(resamples=20))
+    scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, how=MetaSettings(resamples=20))
     assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
     assert scores.read_text(encoding="utf-8").startswith("human\ta\tb\tchrf\n")
-    with pytest.raises(InputError, match="`scores_out=` goes with `score=`"):
+    with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):
         bsx.jobs.meta(wanted, file=judged, scores_out=scores)
 
 

@@ -35,7 +35,7 @@ class Combined:
 
 def ensemble(
     file: Path,
-    metrics: Sequence[str],
+    columns: Sequence[str],
     human: str,
     *,
     group: str | None = None,
@@ -57,13 +57,13 @@ def ensemble(
 
     Args:
         file: table of scores.
-        metrics: columns to combine.
+        columns: columns to combine.
         human: column of human scores.
         group: column of groups.
         segment: column of segments; rows of one stay in one fold.
         text: columns of texts; equal ones stay in one fold. The usual ones that there are, unless given.
         fold: column of ready-made folds.
-        lower: metrics of which lower is better, beside those that the table's sidecar knows.
+        lower: those of ``columns`` of which lower is better, beside those that the table's sidecar knows.
         fit: table to fit on, with the same columns, instead of cross-validation.
         factors: for the rule ``factors``: columns of factors to compute profiles from.
         profiles: for the rule ``factors``: what `bsx disentangle` prints as JSON.
@@ -80,13 +80,13 @@ def ensemble(
         raise InputError("`member=` and `registry=` go with `save=`")
     if (factors is not None or profiles is not None) != (settings.how == "factors"):
         raise InputError("`how=factors` and `factors=COLUMNS`, or `profiles=FILE`, go together")
-    table = read_table(file, metrics, human, [group, segment, fold], text)
-    other = None if fit is None else read_table(fit, metrics, human, [group, segment], text)
+    table = read_table(file, columns, human, [group, segment, fold], text)
+    other = None if fit is None else read_table(fit, columns, human, [group, segment], text)
     source = file if fit is None else fit
-    known = [name for name in lower_by_sidecar(source) if name in metrics and name not in lower]
+    known = [name for name in lower_by_sidecar(source) if name in columns and name not in lower]
     result = combine(
         table,
-        metrics,
+        columns,
         human,
         group=group,
         segment=segment,
@@ -94,11 +94,11 @@ def ensemble(
         texts=text,
         lower=[*lower, *known],
         fit=other,
-        profiles=read_profiles(profiles, source, metrics, factors, settings.nan),
+        profiles=read_profiles(profiles, source, columns, factors, settings.nan),
         **set_fields(settings),
     )
     saved = None
     if save is not None:
-        saved = save_ensemble(result, save, member, human, [source], known_signatures(source, metrics), registry)
+        saved = save_ensemble(result, save, member, human, [source], known_signatures(source, columns), registry)
     files = [path for path in (file, fit, profiles) if path is not None]
-    return Combined(result, files, known_signatures(file, metrics), saved)
+    return Combined(result, files, known_signatures(file, columns), saved)

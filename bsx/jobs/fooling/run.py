@@ -93,7 +93,7 @@ class _Scores:
     @classmethod
     def open(
         cls,
-        score: Sequence[str],
+        named: Sequence[str],
         columns: Sequence[str],
         settings: ScorerConfig | None,
         skip: bool,
@@ -104,11 +104,11 @@ class _Scores:
         Raises:
             InputError: if there are none but settings for them, or one is called like a column, or reads sources.
         """
-        if not score:
+        if not named:
             for name in set_fields(settings):
-                raise InputError(f"`{name}=` goes with `score=`")
+                raise InputError(f"`{name}=` goes with `metrics=`")
             return cls([], skip, progress)
-        metrics = open_metrics(score, settings if settings is not None else ScorerConfig())
+        metrics = open_metrics(named, settings if settings is not None else ScorerConfig())
         wanted = [*columns, *(metric.spec for metric in metrics)]
         for metric in metrics:
             if wanted.count(metric.spec) > 1:
@@ -136,8 +136,8 @@ class _Scores:
 def fool_pairs(
     file: Path,
     *,
+    columns: Sequence[str] = (),
     metrics: Sequence[str] = (),
-    score: Sequence[str] = (),
     against: Path | None = None,
     label: str | None = None,
     sentence1: str | None = None,
@@ -151,30 +151,30 @@ def fool_pairs(
 
     Args:
         file: table of labelled pairs.
-        metrics: columns with scores.
-        score: specs of metrics to score the texts with.
+        columns: columns with scores.
+        metrics: specs of metrics to score the texts with.
         against: second, harder table: adds what each metric loses from the first to it.
         label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
         sentence1: column of references; sentence1 or question1 unless given.
         sentence2: column of candidates; sentence2 or question2 unless given.
-        lower: those of ``metrics`` of which lower is better, beside those that the tables' sidecars know.
+        lower: those of ``columns`` of which lower is better, beside those that the tables' sidecars know.
         how: they are tested.
-        settings: model, language, and where and within what limits ``score`` runs.
+        settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total.
 
     Raises:
         InputError: for a table or metric that cannot be used.
     """
-    if not metrics and not score:
-        raise InputError("give `metrics=COL[,COL…]` for columns of scores, or `score=METRICS` to compute them")
+    if not columns and not metrics:
+        raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
     how = how if how is not None else PairSettings()
-    own = _Scores.open(score, metrics, settings, how.skip_errors, progress)
+    own = _Scores.open(metrics, columns, settings, how.skip_errors, progress)
     files = [file] if against is None else [file, against]
     notes: list[str] = []
     sets: list[tuple[Array, dict[str, Array]]] = []
     results: list[PairsResult] = []
     for one in files:
-        labels, scores, said = _read_pairs(one, (label, sentence1, sentence2), metrics, lower, own, one is file)
+        labels, scores, said = _read_pairs(one, (label, sentence1, sentence2), columns, lower, own, one is file)
         how = how.model_copy(update={"nan": "omit"}) if own.failed else how
         result = detect_pairs(labels, scores, **how.asked())
         left_out = len(labels) - len(result.kept)
@@ -197,8 +197,8 @@ def fool_pairs(
 def fool_triples(
     file: Path,
     *,
-    metrics: Sequence[str] | None = None,
-    score: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    metrics: Sequence[str] = (),
     lower: Sequence[str] = (),
     how: TripleSettings | None = None,
     settings: ScorerConfig | None = None,
@@ -208,22 +208,22 @@ def fool_triples(
 
     Args:
         file: table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase.
-        metrics: columns with scores; every column of numbers unless given, or none if there is ``score``.
-        score: specs of metrics to score the texts with.
-        lower: those of ``metrics`` of which lower is better, beside those that the table's sidecar knows.
+        columns: columns with scores; every column of numbers unless given, or none if there are ``metrics``.
+        metrics: specs of metrics to score the texts with.
+        lower: those of ``columns`` of which lower is better, beside those that the table's sidecar knows.
         how: they are tested.
-        settings: model, language, and where and within what limits ``score`` runs.
+        settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total.
 
     Raises:
         InputError: for a table or metric that cannot be used.
     """
-    table = load_triples(file, [] if metrics is None and score else metrics)
-    if not table.scores and not score:
-        raise InputError(f"{file}: has no column of scores: compute some with `score=METRICS`")
+    table = load_triples(file, [] if columns is None and metrics else columns)
+    if not table.scores and not metrics:
+        raise InputError(f"{file}: has no column of scores: compute some with `metrics=METRICS`")
     how = how if how is not None else TripleSettings()
     triples, n = table.triples, len(table.triples)
-    own = _Scores.open(score, list(table.scores), settings, how.skip_errors, progress)
+    own = _Scores.open(metrics, list(table.scores), settings, how.skip_errors, progress)
     negative, said = _turned(file, list(table.scores), lower)
     notes = [*table.notes, *said]
     scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
@@ -288,7 +288,7 @@ def _turned(file: Path, columns: Sequence[str], lower: Sequence[str]) -> tuple[s
     """Return the columns of which lower is better, as the caller or the table's sidecar says, and notes."""
     for name in lower:
         if name not in columns:
-            raise InputError(f"`lower={name}`: is none of the columns of `metrics=` ({', '.join(columns)})")
+            raise InputError(f"`lower={name}`: is none of the columns of scores ({', '.join(columns)})")
     known = [name for name in lower_by_sidecar(file) if name in columns and name not in lower]
     notes = [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in known]
     return {*lower, *known}, [*(f"the sign of {name} is turned: lower is better" for name in lower), *notes]

@@ -260,12 +260,12 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
     assert cli("score", "--metric", "chrf,sentbleu", *texts, "--id", "id", "-o", tmp_path / "scores.tsv").status == 0
     human = ("--human", "atlas_grade", "--human", "brook_grade")
     kept = ("--segment", "id", "--scores-out", tmp_path / "long.tsv")
-    found = cli("meta", "--score", "chrf,sentbleu", *texts, *human, *kept, "--format", "json", "--resamples", 20)
+    found = cli("meta", "--metric", "chrf,sentbleu", *texts, *human, *kept, "--format", "json", "--resamples", 20)
     (tmp_path / "meta.json").write_text(found.out)
     found = cli("compare", "atlas", "brook", "--data", data, "--metric", "chrf", "--format", "json", "--resamples", 20)
     (tmp_path / "compare.json").write_text(found.out)
     found = cli(
-        "disentangle", tmp_path / "long.tsv", "--metrics", "chrf", "--factors", "sentbleu,human", "--format", "json"
+        "disentangle", tmp_path / "long.tsv", "--column", "chrf", "--factors", "sentbleu,human", "--format", "json"
     )
     (tmp_path / "disentangle.json").write_text(found.out)
     names = ("scores.tsv", "meta.json", "compare.json", "disentangle.json")
