@@ -20,9 +20,7 @@ from bsx.support.settings import Config, build_config
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.")]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
-Column = Annotated[
-    list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")
-]
+Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]
 Lower = Annotated[
     list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")
 ]

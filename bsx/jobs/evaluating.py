@@ -262,7 +262,9 @@ def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) ->
         if wanted.system is not None:
             raise InputError("several `candidate=` columns are the systems already: leave out `system=`")
         if wanted.columns:
-            raise InputError("the columns of `columns=` go with one `candidate=` column: their scores are of one system")
+            raise InputError(
+                "the columns of `columns=` go with one `candidate=` column: their scores are of one system"
+            )
         wanted = Wanted([], ["human"], wanted.group, "system", wanted.segment or "segment", wanted.lower)
     taken = [*wanted.human, *wanted.labels(), *wanted.columns]
     for name in [*taken, *specs]:

@@ -34,7 +34,17 @@ def table(tmp_path: Path) -> Path:
 
 def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    command = ["adversarial", "perturb", table, "--metric", "chrf,ter", "--candidate", "candidate", "--source", "source"]
+    command = [
+        "adversarial",
+        "perturb",
+        table,
+        "--metric",
+        "chrf,ter",
+        "--candidate",
+        "candidate",
+        "--source",
+        "source",
+    ]
     done = cli(*command, "--lang", "en", "--strength", ".2,.5", "--resamples", 50, "--format", "json", "--save", kept)
     assert done.status == 0, done.err
     content = json.loads(done.out)
