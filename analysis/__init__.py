@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.robustness import robustness as robustness
     from bsx.analysis.adversarial.taggers import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
     from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
-    from bsx.analysis.adversarial.triples import (
-        TriplesResult as TriplesResult,
-        prefer_paraphrase as prefer_paraphrase,
-    )
+    from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
     from bsx.analysis.agreement.compare import CompareResult as CompareResult, MetricComparison as MetricComparison
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
@@ -50,11 +47,7 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores
     from bsx.analysis.datasets.systems import load_system_outputs as load_system_outputs
     from bsx.analysis.datasets.tabular import load_multi_reference as load_multi_reference, load_table as load_table
-    from bsx.analysis.datasets.triples import (
-        Triple as Triple,
-        TripleTable as TripleTable,
-        load_triples as load_triples,
-    )
+    from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
     from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
@@ -95,11 +88,9 @@ if TYPE_CHECKING:
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.stats.classification import (
-        compare_auc as compare_auc,
-        compare_auc_between as compare_auc_between,
-    )
+    from bsx.analysis.stats.classification import compare_auc as compare_auc, compare_auc_between as compare_auc_between
     from bsx.analysis.stats.classification import precision_recall as precision_recall, roc_auc as roc_auc
+    from bsx.analysis.stats.classification import best_threshold as best_threshold
     from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
@@ -117,10 +108,9 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.pairwise import calibrate_ties as calibrate_ties, compare_ties as compare_ties
     from bsx.analysis.stats.pairwise import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
     from bsx.analysis.stats.pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
-    from bsx.analysis.stats.regression import pooled_test as pooled_test
     from bsx.analysis.stats.preference import mcnemar as mcnemar, preference as preference
     from bsx.analysis.stats.preference import wilson_interval as wilson_interval
-    from bsx.analysis.stats.regression import fit_ols as fit_ols, wald as wald
+    from bsx.analysis.stats.regression import pooled_test as pooled_test, fit_ols as fit_ols, wald as wald
     from bsx.analysis.stats.results import Comparison as Comparison, Estimate as Estimate
     from bsx.analysis.stats.selection import ModelSelection as ModelSelection
     from bsx.analysis.stats.selection import expected_model_selection as expected_model_selection
@@ -130,81 +120,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
     from bsx.analysis.stats.systems import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems import randomise_systems as randomise_systems
-    from bsx.analysis.stats.classification import best_threshold as best_threshold
-
-# What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
-_HOMES = {
-    "adversarial.build_triples": "build_paws clean_table6 lexical_overlap overlaps permute_nouns",
-    "adversarial.pairs": "PairsResult detect_pairs easy_to_hard",
-    "adversarial.perturb": "Perturbed perturb",
-    "adversarial.result": "Robustness",
-    "adversarial.robustness": "robustness",
-    "adversarial.taggers": "conllu_tagger nltk_tagger stanza_tagger",
-    "adversarial.triples": "TriplesResult prefer_paraphrase score_pairs score_triples",
-    "agreement.compare": "CompareResult MetricComparison compare_systems",
-    "agreement.compare_settings": "CompareSettings",
-    "agreement.evaluate": "meta_evaluate",
-    "agreement.learning_curve": "LearningCurve learning_curve",
-    "agreement.plots": "draw_agreement draw_layers draw_learning_curve draw_metric_layers draw_significance",
-    "agreement.result": "MetaResult",
-    "agreement.settings": "MetaSettings",
-    "datasets.flickr8k": "load_flickr8k",
-    "datasets.judged": "JudgedTable",
-    "datasets.mlqe": "load_mlqe",
-    "datasets.mtme": "load_mt_metrics_eval",
-    "datasets.obtain": "get_dataset verify_dataset",
-    "datasets.pairs": "load_pairs load_paws load_qqp load_stsb",
-    "datasets.store": "load_dataset",
-    "datasets.systems": "load_metric_scores load_system_outputs",
-    "datasets.tabular": "load_multi_reference load_table",
-    "datasets.triples": "Triple TripleTable load_triples",
-    "datasets.wmt": "load_darr load_wmt_da load_wmt_da_system",
-    "disentangling.bootstrap": "compare_coefficients",
-    "disentangling.checks": "NestedTest linearity_checks nested_test",
-    "disentangling.fit": "disentangle",
-    "disentangling.plots": "draw_coefficients draw_residuals draw_shares",
-    "disentangling.result": "DisentangleResult",
-    "ensembles.fit": "Training learn_weights out_of_fold",
-    "ensembles.result": "EnsembleResult",
-    "ensembles.run": "ensemble",
-    "ensembles.settings": "EnsembleSettings",
-    "factors.base": "Factor FactorConfig FactorScores Resources SentencePairs",
-    "factors.crosslingual": "cross_lingual_bias",
-    "factors.lexical": "bleu1",
-    "factors.lexicon": "build_lexicon read_lexicon write_lexicon",
-    "factors.morphology": "mor mor_scores",
-    "factors.parsers": "Parser make_parser",
-    "factors.parses": "Parse read_conllu",
-    "factors.retrofitting": "retrofit retrofit_fixed_point",
-    "factors.syntax": "syn syn_scores tree_edit_distance",
-    "factors.vectors": "normalise_vectors read_vectors train_vectors write_vectors",
-    "factors.zoo": "compute_factors get_factor get_factors",
-    "perturbations.base": "Perturbation",
-    "perturbations.catalogue": "get_perturbation",
-    "probing.beside_people": "probe_with_agreement",
-    "probing.experiment": "ProbeResult probe_layers",
-    "probing.plots": "draw_probes",
-    "probing.tasks": "ProbingTask",
-    "report.build": "build_report",
-    "report.documents": "Document parse_document read_document",
-    "report.result": "Report",
-    "stats.classification": "best_threshold compare_auc compare_auc_between precision_recall roc_auc",
-    "stats.clusters": "compare_all significance_clusters",
-    "stats.correlation": "bootstrap_correlations fisher_interval kendall pairwise_accuracy pearson spearman",
-    "stats.darr": "compare_darr darr darr_from_pairs",
-    "stats.folds": "group_folds refuse_leak unit_folds units",
-    "stats.grouped": "compare_grouped grouped",
-    "stats.hybrid": "compare_hybrid_limits hybrid_correlation hybrid_correlation_limit",
-    "stats.importance": "dominance",
-    "stats.layers": "LayerAgreement layer_agreement",
-    "stats.pairwise": "calibrate_ties compare_ties pairwise_accuracy_with_ties soft_pairwise_accuracy",
-    "stats.preference": "mcnemar preference wilson_interval",
-    "stats.regression": "fit_ols pooled_test wald",
-    "stats.results": "Comparison Estimate",
-    "stats.selection": "ModelSelection expected_model_selection sample_model_selection",
-    "stats.significance": "paired_bootstrap perm_both williams williams_from_correlations",
-    "stats.systems": "bootstrap_systems randomise_systems",
-}
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
-    __getattr__, __dir__ = public_face(__name__, _HOMES)
+    __getattr__, __dir__ = public_face(__name__)

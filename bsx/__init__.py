@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bsx.bertscore.alignment_plot import draw_alignment as draw_alignment
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig
-    from bsx.encode.idf import Idf as Idf
     from bsx.bertscore.loss import bertscore_loss as bertscore_loss
     from bsx.bertscore.results import Scores as Scores
     from bsx.bertscore.scorer import Scorer as Scorer, score as score
@@ -29,13 +28,10 @@ if TYPE_CHECKING:
     from bsx.data.columns import read_columns as read_columns
     from bsx.data.corpus import MemoryCorpus as MemoryCorpus
     from bsx.data.detect import detect_language as detect_language
+    from bsx.encode.idf import Idf as Idf
     from bsx.encode.run_config import RunConfig as RunConfig
     from bsx.encode.session import Encoders as Encoders
-    from bsx.errors import (
-        BsxError as BsxError,
-        DataUnavailableError as DataUnavailableError,
-        InputError as InputError,
-    )
+    from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
@@ -58,51 +54,8 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
-_HOMES = {
-    "bertscore.alignment": "Alignment align_texts",
-    "bertscore.alignment_plot": "draw_alignment",
-    "bertscore.baseline": "BaselineRun",
-    "bertscore.config": "ScorerConfig",
-    "encode.idf": "Idf",
-    "bertscore.loss": "bertscore_loss",
-    "bertscore.results": "Scores",
-    "bertscore.scorer": "Scorer score",
-    "catalog.catalog": "Catalog load_registry",
-    "catalog.entries": "Check MetricEntry",
-    "catalog.overlay": "write_baseline write_ensemble write_model",
-    "cluster.dataset": "score_dataset",
-    "data.columns": "read_columns",
-    "data.corpus": "MemoryCorpus",
-    "data.detect": "detect_language",
-    "encode.run_config": "RunConfig",
-    "encode.session": "Encoders",
-    "errors": (
-        "BsxError DataUnavailableError InputError MissingExtraError ModelUnavailableError RegistryError "
-        "UnknownNameError"
-    ),
-    "metrics.base": "Metric PairMetric",
-    "metrics.blocks": "PairScores Pairs",
-    "metrics.core": "MetricConfig",
-    "metrics.embedding.base": "EncoderMetric",
-    "metrics.paired": "paired_scores",
-    "metrics.results": "MetricScores",
-    "metrics.run": "score_corpus",
-    "metrics.zoo": "get_metric get_metrics",
-    "models.ranking": "ModelChoice select_model",
-    "support.signature": "Signature",
-    "train.config": "TrainConfig",
-    "train.data": "Instances",
-    "train.encoder": "FrozenEncoder",
-    "train.record": "ModelRecord",
-    "train.run": "train_metric",
-    "train.scoring": "score_instances",
-    "train.vectors": "VectorStore",
-}
-
-
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
-    _find, __dir__ = public_face(__name__, _HOMES, "__version__")
+    _find, __dir__ = public_face(__name__, "__version__")
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from bsx.cli.main import COMMANDS, build
+from bsx.support.faces import exports
 
 # page -> the public module that it describes
 FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis", "reference/jobs.md": "bsx.jobs"}
@@ -60,9 +61,9 @@ def members(module: str) -> str:
     """Return a mkdocstrings section for every name that a module exports, by room, each with the room's own words."""
     face = importlib.import_module(module)
     rooms: dict[str, list[str]] = {}
-    for home, names in face._HOMES.items():
-        rooms.setdefault(home.partition(".")[0], []).extend(names.split())
-    own = sorted(set(dir(face)) - {name for names in rooms.values() for name in names} - {"__version__"})
+    for name, home in exports(module).items():
+        rooms.setdefault(home.removeprefix(f"{module}.").partition(".")[0], []).append(name)
+    own = sorted(set(dir(face)) - {*exports(module), "__version__"})
     lines = [f"::: {module}.{name}" for name in own]
     for room, names in rooms.items():
         words = inspect.getdoc(importlib.import_module(f"{module}.{room}")) or ""

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from bsx.jobs.evaluating import MetaRun as MetaRun, Wanted as Wanted, meta as meta
     from bsx.jobs.explaining import Explained as Explained, disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.fooling.settings import PairSettings as PairSettings, TripleSettings as TripleSettings
     from bsx.jobs.fooling.run import BuiltTriples as BuiltTriples, Fooled as Fooled, build_triples as build_triples
     from bsx.jobs.fooling.run import fool_pairs as fool_pairs, fool_triples as fool_triples
+    from bsx.jobs.fooling.settings import PairSettings as PairSettings, TripleSettings as TripleSettings
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.input import PeopleTable as PeopleTable
@@ -31,32 +31,9 @@ if TYPE_CHECKING:
     from bsx.jobs.reporting import report as report
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
     from bsx.jobs.score import score_files as score_files
-    from bsx.jobs.training.run import train as train
     from bsx.jobs.training.data import TrainingColumns as TrainingColumns
+    from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
 
-# What type checkers read above, and what happens: module -> names. tests/test_rooms.py keeps the two alike.
-_HOMES = {
-    "ablation": "Ablation ablate",
-    "alignment": "fit_alignment",
-    "baselines": "ComputedBaseline baseline",
-    "combining.run": "Combined ensemble",
-    "comparing": "Compared compare",
-    "evaluating": "MetaRun Wanted meta",
-    "explaining": "Explained disentangle",
-    "factoring": "Factored factors",
-    "fooling.settings": "PairSettings TripleSettings",
-    "fooling.run": "BuiltTriples Fooled build_triples fool_pairs fool_triples",
-    "layers": "LayerSweep sweep_layers",
-    "perturbing": "PerturbRun perturb",
-    "probing.input": "PeopleTable",
-    "probing.run": "Findings ProbePlan probe",
-    "reporting": "report",
-    "score": "Cluster Input ScoredFiles score_files",
-    "training.run": "train",
-    "training.data": "TrainingColumns",
-    "tuning": "Tuning tune",
-}
-
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
-    __getattr__, __dir__ = public_face(__name__, _HOMES)
+    __getattr__, __dir__ = public_face(__name__)
