@@ -10,7 +10,14 @@ from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Regressions
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
 from bsx.analysis.render.numbers import explained, figure, p_value
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_table, starred_table
+from bsx.analysis.render.tables import (
+    csv_table,
+    latex_escape,
+    latex_table,
+    markdown_escape,
+    markdown_table,
+    starred_table,
+)
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
 
@@ -209,12 +216,9 @@ def as_markdown(result: Regressions, decimals: int, *, truncate: bool = False) -
     """Return the paper's table in Markdown, one for each group after the one for all rows."""
     blocks = []
     for name, part in result.parts.items():
-        rows = [
-            [cell.replace("|", "\\|").replace("*", "\\*") for cell in row]
-            for row in _paper_rows(part, decimals, truncate=truncate)
-        ]
-        title = f"**{name}**: " if name else ""
-        caption = title + _caption(part).replace("*", "\\*")
+        rows = [[*map(markdown_escape, row)] for row in _paper_rows(part, decimals, truncate=truncate)]
+        title = f"**{markdown_escape(name)}**: " if name else ""
+        caption = title + markdown_escape(_caption(part))
         blocks.append(f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}")
     return "\n\n".join(blocks) + "\n"
 

@@ -94,19 +94,22 @@ def read_baseline(path: Path, layers: int) -> LayerBaselines:
         table = np.array(figures, dtype=np.float64).T
     except BsxError as error:
         raise InputError(f"{path}: not a baseline file; expected YAML or CSV with LAYER,P,R,F ({error})") from error
-    if not np.isfinite(table).all():
+    if np.isnan(table).any():
         raise InputError(f"{path}: not a baseline file: has a layer without P, R or F")
     if not np.array_equal(layer, np.arange(len(table))):
         raise InputError(f"{path}: the column LAYER must count up from 0")
-    return _checked(np.ascontiguousarray(table, dtype=np.float32), str(path), layers)
+    return _checked(table, str(path), layers)
 
 
 def _from_entry(entry: Baseline, origin: str, layers: int) -> LayerBaselines:
-    figures = np.asarray([entry.precision, entry.recall, entry.f1], dtype=np.float32).T
-    return _checked(np.ascontiguousarray(figures), origin, layers)
+    return _checked(np.array([entry.precision, entry.recall, entry.f1], dtype=np.float64).T, origin, layers)
 
 
-def _checked(figures: NDArray[np.float32], origin: str, layers: int) -> LayerBaselines:
+def _checked(table: NDArray[np.float64], origin: str, layers: int) -> LayerBaselines:
+    with np.errstate(over="ignore"):
+        figures = np.ascontiguousarray(table, dtype=np.float32)
     if len(figures) != layers + 1:
         raise InputError(f"{origin}: has figures for layers 0 to {len(figures) - 1}, the model has 0 to {layers}")
+    if not ((figures >= -1) & (figures < 1)).all():
+        raise InputError(f"{origin}: every figure must lie in [-1, 1): it is a mean cosine that scores are rescaled by")
     return LayerBaselines(figures, origin)

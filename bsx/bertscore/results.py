@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.support.json_text import to_json
 from bsx.support.signature import Signature
 
 FloatArray = NDArray[np.float32]
@@ -83,7 +83,7 @@ class Scores:
     def to_json(self) -> str:
         """Return the summary and the scores of every segment as JSON."""
         arrays = {name: getattr(self, name).tolist() for name in ("precision", "recall", "f1")}
-        return json.dumps({"summary": self.to_dict(), "ids": list(self.ids), "scores": arrays}, ensure_ascii=False)
+        return to_json({"summary": self.to_dict(), "ids": list(self.ids), "scores": arrays})
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Yield one row a segment (and layer, for all layers): id, [layer,] precision, recall, f1."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +13,7 @@ from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, For
 from bsx.cli.output import progress_bar, show, write_result
 from bsx.data.cells import finite
 from bsx.errors import InputError
+from bsx.support.json_text import to_json
 
 
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
@@ -131,7 +131,7 @@ def _listing(format: str) -> str:
         for one in PERTURBATIONS.values()
     ]
     if format == "json":
-        return json.dumps({"perturbations": rows}, ensure_ascii=False)
+        return to_json({"perturbations": rows})
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     lines += [
         (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from bsx.cli.help import group
 from bsx.cli.options import Format
 from bsx.cli.output import progress_bar
+from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
     from bsx.catalog.dataset_entries import DatasetEntry
@@ -38,7 +38,7 @@ def list_data(data_dir: Folder = None, format: Format = "text") -> None:
 
     rows = [_row(entry, data_dir) for entry in load_dataset_catalog().entries.values()]
     if format == "json":
-        print(json.dumps({"datasets": rows}, ensure_ascii=False))
+        print(to_json({"datasets": rows}))
         return
     columns = {"name": 24, "here": 5, "download": 9, "licence": 24, "title": 0}
     print(" ".join(name.ljust(width) for name, width in columns.items()).rstrip())
@@ -54,7 +54,7 @@ def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
 
     row = _row(load_dataset_catalog().entry(name), data_dir)
     if format == "json":
-        print(json.dumps(row, ensure_ascii=False))
+        print(to_json(row))
         return
     for key, value in row.items():
         if key == "files":
@@ -89,7 +89,7 @@ def verify(name: Name, data_dir: Folder = None, format: Format = "text") -> None
 
     results = verify_dataset(name, data_dir=data_dir)
     if format == "json":
-        print(json.dumps(results, ensure_ascii=False))
+        print(to_json(results))
         return
     for status, count in Counter(results.values()).items():
         named = [path for path, found in results.items() if found == status]

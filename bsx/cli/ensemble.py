@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ import typer
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
 from bsx.cli.options import Lower, with_settings
+from bsx.support.json_text import to_json
 
 
 @with_settings(config=EnsembleSettings)
@@ -74,7 +74,7 @@ def ensemble(
     )
     result = found.result
     content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
-    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else result.to_text(), output)
+    write_result(to_json(content) if format == "json" else result.to_text(), output)
     say(result.notes)
     if found.saved is not None:
         print(f"bsx: saved {found.saved}; use it as --metric ensemble:{save}", file=sys.stderr)

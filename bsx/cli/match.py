@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bsx.cli.options import with_settings
+from bsx.support.json_text import to_json
 
 
 @with_settings("all_layers", "batch_tokens", "idf", "memory", "multi_ref")
@@ -31,4 +31,4 @@ def match(
     alignment = Scorer(**settings).align(candidate, reference)
     if plot is not None:
         draw_alignment(alignment, plot)
-    print(json.dumps(alignment.to_dict(), ensure_ascii=False) if as_json else to_text(alignment))
+    print(to_json(alignment.to_dict()) if as_json else to_text(alignment))

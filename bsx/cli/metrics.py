@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +12,7 @@ from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
 from bsx.cli.output import progress_bar
+from bsx.support.json_text import to_json
 
 metrics = group()
 Candidate = Annotated[str, typer.Option("--candidate", help="Column of candidates.")]
@@ -45,7 +45,7 @@ def list_metrics(
         {**row, "runs": spelled(row["runs"])} for row in inventory(catalog) if needs is None or needs in row["needs"]
     ]
     if format == "json":
-        print(json.dumps({"metrics": rows}, ensure_ascii=False))
+        print(to_json({"metrics": rows}))
         return
     width = max(len(row["name"]) for row in rows)
     print(f"{'name':<{width}}  {'needs':<18}  {'extra':<8}  {'runs here':<34}  title")
@@ -66,7 +66,7 @@ def show(
     details = describe(name, load_registry(registry))
     details["runs"] = spelled(details["runs"])
     if format == "json":
-        print(json.dumps(details, ensure_ascii=False))
+        print(to_json(details))
         return
     settings: list[dict[str, object]] = details.pop("settings")
     for field, value in details.items():
@@ -181,7 +181,7 @@ def _finish(
             for row in rows:
                 table.write(dict(row))
     say(notes)
-    print(json.dumps({"results": rows}, ensure_ascii=False) if format == "json" else text)
+    print(to_json({"results": rows}) if format == "json" else text)
 
 
 @metrics.command("fit-alignment")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +12,7 @@ from bsx.catalog.entries import ModelEntry
 from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
+from bsx.support.json_text import to_json
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
@@ -69,7 +69,7 @@ def list_models(
             "notes": [spelled(note) for note in choice.notes],
             "models": rows,
         }
-        print(json.dumps(result, ensure_ascii=False))
+        print(to_json(result))
         return
     print(f"{choice.language.name}: {choice.name} ({choice.reason})")
     for note in choice.notes:
@@ -84,12 +84,12 @@ def show(name: Name, registry: Registry = None, format: Format = "text") -> None
     entry = catalog.model(name)
     details = {**_row(entry, catalog, None), **_details(entry, catalog)}
     if format == "json":
-        print(json.dumps(details, ensure_ascii=False))
+        print(to_json(details))
         return
     for key, value in details.items():
         if key == "baselines" and isinstance(value, dict):
             value = {lang: f"layers 0 to {len(layers) - 1}" for lang, layers in value.items()}
-        print(f"{key:<14}{json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else _spell(value)}")
+        print(f"{key:<14}{to_json(value) if isinstance(value, list | dict) else _spell(value)}")
 
 
 @models.command()
@@ -186,7 +186,7 @@ def _spell(value: object) -> str:
 
 def _print_rows(what: str, rows: list[dict[str, object]], columns: dict[str, int], format: str) -> None:
     if format == "json":
-        print(json.dumps({what: rows}, ensure_ascii=False))
+        print(to_json({what: rows}))
         return
 
     def line(values: list[str]) -> str:

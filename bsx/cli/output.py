@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
+
+from bsx.support.json_text import to_json
 
 
 class Tables(Protocol):
@@ -34,7 +35,7 @@ def write_result(content: str, output: Path | None) -> None:
 
 def show(content: object, text: Callable[[], str], format: str, output: Path | None = None) -> None:
     """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
-    write_result(json.dumps(content, ensure_ascii=False) if format == "json" else text(), output)
+    write_result(to_json(content) if format == "json" else text(), output)
 
 
 def render(result: Tables, format: str, origin: Callable[[], Mapping[str, object]]) -> str:
@@ -46,7 +47,7 @@ def render(result: Tables, format: str, origin: Callable[[], Mapping[str, object
         origin: gives the `bsx.support.provenance.provenance` that goes into JSON.
     """
     if format == "json":
-        return json.dumps({**result.to_dict(), "provenance": origin()}, ensure_ascii=False)
+        return to_json({**result.to_dict(), "provenance": origin()})
     return {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,6 +11,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import whole_numbers, with_settings
 from bsx.cli.output import progress_bar
+from bsx.support.json_text import to_json
 
 _SCORING = ("all_layers", "idf", "rescale", "baseline", "multi_ref", "specials", "leading_space", "long", "strict")
 
@@ -87,4 +87,4 @@ def probe(
     if output is not None:
         write_table(findings, output)
     shown = {"text": as_text, "csv": as_csv, "latex": as_latex}
-    print(json.dumps(as_json(findings), ensure_ascii=False) if format == "json" else shown[format](findings))
+    print(to_json(as_json(findings)) if format == "json" else shown[format](findings))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from bsx.cli.messages import say
 from bsx.cli.options import take, with_settings
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
+from bsx.support.json_text import to_json
 
 
 @with_settings()
@@ -77,5 +77,5 @@ def score(
             settings=take(settings, ScorerConfig),
         )
     result = scored.to_dict()
-    print(json.dumps(result, ensure_ascii=False) if format == "json" else scored.to_text(result))
+    print(to_json(result) if format == "json" else scored.to_text(result))
     say(scored.notes(result))

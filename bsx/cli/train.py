@@ -16,6 +16,7 @@ from bsx.cli.messages import say
 from bsx.cli.options import whole_numbers, with_settings
 from bsx.cli.output import progress_bar
 from bsx.encode.run_config import RunConfig
+from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _command(architecture: Architecture) -> Any:
         with kept_on_interrupt(output, "the same command with --resume goes on from there"), progress_bar() as report:
             record = job.run(output, whole_numbers("--seeds", seeds), resume=resume, report=report, notify=_tell)
         if format == "json":
-            print(json.dumps(_document(record, job.files, output), ensure_ascii=False))
+            print(to_json(_document(record, job.files, output)))
             return
         print(_text(record, output))
 
@@ -185,6 +186,6 @@ def curve(
         from bsx.support.provenance import provenance
 
         document = {"architecture": architecture, **found.to_dict(), "provenance": provenance("train-curve", job.files)}
-        print(json.dumps(document, ensure_ascii=False))
+        print(to_json(document))
         return
     print(found.to_text() if format == "text" else found.to_csv().rstrip("\n"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from bsx.encode.onnx_export import open_session, run_session
+from bsx.encode.onnx_export import check_seal, open_session, run_session
 from bsx.encode.torch_encoder import Architecture
 
 # Threads that each have a batch need not wait for one another within it. More than these only take memory.
@@ -21,6 +21,9 @@ class OnnxEmbedder:
         architecture: what `Architecture.read` says of the checkpoint.
         path: the export.
         layers: the layers it returns.
+
+    Raises:
+        ValueError: if the export is damaged; the runtime has errors of its own besides.
     """
 
     def __init__(self, architecture: Architecture, path: Path, layers: Sequence[int]) -> None:
@@ -34,6 +37,7 @@ class OnnxEmbedder:
         threads = torch.get_num_threads()
         together = -(-threads // _AT_ONCE)
         self.at_once = threads // together
+        check_seal(path)
         self._session = open_session(path, together)
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

@@ -21,11 +21,12 @@ from bsx.encode.torch_encoder import Architecture, TransformerEmbedder
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder
 from bsx.support.optional import need
+from bsx.support.provenance import file_digest
 from bsx.support.untyped import Untyped
 
 WeightFormat = Literal["fp32", "int8"]
 # Part of every file's name: raise it when the code below would write another file for the same input.
-_FORMAT = 2
+_FORMAT = 3
 _OPSET = 17
 _LARGEST = 2_000_000_000  # bytes: one ONNX file holds less than 2 GiB
 # Weights in one block of int8 share a scale, and so do the activations they meet: token by token, so that a vector
@@ -90,10 +91,39 @@ def export(embedder: TransformerEmbedder, target: Path, precision: WeightFormat)
     try:
         with atomic_path(target) as temporary:
             _write(embedder, temporary, precision)
+            _seal(temporary)
     except ExportError as error:
         with atomic_text(_failed(target)) as stream:
             stream.write(str(error))
         raise
+
+
+# What ends an export: an entry of ONNX's own metadata_props (field 14 of the model), so that the file stays one.
+_SEAL = b"\x72\x4a\x0a\x06sha256\x12\x40%b"
+_SEAL_BYTES = len(_SEAL % bytes(64))
+
+
+def _seal(path: Path) -> None:
+    """Append the sha256 of all that comes before it."""
+    digest = file_digest(path)
+    with path.open("ab") as stream:
+        stream.write(_SEAL % digest.encode("ascii"))
+
+
+def check_seal(path: Path) -> None:
+    """Make sure that an export is what was written.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        left = path.stat().st_size - _SEAL_BYTES
+        while left > 0 and (part := stream.read(min(left, 1 << 20))):
+            digest.update(part)
+            left -= len(part)
+        if stream.read() != _SEAL % digest.hexdigest().encode("ascii"):
+            raise ValueError("it is not what was written: its sha256 is another")
 
 
 def make_folder(folder: Path) -> None:
@@ -113,7 +143,7 @@ def make_folder(folder: Path) -> None:
 def known_failure(target: Path) -> ExportError | None:
     """Return why an encoder could not be exported, if that was tried before."""
     try:
-        return ExportError(_failed(target).read_text(encoding="utf-8"))
+        return ExportError(_failed(target).read_text(encoding="utf-8", errors="replace"))
     except OSError:
         return None
 

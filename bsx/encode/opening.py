@@ -175,7 +175,7 @@ class Opener:
             try:
                 return OnnxEmbedder(self.architecture, path, layers)
             except Exception as error:  # noqa: BLE001 - the runtime's errors have no common class; a damaged file
-                self.notes.append(f"{path}: cannot be read ({' '.join(str(error).split())[:80]}): made anew")
+                self.notes.append(f"{path}: is damaged ({' '.join(str(error).split())[:80]}): made anew")
         self._export(layers)
         return OnnxEmbedder(self.architecture, path, layers)
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from bsx.support.settings import UserOnly
+
 
 class RunConfig(BaseModel):
     """Where and within what limits encoders run: settings that every metric of a run shares."""
@@ -38,7 +40,9 @@ class RunConfig(BaseModel):
     cache_size: Annotated[str, Field(description="Disk space for `cache=`; vectors unused for longest go first.")] = (
         "10GB"
     )
-    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code.")] = False
+    trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code."), UserOnly()] = (
+        False
+    )
 
     @field_validator("cache", mode="before")
     @classmethod

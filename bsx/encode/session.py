@@ -52,7 +52,9 @@ class LocatedModel:
     def identity(self) -> str:
         """Name and shortened digest, for a signature."""
         kind, _, digest = self.checkpoint.identity.partition(":")
-        return f"{self.choice.name}@{kind}-{digest[:12]}"
+        unknown = self.choice.entry is None and self.choice.source.path
+        name = Path(unknown).resolve().name if unknown else self.choice.name  # where it lies changes no score
+        return f"{name}@{kind}-{digest[:12]}"
 
     @cached_property
     def _inner_tokenizer(self) -> Untyped:

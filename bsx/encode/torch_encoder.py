@@ -127,6 +127,7 @@ class Architecture:
             config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
         except (OSError, ValueError) as error:
             raise InputError(f"{folder}: its config.json cannot be used: {' '.join(str(error).split())}") from error
+        use_own_code(config, folder)
         if config.model_type not in families:
             raise InputError(
                 f"{folder}: the architecture {config.model_type!r} is not one bsx knows how to cut at a layer "
@@ -157,6 +158,31 @@ class Architecture:
         """
         if not 0 <= layer <= self.depth:
             raise InputError(f"layer {layer} is out of range: {self.folder.name} has layers 0 to {self.depth}")
+
+
+def use_own_code(config: Untyped, folder: Path) -> None:
+    """Take out of a checkpoint's configuration what would fetch or choose code to compute it with.
+
+    ``attn_implementation`` and ``experts_implementation`` may name kernels on a hub, which transformers then fetches
+    and runs; a ``quantization_config`` brings in packages with code of their own.
+
+    Args:
+        config: the configuration, as transformers has it; changed in place.
+        folder: the checkpoint's folder, for the message.
+
+    Raises:
+        InputError: if its weights are quantised.
+    """
+    parts = [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
+    for part in [config, *(part for part in parts if part is not None)]:
+        if getattr(part, "quantization_config", None) is not None:
+            raise InputError(
+                f"{folder}: its weights are quantised (quantization_config in its config.json), which needs code that "
+                "bsx does not load: use the checkpoint that it was made from"
+            )
+        if part._attn_implementation not in (None, "eager", "sdpa"):
+            part._attn_implementation = None
+        part._experts_implementation = None
 
 
 class TransformerEmbedder:

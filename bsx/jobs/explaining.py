@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from bsx.data.output import atomic_text
 from bsx.data.sidecar import known_signatures
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.json_text import to_json
 
 ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md"}
 
@@ -46,7 +46,7 @@ class Explained:
         """Return everything in one of the forms of `ENDINGS`; ``origin`` goes into JSON."""
         if name == "json":
             document = as_document(self.result, tests=self.tests, comparison=self.comparison, seed=self.seed)
-            return json.dumps({**document.to_dict(), "provenance": origin}, ensure_ascii=False) + "\n"
+            return to_json({**document.to_dict(), "provenance": origin}) + "\n"
         if name == "text":
             parts = [self.result.to_text()]
             parts += [tests_text(self.tests)] * bool(self.tests)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from bsx.support.json_text import to_json
 from bsx.support.signature import Signature
 
 
@@ -78,7 +78,7 @@ class MetricScores:
     def to_json(self) -> str:
         """Return the summary and the score of every segment as JSON."""
         content = {"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()}
-        return json.dumps(content, ensure_ascii=False)
+        return to_json(content)
 
     def save(self, path: str | Path) -> None:
         """Write one row a segment (id, and a column named after the metric), all or nothing.

@@ -17,7 +17,7 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
-from bsx.support.settings import build_config, read_spelled, takes
+from bsx.support.settings import build_config, read_spelled, takes, user_only
 from bsx.support.untyped import Settings
 
 GROUP = "bsx.metrics"
@@ -76,6 +76,28 @@ def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
     name, spelled = read_spec(spec)
     kind, entry = find_metric(name, catalog)
     return config_of(kind, entry, spelled, {}).reads(entry, catalog)
+
+
+def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
+    """Refuse a metric that a file names with settings that only the user may give; see `UserOnly`.
+
+    Args:
+        spec: ``name:field=value,…`` as it stands in the file.
+        file: where it stands, for the message.
+        catalog: the registry to look the metric up in.
+
+    Raises:
+        InputError: naming file, metric and setting.
+    """
+    name, spelled = read_spec(spec)
+    kind, _ = find_metric(name, catalog)
+    for field in _with_fields(kind, spelled, {}):
+        if user_only(kind.Config, field):
+            raise InputError(
+                f"{file}: the member {spec!r} sets {field}, which decides what code runs here, and a file may not: "
+                f"name the member {name} there, and give {field} under `defaults:` of that metric's entry in your own "
+                "registry"
+            )
 
 
 def config_of(

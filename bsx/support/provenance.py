@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,9 @@ _PACKAGES = (
     "onnxruntime",
 )
 
+# Where files lie on this machine is nobody's business, and helps nobody to repeat a result.
+_ABSOLUTE = re.compile(r"(?:^|(?<=[=,:@]))(?:[A-Za-z]:)?[/\\](?:[^/\\,=]+[/\\])*(?=[^/\\,=])")
+
 
 class FileRead(BaseModel):
     """A file that a command read."""
@@ -42,7 +46,7 @@ class Provenance(BaseModel):
 
     Attributes:
         kind: what the document holds.
-        command: as it would be typed.
+        command: as it would be typed in the folder of its files: absolute paths are cut to their last part.
         versions: package -> version.
         files: what was read.
         signatures: metric -> signature, where known.
@@ -94,7 +98,7 @@ def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[
     read = [Path(file) for file in files if Path(file).is_file()]
     found = Provenance(
         kind=kind,
-        command=shlex.join(["bsx", *sys.argv[1:]]),
+        command=shlex.join(["bsx", *(_ABSOLUTE.sub("", argument) for argument in sys.argv[1:])]),
         versions=versions(),
         files=[FileRead(name=file.name, sha256=file_digest(file)) for file in read],
         signatures=dict(signatures or {}),

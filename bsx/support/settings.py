@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -12,6 +12,22 @@ from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
 from bsx.support.untyped import Settings
+
+
+@dataclass(frozen=True)
+class UserOnly:
+    """Marks a setting that names a program, or files that run code when they are read.
+
+    It counts from the user alone (an option, an argument, an entry of the user's own registry), never from a file that
+    may have come from somebody else, such as a saved ensemble.
+    """
+
+
+def user_only(kind: type[BaseModel], name: str) -> bool:
+    """Tell whether a field of a class of settings is marked `UserOnly`."""
+    field = kind.model_fields.get(name)
+    return field is not None and any(isinstance(mark, UserOnly) for mark in field.metadata)
+
 
 Config = TypeVar("Config", bound=BaseModel)
 Function = TypeVar("Function", bound=Callable[..., object])

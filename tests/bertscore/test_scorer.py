@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -443,3 +444,11 @@ def test_windows_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer
     whole = tiny_bert.score(["rain", "the cat"] * 10_000, ["the cat", "rain"] * 10_000)
     alone = tiny_bert.score(["rain", "the cat"], ["the cat", "rain"])
     np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize("figure", ["nan", "inf", "-inf", "1", "1e39", "-1.5", "0.99999999", "", "x"])
+def test_a_baseline_s_figures_are_mean_cosines(figure: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    table = tmp_path / "b.csv"
+    table.write_text("LAYER,P,R,F\n" + "".join(f"{layer},0.5,{figure},0.5\n" for layer in range(4)))
+    with pytest.raises(InputError, match=re.escape(str(table))):
+        Scorer(tiny_model("bert"), layer=2, rescale=True, baseline=table)

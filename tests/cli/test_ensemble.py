@@ -330,3 +330,49 @@ def test_members_share_encoders_and_read_sources(tmp_path: Path, tiny_model: Cal
     done = cli("score", "--data", table, "--metric", f"ensemble:{file}", "--model", tiny_model("bert"))
     assert done.status == 2
     assert "source" in done.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [("python=./evil.sh", "comet"), ("model=./evil", "comet-qe"), ("model_dir=./evil", "laser")],
+)
+def test_a_file_decides_on_no_code_to_run(
+    setting: str, name: str, tmp_path: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    evil = tmp_path / "evil.sh"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    evil.chmod(0o755)
+    content = {
+        "name": "nice",
+        "combination": {
+            "how": "mean",
+            "normalise": "none",
+            "members": [{"metric": "chrf", "weight": 0.5}, {"metric": f"{name}:{setting}", "weight": 0.5}],
+        },
+        "fitted": {"rows": 3, "human": "h", "files": [], "command": "", "versions": {}},
+    }
+    folder = tmp_path / "registry" / "ensembles"
+    folder.mkdir(parents=True)
+    for file in (tmp_path / "nice.yaml", folder / "nice.yaml"):
+        file.write_text(yaml.safe_dump(content))
+    table = tmp_path / "t.tsv"
+    table.write_text("candidate\treference\tsource\na\tb\tc\n")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    for spec, where in (("./nice.yaml", "nice.yaml"), ("nice", "registry/ensembles/nice.yaml")):
+        done = cli("score", "--data", table, "--metric", f"ensemble:{spec}", "--registry", "registry", "-o", "out.tsv")
+        assert (done.status, done.out) == (2, "")
+        assert f"{where}: the member '{name}:{setting}' sets {setting.partition('=')[0]}" in done.err
+        assert done.err.count("\n") == 1
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def test_an_ensemble_is_not_saved_with_what_a_file_may_not_set(cli: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text("comet:python=x/bin/python\tchrf\th\n" + "".join(f"{i}\t{i * i}\t{i + 1}\n" for i in range(9)))
+    done = cli(
+        "ensemble", table, "--metrics", "comet:python=x/bin/python,chrf", "--human", "h", "--save", tmp_path / "e.yaml"
+    )
+    assert done.status == 2
+    assert "say which metric the column holds with --member comet:python=x/bin/python=METRIC" in done.err
+    assert not (tmp_path / "e.yaml").exists()

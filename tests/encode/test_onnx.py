@@ -361,3 +361,27 @@ def test_minilm_in_fp32_and_int8(shared: Path) -> None:
     slow = bsx.Scorer("minilm", backend="torch").score(*columns).f1
     np.testing.assert_allclose(bsx.Scorer("minilm", backend="onnx").score(*columns).f1, slow, atol=TOLERANCE)
     assert np.abs(bsx.Scorer("minilm", dtype="int8").score(*columns).f1 - slow).max() < 0.01
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "int8"])
+def test_an_export_with_other_numbers_is_made_anew(dtype: Any, tmp_path: Path, exports: Path) -> None:
+    folder = str(tiny.build("bert", tmp_path / "bert", seed=13))
+    there = set(exports.glob("*"))
+    expected = figures(folder, layer=1, backend="onnx", dtype=dtype)
+    (file,) = set(exports.glob("*")) - there
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    for damaged in (
+        whole[:middle] + bytes(4096) + whole[middle + 4096 :],
+        whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+        whole[:-1] + b"!",
+        whole + b"x",
+        whole[:50],
+        b"",
+    ):
+        file.write_bytes(damaged)
+        scorer = bsx.Scorer(folder, layer=1, backend="onnx", dtype=dtype)
+        np.testing.assert_array_equal(scorer.score(CANDIDATES, REFERENCES).f1, expected[2])
+        assert f"{file}: is damaged (it is not what was written" in scorer.notes[0]
+        assert "made anew" in scorer.notes[0]
+        assert len(file.read_bytes()) == len(whole)

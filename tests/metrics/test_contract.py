@@ -642,3 +642,20 @@ def test_metrics_shared_by_hand_share_encoders(tiny_model: Callable[[str], str])
     second.score(TEXTS, TEXTS)
     assert encoders.sequences_encoded == len(TEXTS)
     assert isinstance(first.entry, MetricEntry)
+
+
+def test_settings_that_name_programs_are_marked() -> None:
+    import re
+
+    from bsx.encode.run_config import RunConfig
+    from bsx.support.settings import user_only
+
+    catalog = bsx.load_registry()
+    kinds = {name: find_metric(name, catalog)[0].Config for name in metric_names(catalog)}
+    for name, kind in {**kinds, "a run": RunConfig}.items():
+        for field in kind.model_fields:
+            if re.search("python|interpreter|command|worker|program|trust|url|endpoint|remote|plugin", field):
+                assert user_only(kind, field), f"{name}: {field}"
+    assert user_only(kinds["comet"], "model")
+    assert user_only(kinds["laser"], "model_dir")
+    assert not user_only(kinds["bertscore"], "model")

@@ -147,3 +147,12 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message) as raised:
             load_mapping(tmp_path / name, kind, dimensions)
         assert str(tmp_path / name) in str(raised.value)
+
+
+def test_a_changed_map_is_found_out(tmp_path: Path) -> None:
+    file = tmp_path / "map.safetensors"
+    Mapping("clp", rotation().astype(np.float32), {"model": "m"}).save(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-64] + bytes(64))
+    with pytest.raises(InputError, match="is damaged"):
+        load_mapping(file, "clp", DIM)

@@ -26,3 +26,10 @@ def test_versions_are_those_installed() -> None:
     found = versions()
     assert found["torch"] == version("torch")
     assert found["bsx"] == version("bsx")
+
+
+def test_the_command_does_not_say_where_files_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ["/home/me/a b.tsv", "--fit=/home/me/x.tsv", "comet:python=/e/bin/python,model=/m/n", "a/b.tsv", "and/or"]
+    monkeypatch.setattr(sys, "argv", ["bsx", "meta", *said])
+    wanted = "bsx meta 'a b.tsv' --fit=x.tsv comet:python=python,model=n a/b.tsv and/or"
+    assert provenance("meta")["command"] == wanted

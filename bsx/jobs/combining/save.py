@@ -86,13 +86,14 @@ def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
 def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
     """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model."""
     from bsx.catalog.specs import read_spec
-    from bsx.metrics.zoo import config_of, find_metric
+    from bsx.metrics.zoo import check_from_file, config_of, find_metric
 
     spec = given if given is not None else member.metric
     try:
         name, settings = read_spec(spec)
         kind, entry = find_metric(name, catalog)
         config_of(kind, entry, settings, {})
+        check_from_file(spec, "the file", catalog)
     except BsxError as error:
         hint = "" if given is not None else f"; say which metric the column holds with `member={spec}=METRIC`"
         raise InputError(f"`save=`: {error}{hint}") from error

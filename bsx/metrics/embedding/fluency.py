@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from bsx.encode.batching import plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
+from bsx.encode.torch_encoder import use_own_code
 from bsx.errors import InputError
 from bsx.metrics.learned.resources import locate_resource
-from bsx.support.untyped import Untyped
+from bsx.support.untyped import Settings, Untyped
 
 _BATCH_TOKENS = 2048
 
@@ -39,12 +40,14 @@ class LanguageModel:
 
     @cached_property
     def _model(self) -> Untyped:
-        from transformers import AutoModelForCausalLM
+        from transformers import AutoConfig, AutoModelForCausalLM
 
+        local: Settings = {"local_files_only": True, "trust_remote_code": False}
+        folder = self._resource.folder
         try:
-            model: Untyped = AutoModelForCausalLM.from_pretrained(
-                self._resource.folder, local_files_only=True, weights_only=True
-            )
+            config = AutoConfig.from_pretrained(folder, **local)
+            use_own_code(config, folder)
+            model: Untyped = AutoModelForCausalLM.from_pretrained(folder, config=config, weights_only=True, **local)
         except (OSError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{self._resource.folder}: cannot be loaded as a language model: {reason}") from error

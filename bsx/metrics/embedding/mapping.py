@@ -52,12 +52,13 @@ class Mapping:
         return vectors - (vectors @ array)[..., None] * array
 
     def save(self, path: str | Path) -> None:
-        """Write the map as safetensors, with its facts in the header."""
+        """Write the map as safetensors, with its facts and its digest in the header."""
         from bsx.data.output import atomic_path
         from bsx.support.tensors import save_tensors
 
         with atomic_path(Path(path)) as temporary:
-            save_tensors({self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}, temporary, self.facts)
+            tensors = {self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}
+            save_tensors(tensors, temporary, {**self.facts, "digest": self.digest})
 
 
 def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -110,7 +111,11 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         array = array.reshape(-1)
     if array.shape != wanted:
         raise InputError(f"{path}: holds an array of shape {array.shape}; a {kind} map of this model has {wanted}")
-    return Mapping(kind, array.astype(np.float32), facts)
+    written = facts.pop("digest", None)
+    mapping = Mapping(kind, array.astype(np.float32), facts)
+    if written not in (None, mapping.digest):
+        raise InputError(f"{path}: is damaged: its map is not the one that was written; fit it again")
+    return mapping
 
 
 def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dict[str, str]]:

@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import nn
 
 from bsx.encode.batching import DEFAULT_BATCH_TOKENS, plan_batches
+from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
@@ -130,7 +131,7 @@ class Bleurt(PairMetric[BleurtConfig]):
 
     @cached_property
     def _tokenizer(self) -> Untyped:
-        from transformers import AutoTokenizer, BertTokenizer, DebertaV2Tokenizer
+        from transformers import BertTokenizer, DebertaV2Tokenizer
 
         folder = self._resource.folder
         pieces = next(
@@ -140,7 +141,7 @@ class Bleurt(PairMetric[BleurtConfig]):
             return DebertaV2Tokenizer.from_pretrained(folder, vocab_file=str(pieces))
         if self._said.get("model_type") == "bleurt":
             return BertTokenizer.from_pretrained(folder)
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        return load_tokenizer(folder)
 
     @cached_property
     def _model(self) -> BleurtModel:

@@ -11,6 +11,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.learned.external import ExternalConfig, Package, device_note, open_worker
+from bsx.support.settings import UserOnly
 
 
 class CometConfig(ExternalConfig):
@@ -21,6 +22,7 @@ class CometConfig(ExternalConfig):
         Field(
             description="Hub id, folder with hparams.yaml and checkpoints/, or .ckpt file; the entry's unless given."
         ),
+        UserOnly(),  # a checkpoint may hold code, which runs when the package loads it
     ] = None
 
 

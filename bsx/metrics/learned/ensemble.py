@@ -19,7 +19,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.core import Fitted, MetricConfig
 from bsx.metrics.run import fill_undefined
-from bsx.metrics.zoo import get_metric, needs_of
+from bsx.metrics.zoo import check_from_file, get_metric, needs_of
 
 
 class EnsembleConfig(MetricConfig):
@@ -44,7 +44,8 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
         catalog: the registry to look a name up in.
 
     Raises:
-        InputError: if nothing is named, the file is missing, or a member is itself an ensemble.
+        InputError: if nothing is named, the file is missing, a member is itself an ensemble, or it sets what only the
+            user may.
         UnknownNameError: for an unknown name.
         RegistryError: for a file that is not an ensemble.
     """
@@ -56,12 +57,14 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
         if not file.is_file():
             raise InputError(f"there is no file {named} with an ensemble")
-        entry = validate(EnsembleEntry, read_yaml(file), file)
+        entry, where = validate(EnsembleEntry, read_yaml(file), file), str(file)
     else:
         entry = catalog.ensemble(named)
+        where = str(catalog.origins["ensemble", named])
     for member in entry.combination.members:
         if read_spec(member.metric)[0] == "ensemble":
             raise InputError(f"ensemble {named}: {member.metric} is an ensemble itself; name its members instead")
+        check_from_file(member.metric, where, catalog)
     return entry
 
 

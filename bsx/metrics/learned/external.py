@@ -23,6 +23,7 @@ from pydantic import Field
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig
+from bsx.support.settings import UserOnly
 from bsx.support.untyped import JsonObject
 
 _WORKERS = Path(__file__).parent / "workers"
@@ -33,7 +34,9 @@ class ExternalConfig(MetricConfig):
     """Settings of every metric that runs in an environment of its own."""
 
     python: Annotated[
-        Path | None, Field(description="Interpreter of an environment with the package; this one unless given.")
+        Path | None,
+        Field(description="Interpreter of an environment with the package; this one unless given."),
+        UserOnly(),
     ] = None
     multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
         "best"

@@ -12,6 +12,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.learned.external import ExternalConfig, Package, device_note, open_worker
+from bsx.support.settings import UserOnly
 
 
 class LaserConfig(ExternalConfig):
@@ -28,7 +29,9 @@ class LaserConfig(ExternalConfig):
         str | None, Field(description="Language of the sources, for laser-qe; LASER2 unless given.")
     ] = None
     model_dir: Annotated[
-        Path | None, Field(description="Folder with the package's model files; its own cache unless given.")
+        Path | None,
+        Field(description="Folder with the package's model files; its own cache unless given."),
+        UserOnly(),  # a model file may hold code, which runs when the package loads it
     ] = None
 
 

@@ -51,4 +51,5 @@ def locate_resource(name: str, purpose: str) -> Resource:
         except ModelUnavailableError as error:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
     kind, _, digest = identify(source, folder).partition(":")
-    return Resource(name, folder, f"{name}@{kind}-{digest[:12]}")
+    shown = name if source.path is None else folder.resolve().name
+    return Resource(name, folder, f"{shown}@{kind}-{digest[:12]}")

@@ -1,0 +1,68 @@
+"""What a checkpoint's configuration may say, and what it may not."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.errors import InputError
+from tests.helpers import tiny
+
+TEXTS = ["The cat sat on the mat.", "a young woman"], ["the dog sat on a mat", "the old man"]
+
+
+def reword(folder: Path, **more: Any) -> str:
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **more}))
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"attn_implementation": "kernels-community/flash-attn2"},
+        {"_attn_implementation": "somebody/kernel:forward"},
+        {"attn_implementation": {"": "somebody/kernel@v1"}},
+        {"attn_implementation": "flash_attention_2"},
+        {"attn_implementation": "flex_attention"},
+        {"attn_implementation": "paged|somebody/kernel"},
+        {"experts_implementation": "somebody/kernel"},
+        {"_attn_implementation_internal": "somebody/kernel", "_commit_hash": "0" * 40},
+        {"auto_map": {"AutoModel": "somebody/code--evil.Model", "AutoConfig": "evil.Config"}},
+        {"custom_pipelines": {"x": {"impl": "evil.Pipeline", "pt": ["AutoModel"]}}},
+    ],
+)
+def test_a_configuration_chooses_no_code(
+    more: dict[str, Any], tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = bsx.Scorer(tiny_model("bert"), layer=2, backend="torch").score(*TEXTS)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it asked for the network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    scorer = bsx.Scorer(reword(tiny.build("bert", tmp_path / "bert"), **more), layer=2, backend="torch")
+    np.testing.assert_array_equal(scorer.score(*TEXTS).f1, plain.f1)
+    assert scorer.metric.located.architecture.config._attn_implementation in (None, "eager", "sdpa")
+
+
+def test_quantised_weights_are_refused(tmp_path: Path) -> None:
+    folder = reword(tiny.build("bert", tmp_path / "bert"), quantization_config={"quant_method": "finegrained_fp8"})
+    with pytest.raises(InputError, match="its weights are quantised"):
+        bsx.Scorer(folder, layer=2)
+
+
+def test_a_signature_names_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny.build("bert", tmp_path / "my-bert")
+    monkeypatch.chdir(folder)
+    signatures = {str(bsx.Scorer(name, layer=1).signature()) for name in (str(folder), "./", f"{folder}/../my-bert/")}
+    (signature,) = signatures
+    assert "|model:my-bert@sha256-" in signature
+    assert str(tmp_path) not in signature
