@@ -110,7 +110,7 @@ def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Un
 def how_to_get(entry: DatasetEntry) -> str:
     """Return what a user can do to have a data set, for an error message."""
     if entry.files:
-        return f"bsx data get {entry.name} fetches it"
+        return f"`bsx.analysis.get_dataset({entry.name!r})` fetches it"
     paths = ", ".join(entry.local.paths) if entry.local is not None else ""
     return (
         f"nobody publishes it in this form; put {paths} there, or name their folder: "

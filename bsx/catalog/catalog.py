@@ -252,7 +252,8 @@ class Catalog:
         entry = self.find(name)
         if entry is None:
             raise UnknownNameError(
-                f"unknown model {name!r}.{did_you_mean(name, self.names())} `bsx models` lists all of them."
+                f"unknown model {name!r}.{did_you_mean(name, self.names())} "
+                "`bsx.load_registry().models` lists all of them."
             )
         return entry
 

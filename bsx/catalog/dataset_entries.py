@@ -173,7 +173,7 @@ class DatasetCatalog:
         """
         if name not in self.entries:
             near = did_you_mean(name, self.entries)
-            raise UnknownNameError(f"unknown data set {name!r}.{near} `bsx data list` lists all of them.")
+            raise UnknownNameError(f"unknown data set {name!r}.{near} There are {', '.join(self.entries)}.")
         return self.entries[name]
 
 

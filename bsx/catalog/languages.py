@@ -22,7 +22,7 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
 
     wanted = tag.strip().replace("_", "-").lower()
     if wanted == "auto":
-        raise InputError("the language can be detected only where texts are given: bsx score, or bsx.score")
+        raise InputError("the language can be detected only where texts are given, as to `bsx.score(…)`")
     if wanted in catalog.languages:
         return catalog.languages[wanted]
 

@@ -21,11 +21,18 @@ SHORT = {
     "parser_dir": ["--parser-dir", "--stanza-dir"],
 }
 
-_COMMANDS = {"baseline": "registry baseline", "get_dataset": "data get"}  # called otherwise than the function
+_COMMANDS = {  # called otherwise than the function
+    "baseline": "registry baseline",
+    "get_dataset": "data get",
+    "fit_alignment": "metrics fit-alignment",
+    "Scorer": "models pull",  # either fetches the model
+}
+_LISTS = {"languages": "models --languages", "models": "models", "metrics": "metrics"}  # of the registry
 _RENAMED = {("get_dataset", "source"): "--from"}
 _OF_SCORE = {"cluster=None": "--engine local", "output=FILE": "-o"}
 _CODE = re.compile(r"`([^`]+)`")
-_CALL = re.compile(r"bsx\.(?:jobs|analysis)\.(\w+)\((.*)\)")
+_LIST = re.compile(r"bsx\.load_registry\(\)\.(\w+)")
+_CALL = re.compile(r"bsx\.(?:jobs\.|analysis\.)?(\w+)\((.*)\)")
 _SETTING = re.compile(r"([a-z]\w*)=(.*)")
 _ARGUMENT = re.compile(r"\s*(?:\w+=)?(?:\[[^]]*\]|'[^']*'|[^,]+)")
 
@@ -50,12 +57,14 @@ def say(notes: Iterable[str]) -> None:
 def _spell(code: re.Match[str]) -> str:
     if code[1] in _OF_SCORE:
         return _OF_SCORE[code[1]]
-    if code[1] == "bsx.load_registry().languages":
-        return "`bsx models --languages`"
+    listed = _LIST.fullmatch(code[1])
+    if listed is not None:
+        return f"`bsx {_LISTS[listed[1]]}`"
     call = _CALL.fullmatch(code[1])
     if call is not None:
         function = call[1]
-        arguments = (_option(part.strip(), function) for part in _ARGUMENT.findall(call[2]))
+        given = [] if call[2] == "…" else _ARGUMENT.findall(call[2])
+        arguments = (_option(part.strip(), function) for part in given)
         return f"`{' '.join(['bsx', _COMMANDS.get(function, function), *arguments])}`"
     return _option(code[1]) if _SETTING.fullmatch(code[1]) else code[0]
 

@@ -165,7 +165,9 @@ def score_files(
     if resume and output is None:
         raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
     if metrics is None and (given.sources is not None or given.source is not None):
-        raise InputError("BERTScore reads no sources; `metrics=[…]` names metrics that do (bsx metrics lists them)")
+        raise InputError(
+            "BERTScore reads no sources; `metrics=[…]` names metrics that do (`bsx.load_registry().metrics` lists them)"
+        )
     run = set_fields(settings)
     if cluster is not None:
         from bsx.cluster.dataset import alike

@@ -58,7 +58,8 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
             raise RegistryError(f"metric {name!r}: its entry is called {entry.name!r}; both names must be the same")
     else:
         known = metric_names(catalog)
-        raise UnknownNameError(f"unknown metric {name!r}.{did_you_mean(name, known)} `bsx metrics` lists all of them.")
+        near = did_you_mean(name, known)
+        raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx.load_registry().metrics` lists all of them.")
     if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
         raise RegistryError(
             f"metric {name!r}: {kind!r} is not a subclass of bsx.metrics.base.Metric with an entry of type MetricEntry"
@@ -217,5 +218,5 @@ def get_metrics(
     encoders = encoders or Encoders(model=model, lang=lang, registry=registry, **run)
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
-        raise InputError("name at least one metric; `bsx metrics` lists them")
+        raise InputError("name at least one metric; `bsx.load_registry().metrics` lists them")
     return [get_metric(name, encoders=encoders) for name in names]

@@ -78,7 +78,7 @@ def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
     here = available(catalog, code)
     scope = f" for {choice.language.name}" if choice.language is not None else ""
     options = ", ".join(f"`model={name!r}`" for name in here) if here else "none"
-    fetching = f" Fetch it where the hub is reachable: bsx models pull {choice.name}." if choice.source.hub else ""
+    fetching = f" `bsx.Scorer({choice.name!r})` fetches it where the hub is reachable." if choice.source.hub else ""
     return f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."
 
 

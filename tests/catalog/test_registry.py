@@ -11,6 +11,7 @@ import yaml
 
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language
+from bsx.cli.messages import spelled
 from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
 from bsx.models.choice import choose
 from bsx.models.locate import locate
@@ -116,7 +117,7 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
     message = str(caught.value)
     assert "roberta-large is not on this machine" in message
     assert "HF_HUB_OFFLINE" in message
-    assert "bsx models pull roberta-large" in message
+    assert "`bsx models pull roberta-large` fetches it" in spelled(message)
     assert "`model='minilm'`" in message
     with pytest.raises(ModelUnavailableError, match="Available here now for German: none"):
         locate(choose(None, "de", shipped()), shipped())

@@ -299,7 +299,7 @@ def registry(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_get_load_and_verify(registry: Server, cli: Cli, tmp_path: Path) -> None:
     assert data_folder() == tmp_path / "data"
-    with pytest.raises(DataUnavailableError, match="toy is not in .*: bsx data get toy fetches it"):
+    with pytest.raises(DataUnavailableError, match="toy is not in .*: `bsx.analysis.get_dataset\\('toy'\\)` fetches it"):
         load_dataset("toy")
     assert "toy is not in" in cli("data", "verify", "toy").err
     for name, status in (("toy", "da.tsv: ok"), ("toy-pack", "pack.tgz, pack/inside/da.tsv: unchanged")):
@@ -321,7 +321,7 @@ def test_get_load_and_verify(registry: Server, cli: Cli, tmp_path: Path) -> None
     assert result.status == 2
     assert f"{member}: has {len(TABLE) + 1:,} bytes, {len(TABLE):,} are expected" in result.err
     member.unlink()
-    assert "da.tsv: is missing; bsx data get toy-pack fetches it" in cli("data", "verify", "toy-pack").err
+    assert "da.tsv: is missing; `bsx data get toy-pack` fetches it" in cli("data", "verify", "toy-pack").err
     (tmp_path / "data/toy/da.tsv").write_text(TABLE.replace("c7", "d7"))
     assert "the sha256 is" in cli("data", "verify", "toy", "--format", "json").err
     get_dataset("toy")

@@ -167,9 +167,11 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     assert other.status == 0, other.err
     assert json.loads(other.out)["weights"] == weights
     assert [read["name"] for read in json.loads(other.out)["provenance"]["files"]] == ["factors.tsv", "profiles.json"]
+    other_document = tmp_path / "ensemble.json"
+    other_document.write_text(one.out, encoding="utf-8")
     for arguments, message in (
         (["--factors", "lex", "--profiles", profiles], "not both"),
-        (["--profiles", file], "is not what bsx disentangle --format json prints"),
+        (["--profiles", file], "is not what `bsx disentangle` writes as JSON (n: Field required"),
         (["--factors", "nosuch"], "nosuch"),
     ):
         done = cli(*common, *arguments)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from bsx.data.columns import Labels
+from bsx.data.columns import Labels, read_columns
 from bsx.data.lines import NamedFile
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.settings import build_config
 
 
 def read_table(
@@ -17,8 +18,6 @@ def read_table(
 ) -> dict[str, Array | Labels]:
     """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
     from bsx.analysis.ensembles.run import TEXTS
-    from bsx.data.columns import read_columns
-    from bsx.data.tables import Table
 
     table = Table(file)
     if texts is None:
@@ -32,10 +31,15 @@ def read_profiles(
     """Return each metric's standardised coefficients, from a document or by regression on columns of factors.
 
     Raises:
-        InputError: if both or neither are given, or the document is not one of ``bsx disentangle``.
+        InputError: if both or neither are given, or the document is none that `bsx.jobs.disentangle` writes.
     """
     from bsx.analysis.disentangling.fit import disentangle
-    from bsx.data.columns import read_columns
+    from bsx.analysis.documents.disentangling import DisentangleDocument
+
+    def known(coefficient: float | None) -> float:
+        if coefficient is None:
+            raise InputError("a coefficient is missing")
+        return coefficient
 
     if document is not None and factors is not None:
         raise InputError("give `factors=` or `profiles=`, not both")
@@ -45,8 +49,7 @@ def read_profiles(
     if document is None:
         return None
     try:
-        content: Any = NamedFile(document).json()
-        results = content["results"]
-        return {str(fit["metric"]): {str(k): float(v) for k, v in fit["coef"].items()} for fit in results}
-    except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{document}: is not what bsx disentangle `format='json'` prints ({error!r})") from error
+        found = build_config(NamedFile(document).json(), DisentangleDocument)
+        return {fit.metric: {name: known(value) for name, value in fit.coef.items()} for fit in found.results}
+    except InputError as error:
+        raise InputError(f"{document}: is not what `bsx.jobs.disentangle(…)` writes as JSON ({error})") from error

@@ -95,7 +95,7 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         InputError: if there is no such file, or it holds another kind or size of map.
     """
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file; `bsx metrics fit-alignment` makes one")
+        raise InputError(f"{path}: there is no such file; `bsx.jobs.fit_alignment(…)` makes one")
     facts: dict[str, str] = {}
     if path.suffix == ".safetensors":
         array, facts = _from_safetensors(path, kind)

@@ -51,9 +51,7 @@ class XMoverScoreConfig(MetricConfig):
     @model_validator(mode="after")
     def _consistent(self) -> XMoverScoreConfig:
         if (self.mapping == "none") != (self.mapping_file is None):
-            raise ValueError(
-                "mapping (clp or umd) and mapping_file go together: fit one with bsx metrics fit-alignment"
-            )
+            raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.jobs.fit_alignment(…)` fits one")
         if self.umd_scalar and self.mapping != "umd":
             raise ValueError("umd_scalar goes with mapping=umd")
         return self
@@ -95,7 +93,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         if self._mapping is None:
             return (
                 f"{self.spec}: no mapping is given, so vectors of the two languages are compared as they are; "
-                "bsx metrics fit-alignment fits one",
+                "`bsx.jobs.fit_alignment(…)` fits one",
             )
         fitted_on = self._mapping.facts.get("layer")
         if fitted_on is not None and fitted_on != str(self._layer):

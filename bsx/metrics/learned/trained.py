@@ -48,7 +48,7 @@ class TrainedConfig(MetricConfig):
 
 def _open(folder: Path | None) -> SavedModel:
     if folder is None:
-        raise InputError("trained: say which folder, one that bsx train made: trained:FOLDER")
+        raise InputError("trained: say which folder, one that `bsx.jobs.train(…)` made: trained:FOLDER")
     return SavedModel.open(folder.expanduser())
 
 
