@@ -641,5 +641,7 @@ def test_real_data_in_detail(shared: Path) -> None:
         metrics=["bleu", "bert"],
     )
     assert len(kaster) == 8595
-    with pytest.raises(DataUnavailableError, match=r"wmt18-darr is not in .*: `bsx.analysis.get_dataset\('wmt18-darr'\)` fetches it"):
+    with pytest.raises(
+        DataUnavailableError, match=r"wmt18-darr is not in .*: `bsx.analysis.get_dataset\('wmt18-darr'\)` fetches it"
+    ):
         load_dataset("wmt18-darr", data_dir=folder)
