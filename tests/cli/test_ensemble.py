@@ -171,7 +171,8 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     other_document.write_text(one.out, encoding="utf-8")
     for arguments, message in (
         (["--factors", "lex", "--profiles", profiles], "not both"),
-        (["--profiles", file], "is not what `bsx disentangle` writes as JSON (n: Field required"),
+        (["--profiles", file], "is not what `bsx disentangle` writes as JSON"),
+        (["--profiles", other_document], "writes as JSON (n: Field required"),
         (["--factors", "nosuch"], "nosuch"),
     ):
         done = cli(*common, *arguments)

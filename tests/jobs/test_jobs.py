@@ -209,7 +209,8 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
         ),
         (
             lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),
-            "BERTScore reads no sources; `metrics=[…]` names metrics that do (`bsx.load_registry().metrics` lists them)",
+            "BERTScore reads no sources; `metrics=[…]` names metrics that do "
+            "(`bsx.load_registry().metrics` lists them)",
             "BERTScore reads no sources; --metric names metrics that do (`bsx metrics` lists them)",
         ),
     ):
