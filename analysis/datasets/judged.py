@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.cells import Spelled
 from bsx.data.lines import Problems
 from bsx.data.output import ScoreTable
 from bsx.errors import InputError, UnknownNameError
@@ -162,16 +163,24 @@ class JudgedTable:
     def save(self, path: Path | str) -> None:
         """Write the table as .tsv, .csv, .jsonl or .parquet; a missing number is an empty cell (null in JSON).
 
-        In a .tsv, tabs inside a text become spaces. Parquet keeps numbers as 32-bit floats.
+        In a .tsv, tabs inside a text become spaces. Numbers keep all of their digits.
 
         Raises:
             InputError: for another file type or an unwritable place.
         """
         file = Path(path)
         missing: object = {".jsonl": None, ".parquet": math.nan}.get(file.suffix, "")
-        with ScoreTable(file) as table:
+        types = {}
+        if file.suffix == ".parquet":
+            kind = need("pyarrow", "writing Parquet files").float64()
+            types = {name: kind for name, column in self.columns.items() if not isinstance(column, list)}
+        with ScoreTable(file, types) as table:
             for row in self.rows():
-                table.write({name: missing if value != value else value for name, value in row.items()})
+                table.write({name: missing if value != value else _in_full(value) for name, value in row.items()})
+
+
+def _in_full(value: object) -> object:
+    return Spelled(repr(value)) if isinstance(value, float) and float(f"{value:.9g}") != value else value
 
 
 class Builder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.kinds import KINDS
 from bsx.analysis.documents.scores import SidecarDocument
-from bsx.data.cells import as_numbers
+from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
@@ -160,6 +159,4 @@ def _table(file: NamedFile) -> ScoreRows:
 
 
 def _text(value: object) -> str | None:
-    if value is None:
-        return None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return None if value is None else spelled(value)

@@ -17,18 +17,86 @@ text
     Any text as it stands, also an empty one, and also ``NA``. Null and numbers are refused.
 
 Whether a missing number may stay is for the caller to say; a text or name never is missing in silence.
+
+A column that is not read but passed through to an output stays as it is spelled: see `Spelled` and `spelled`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from bsx.errors import InputError
 
 MISSING = ("", "na", "nan", "none", "null")
 """Cells that stand for a missing number or name, in any case, without the blanks around them."""
+
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+LONGEST_NUMBER = 4300
+"""Characters of a number; Python converts no longer ones."""
+
+
+class Spelled(float):
+    """A number of a user's table that knows how it is written there, so that it can be written again digit for digit.
+
+    Args:
+        text: its spelling.
+        value: the number, if it is not what ``float(text)`` gives.
+    """
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str, value: float | None = None) -> Spelled:
+        """Make the number."""
+        made = super().__new__(cls, text if value is None else value)
+        made.text = str(text)
+        return made
+
+    def __reduce__(self) -> tuple[type[Spelled], tuple[str, float]]:
+        """Travel to another process whole."""
+        return Spelled, (self.text, float(self))
+
+    def __str__(self) -> str:
+        """Return the spelling."""
+        return self.text
+
+    __repr__ = __str__
+
+
+def spelled(value: object) -> str:
+    """Return a cell as a text table holds it: a text as it is, a number of the user's as it was, one of bsx rounded.
+
+    Floats that bsx computed have nine significant digits; true, false, lists and objects are written as in JSON;
+    nothing stands for null.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, float) and not isinstance(value, Spelled):
+        return f"{value:.9g}"
+    if isinstance(value, bool | list | dict):
+        return spelled_json(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def spelled_json(value: object) -> str:
+    """Return a value as JSON: numbers in full, those of the user as they were; a text for what JSON lacks (a date)."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{spelled_json(str(k))}: {spelled_json(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(spelled_json, value)) + "]"
+    if isinstance(value, Spelled) and _JSON_NUMBER.fullmatch(value.text):
+        return value.text
+    if isinstance(value, float) and math.isnan(value):
+        return "null"
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return json.dumps(value)
+    return json.dumps(spelled(value), ensure_ascii=False)
 
 
 def number(value: object, where: str) -> float:
@@ -92,7 +160,7 @@ def name(value: object, where: str) -> str:
     """Return a cell that names something as a text.
 
     Raises:
-        InputError: if it is missing, or a list or object of JSON.
+        InputError: if it is missing, holds a tab or line break, or is a list or object of JSON.
     """
     if value is None or value == "":
         raise InputError(f"{where} is empty")
@@ -100,6 +168,8 @@ def name(value: object, where: str) -> str:
         raise InputError(f"{where} is {str(value)!r}, which stands for a missing value")
     if isinstance(value, list | dict | bytes):
         raise InputError(f"{where} is {str(value)[:40]!r} ({type(value).__name__}), not a name")
+    if any(character in str(value) for character in "\t\r\n"):
+        raise InputError(f"{where} is {str(value)[:40]!r}; a name holds no tabs or line breaks: take them out")
     return str(value)
 
 

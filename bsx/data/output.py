@@ -7,11 +7,12 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from bsx.data.cells import Spelled, spelled, spelled_json
 from bsx.errors import NO_ROOM, InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -61,14 +62,15 @@ def atomic_text(path: Path) -> Iterator[TextIO]:
 
 
 def cell(value: object) -> str:
-    """Return a value as a TSV cell: floats with nine significant digits, lists as JSON, nothing for None."""
-    if isinstance(value, float):
-        return f"{value:.9g}"
-    if value is None:
-        return ""
-    if isinstance(value, list | dict):
-        value = json.dumps(value, ensure_ascii=False)
-    return str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
+    """Return a value as a TSV cell, where tabs and line breaks inside a text become spaces; see `cells.spelled`."""
+    return spelled(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
+
+
+def _fitted(value: object, kind: str) -> object:
+    """Return a value as a column of an Arrow type takes it: all of mixed kinds as text, whole numbers as such."""
+    if value is not None and kind == "string":
+        return spelled(value)
+    return int(value.text) if isinstance(value, Spelled) and kind == "int64" else value
 
 
 def check_table(path: Path) -> None:
@@ -118,12 +120,16 @@ class ScoreTable:
             self._columns = list(row)
             self._start(row)
         if self._path.suffix == ".jsonl":
-            rounded = {k: float(f"{v:.9g}") if isinstance(v, float) else v for k, v in row.items()}
-            self._stream.write(json.dumps(rounded, ensure_ascii=False) + "\n")
+            own = {
+                name: float(spelled(v))
+                for name, v in row.items()
+                if isinstance(v, float) and not isinstance(v, Spelled)
+            }
+            self._stream.write(spelled_json(row | own) + "\n")
         elif self._path.suffix == ".tsv":
             self._stream.write("\t".join(cell(row[name]) for name in self._columns) + "\n")
         elif self._path.suffix == ".csv":
-            self._writer.writerow([v if isinstance(v, str) else cell(v) for v in row.values()])
+            self._write_csv(spelled(row[name]) for name in self._columns)
         else:
             self._pending.append(row)
             if len(self._pending) >= 65_536:
@@ -133,8 +139,13 @@ class ScoreTable:
         if self._path.suffix == ".tsv":
             self._stream.write("\t".join(row) + "\n")
         elif self._path.suffix == ".csv":
-            self._writer = csv.writer(self._stream, lineterminator="\n")
-            self._writer.writerow(row)
+            self._write_csv(row)
+
+    def _write_csv(self, fields: Iterable[str]) -> None:
+        row = list(fields)
+        # Python's writer leaves a carriage return unquoted, and its reader refuses that.
+        quoting = csv.QUOTE_ALL if any("\r" in field for field in row) else csv.QUOTE_MINIMAL
+        csv.writer(self._stream, lineterminator="\n", quoting=quoting).writerow(row)
 
     def _open_parquet(self, arrow: Untyped) -> None:
         need("pyarrow.parquet", "writing Parquet files")
@@ -152,7 +163,11 @@ class ScoreTable:
         if self._arrow is not None and self._pending:
             if self._writer is None:
                 self._open_parquet(self._arrow)
-            self._writer.write_table(self._arrow.Table.from_pylist(self._pending, schema=self._writer.schema))
+            schema = self._writer.schema
+            rows = [
+                {name: _fitted(value, str(schema.field(name).type)) for name, value in r.items()} for r in self._pending
+            ]
+            self._writer.write_table(self._arrow.Table.from_pylist(rows, schema=schema))
             self._pending = []
 
     def __exit__(

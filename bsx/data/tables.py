@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from bsx.data import cells
+from bsx.data.cells import Spelled
 from bsx.data.corpus import Segment
 from bsx.data.lines import NamedFile, Problems
 from bsx.errors import InputError, UnknownNameError
@@ -77,10 +84,11 @@ def delimited(
 
     def feed() -> Iterator[str]:
         nonlocal last
-        for line_number, line in file.numbered(problems):
+        for line_number, line in file.numbered(problems, ends=True):
             last = line_number
-            yield line + "\n"
+            yield line
 
+    csv.field_size_limit(2**31 - 1)  # a field may be as long as the file; the limit is the module's, not the reader's
     reader = csv.reader(feed(), delimiter=separator or ",", strict=True)
     while True:
         try:
@@ -134,15 +142,20 @@ class Table:
         self._header = None if header is None else list(header)
         self._first_line = first_line
         self.columns = self._columns()
-        repeated = sorted({name for name in self.columns if self.columns.count(name) > 1})
-        if repeated:
-            raise InputError(f"{self.name}: the column {repeated[0]!r} stands twice in the header")
+        for name, count in Counter(self.columns).items():
+            if count > 1:
+                raise InputError(f"{self.name}: the column {name!r} stands twice in the header")
+            if any(character in name for character in "\t\r\n"):
+                raise InputError(f"{self.name}: the name of the column {name!r} holds a tab or line break: take it out")
 
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
             return self.file.suffix
         if self.file.spool is not None:
-            return ".jsonl" if next(self.file.lines()).lstrip().startswith("{") else ".tsv"
+            with self.file.open() as stream:
+                if stream.read(4) == b"PAR1":
+                    return ".parquet"
+            return ".jsonl" if next(self.file.lines(), "").lstrip().startswith("{") else ".tsv"
         raise InputError(f"{self.name}: cannot tell the format; the name must end in {', '.join(TABLE_FORMATS)}")
 
     def _columns(self) -> list[str]:
@@ -156,7 +169,10 @@ class Table:
             if not names:
                 raise InputError(f"{self.name}: holds no rows that can be used")
             return list(names)
-        return next(delimited(self.file, self._separator, Problems(), quoted=self._quoted))[1]
+        header = next(delimited(self.file, self._separator, Problems(), quoted=self._quoted), ("", []))[1]
+        if header in ([], [""]):
+            raise InputError(f"{self.name}: line 1 is empty; it must name the columns")
+        return header
 
     def require(self, *names: str) -> None:
         """Check that columns exist.
@@ -180,16 +196,56 @@ class Table:
         return str(in_file - (self._header is None and self._kind not in (".parquet", ".jsonl")))
 
     def types(self) -> dict[str, object]:
-        """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
-        return {field.name: field.type for field in self._parquet().schema_arrow} if self._kind == ".parquet" else {}
+        """Return the Arrow type that holds each column as it is: a Parquet file's own; text, or of JSON what all fit.
+
+        Numbers of JSON lines are integers if all are, and small enough, else floats; what is mixed or nested is text.
+        """
+        if self._kind == ".parquet":
+            return {field.name: field.type for field in self._parquet().schema_arrow}
+        arrow = need("pyarrow", "writing Parquet files")
+        if self._kind != ".jsonl":
+            return dict.fromkeys(self.columns, arrow.string())
+        kinds: dict[str, set[str]] = {name: set() for name in self.columns}
+        for _, row in self._json_rows(self._problems):
+            for name, value in row.items():
+                if value is not None and name in kinds:
+                    kinds[name].add(_arrow_kind(value))
+        fitting = {"bool": {"bool"}, "int64": {"int", "int64"}, "float64": {"int", "float64"}}
+        found = {
+            name: next((to for to, known in fitting.items() if kind <= known), "string") for name, kind in kinds.items()
+        }
+        return {name: getattr(arrow, "bool_" if kind == "bool" else kind)() for name, kind in found.items()}
 
     def _parquet(self) -> Untyped:
         parquet = need("pyarrow.parquet", "reading Parquet files")
-        arrow = need("pyarrow", "reading Parquet files")
         try:
-            return parquet.ParquetFile(self.file.path)
-        except arrow.ArrowInvalid as error:
-            raise InputError(f"{self.name}: is not a Parquet file ({error})") from error
+            # By its path where it has one: Arrow is quicker than a stream of Python's.
+            plain = self.file.spool is None and self.file.path.suffix.lower() == ".parquet"
+            with self.file.open() as stream:
+                return parquet.ParquetFile(self.file.path if plain else io.BytesIO(stream.read()))
+        except InputError:
+            raise
+        except Exception as error:  # damaged files make Arrow raise errors of many classes
+            raise InputError(f"{self.name}: is not a Parquet file ({_short(error)})") from error
+
+    def _parquet_rows(self, names: Sequence[str] | None) -> Iterator[Row]:
+        number = 0
+        try:
+            for batch in self._parquet().iter_batches(columns=names, batch_size=8192):
+                columns = [_cells(batch.column(place)) for place in range(batch.num_columns)]
+                for values in zip(*columns, strict=True):
+                    number += 1
+                    where = f"{self.name}: row {number}"
+                    row = dict(zip(batch.schema.names, values, strict=True))
+                    for problem in _unfit(row):
+                        self._problems.report(f"{where}: {problem}")
+                        break
+                    else:
+                        yield Row(where, row)
+        except InputError:
+            raise
+        except Exception as error:  # damaged files make Arrow raise errors of many classes
+            raise InputError(f"{self.name}: cannot be read beyond row {number} ({_short(error)})") from error
 
     def _json_rows(self, problems: Problems) -> Iterator[tuple[str, Cells]]:
         for line_number, line in self.file.numbered(problems):
@@ -197,14 +253,17 @@ class Table:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = _JSON.decode(line)
+                unfit = next(_unfit(row), None) if "\\u" in line or _nested(line) else None
             except (ValueError, RecursionError) as error:
                 problems.report(f"{where} is not JSON ({error})")
                 continue
             if not isinstance(row, dict):
                 problems.report(f"{where} is not a JSON object")
-                continue
-            yield where, row
+            elif unfit is not None:
+                problems.report(f"{where}: {unfit}")
+            else:
+                yield where, row
 
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
         """Yield the rows; those with too few or too many fields are malformed.
@@ -214,11 +273,7 @@ class Table:
             only: read no other columns than those, where that is faster; the rows may lack others then.
         """
         if self._kind == ".parquet":
-            row_number = 0
-            for batch in self._parquet().iter_batches(columns=list(needed) if only else None, batch_size=8192):
-                for row in batch.to_pylist():
-                    row_number += 1
-                    yield Row(f"{self.name}: row {row_number}", row)
+            yield from self._parquet_rows(list(needed) if only else None)
         elif self._kind == ".jsonl":
             for where, row in self._json_rows(self._problems):
                 if self._first_line:
@@ -236,12 +291,83 @@ class Table:
         else:
             fields = delimited(self.file, self._separator, self._problems, quoted=self._quoted)
             if self._header is None:
-                next(fields)
+                next(fields, None)
             for where, values in fields:
                 if len(values) != len(self.columns):
                     self._problems.report(f"{where} has {len(values)} fields, {len(self.columns)} are due")
                     continue
                 yield Row(where, zip(self.columns, values, strict=True))
+
+
+def _whole(text: str) -> int | Spelled:
+    # As many digits as 64 bits surely hold, and none that would be spelled otherwise.
+    return int(text) if len(text) < 19 and text != "-0" else _decimal(text)
+
+
+def _decimal(text: str) -> Spelled:
+    if len(text) > cells.LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(text)} characters")
+    return Spelled(text)
+
+
+def _object(pairs: list[tuple[str, object]]) -> Cells:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
+    return found
+
+
+_JSON = json.JSONDecoder(parse_int=_whole, parse_float=_decimal, parse_constant=Spelled, object_pairs_hook=_object)
+_DEEPEST = 64
+
+
+def _nested(line: str) -> bool:
+    return line.count("[") + line.count("{") > _DEEPEST
+
+
+def _unfit(value: object, depth: int = 0) -> Iterator[str]:
+    """Say what in a value no file of texts could hold."""
+    if isinstance(value, str):
+        if "\0" in value:
+            yield "holds a NUL character: take it out"
+        if not value.isascii() and _HALF.search(value):
+            yield "holds half a surrogate pair, which is no character: mend the text"
+    elif depth > _DEEPEST:
+        yield f"is nested more than {_DEEPEST} levels deep"
+    elif isinstance(value, dict):
+        for item in (*value, *value.values()):
+            yield from _unfit(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _unfit(item, depth + 1)
+
+
+def _arrow_kind(value: object) -> str:
+    if isinstance(value, Spelled) and value.text.lstrip("-").isdigit():
+        value = int(value.text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "bool" if isinstance(value, bool) else "string"
+    if isinstance(value, float):
+        return "string" if math.isinf(value) else "float64"
+    return "int" if abs(value) <= 2**53 else "int64" if -(2**63) <= value < 2**63 else "string"
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _cells(column: Untyped) -> list[object]:
+    """Return the values of an Arrow column; floats know their digits."""
+    values: list[object] = column.to_pylist()
+    kind = str(column.type)
+    if kind in ("halffloat", "float", "double"):
+        digits = {"halffloat": np.float16, "float": np.float32, "double": float}[kind]
+        return [None if v is None else Spelled(str(digits(v)), float(v)) for v in values]  # type: ignore[arg-type]
+    return values
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 class TableFile:
@@ -270,6 +396,9 @@ class TableFile:
         source: str | None = None,
         keep_rows: bool = False,
     ) -> None:
+        for name, count in Counter(candidates).items():
+            if count > 1:
+                raise InputError(f"the column of candidates {name!r} is named twice; systems need distinct names")
         self.systems = tuple(candidates)
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
         self.table = Table(file, first_line=True)
@@ -297,7 +426,7 @@ class TableFile:
         return [f"{kind}={name}" for kind, name in self._roles]
 
     def types(self) -> dict[str, object]:
-        """Return the Arrow type of each column of a Parquet file; nothing for other formats."""
+        """Return the Arrow type that holds each column; see `Table.types`."""
         return self.table.types()
 
     def __iter__(self) -> Iterator[Segment]:

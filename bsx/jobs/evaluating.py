@@ -11,6 +11,7 @@ from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
+from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, read_columns
 from bsx.data.output import ScoreTable
 from bsx.data.sidecar import known_signatures, lower_by_sidecar
@@ -230,7 +231,7 @@ def score_columns(
                 for cells in _long_rows(segment.row or {}, number, systems, wanted, named):
                     row = Row(f"{file}: row {number}", cells)
                     for name in (*named.human, *wanted.columns):
-                        values[name].append(row.number(name))
+                        values[name].append(Spelled(spelled(row[name]), row.number(name)))
                     for name in named.labels():
                         values[name].append(row.name(name))
             for metric, scores in zip(metrics, block.scores, strict=True):

@@ -1,0 +1,241 @@
+"""Whatever bytes a user names are rows or one clear error, and columns pass through as they are written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bsx.data.lines import NamedFile
+from bsx.data.output import ScoreTable
+from bsx.data.tables import TABLE_FORMATS, Table, TableFile
+from bsx.errors import InputError
+
+few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+NAMES = st.lists(st.text("abcé _.", min_size=1, max_size=4), min_size=2, max_size=4, unique=True)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT
+    | st.sampled_from([10**30, -0.0, 1e300]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def copied(source: Path, target: Path) -> Path:
+    """Pass all columns of a table through to another, with a score beside them, as `bsx score` does."""
+    table = TableFile(source, ["candidate"], [], keep_rows=True)
+    with ScoreTable(target, table.types() if target.suffix == ".parquet" else None) as written:
+        for segment in table:
+            written.write({**(segment.row or {}), "score": 0.123456789123})
+    return target
+
+
+def write(file: Path, content: str | bytes) -> Path:
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+ODD = ["007", "1e5", "1700000000.123", "12345678901234567890123", "NA", "", "1.10", "-0", " x "]
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv"])
+def test_text_tables_pass_through_as_they_are_spelled(suffix: str, tmp_path: Path) -> None:
+    between = {".tsv": "\t", ".csv": ","}[suffix]
+    lines = [between.join(["candidate", "x"]), *(between.join(["c", odd]) for odd in ODD)]
+    source = write(tmp_path / f"in{suffix}", "\n".join(lines) + "\n")
+    out = copied(source, tmp_path / f"out{suffix}").read_text().splitlines()
+    assert out == [f"{line}{between}{'score' if i == 0 else '0.123456789'}" for i, line in enumerate(lines)]
+    for target in TABLE_FORMATS:
+        rows = Table(copied(source, tmp_path / f"other{target}")).rows()
+        assert [row["x"] for row in rows] == ODD
+
+
+def test_json_lines_keep_the_spelling_of_numbers(tmp_path: Path) -> None:
+    line = (
+        '{"candidate": "a", "t": 1700000000.123, "big": 12345678901234567890123, "e": 1e5, "z": -0, "n": null, '
+        '"nested": [1.10, {"a": 0.30}], "yes": true, "int": 3000000000}'
+    )
+    source = write(tmp_path / "in.jsonl", line + "\n")
+    assert copied(source, tmp_path / "out.jsonl").read_text() == f'{line[:-1]}, "score": 0.123456789}}\n'
+    text = copied(source, tmp_path / "out.tsv").read_text().splitlines()[1].split("\t")
+    assert text[1:-1] == [
+        *("1700000000.123", "12345678901234567890123", "1e5", "-0", "", '[1.10, {"a": 0.30}]', "true", "3000000000")
+    ]
+    table = pyarrow.parquet.read_table(copied(source, tmp_path / "out.parquet"))
+    assert table.to_pylist()[0] | {"score": 0} == {
+        **{"candidate": "a", "t": 1700000000.123, "big": "12345678901234567890123", "e": 1e5, "z": 0.0, "n": None},
+        **{"nested": '[1.10, {"a": 0.30}]', "yes": True, "int": 3_000_000_000, "score": 0},
+    }
+
+
+def test_parquet_keeps_its_types(tmp_path: Path) -> None:
+    table = pyarrow.table(
+        {
+            "candidate": ["a", "b"],
+            "f32": pyarrow.array([0.1, None], pyarrow.float32()),
+            "f64": pyarrow.array([1700000000.123, 1e-300]),
+            "i64": pyarrow.array([2**62, None]),
+            "u64": pyarrow.array([2**63, 1], pyarrow.uint64()),
+            "when": pyarrow.array([1_000, None], pyarrow.timestamp("us")),
+            "list": pyarrow.array([[0.1234567890123], []]),
+            "object": pyarrow.array([{"x": 1}, None]),
+            "word": pyarrow.array(["x", "y"]).dictionary_encode(),
+            "bytes": pyarrow.array([b"\xff", None]),
+            "nothing": pyarrow.nulls(2),
+            "odd": [float("inf"), float("nan")],
+        }
+    )
+    source = tmp_path / "in.parquet"
+    pyarrow.parquet.write_table(table, source)
+    out = pyarrow.parquet.read_table(copied(source, tmp_path / "out.parquet"))
+    assert str(out.drop_columns("score").to_pydict()) == str(table.to_pydict())  # NaN equals NaN in letters only
+    assert out.drop_columns("score").schema.equals(table.schema)
+    first, second = map(json.loads, copied(source, tmp_path / "out.jsonl").read_text().splitlines())
+    assert (first["odd"], second["odd"]) == ("inf", None)
+    assert (first["f32"], first["f64"], first["i64"], first["list"]) == (0.1, 1700000000.123, 2**62, [0.1234567890123])
+
+
+@few
+@given(names=NAMES, data=st.data())
+def test_what_is_written_is_read_again(names: list[str], data: st.DataObject, tmp_path: Path) -> None:
+    rows = data.draw(st.lists(st.fixed_dictionaries(dict.fromkeys(names, TEXT)), min_size=1, max_size=4))
+    for suffix in TABLE_FORMATS:
+        with ScoreTable(tmp_path / f"t{suffix}") as table:
+            for row in rows:
+                table.write(dict(row))
+        blanks = str.maketrans("\t\n\r", "   ") if suffix == ".tsv" else {}
+        read = [dict(row) for row in Table(tmp_path / f"t{suffix}").rows()]
+        assert read == [{name: text.translate(blanks) for name, text in row.items()} for row in rows]
+
+
+@few
+@given(rows=st.lists(JSON, min_size=1, max_size=3))
+def test_json_is_written_as_it_was_read(rows: list[object], tmp_path: Path) -> None:
+    lines = [json.dumps({"candidate": "c", "x": row}, ensure_ascii=False) for row in rows]
+    source = write(tmp_path / "in.jsonl", "\n".join(lines) + "\n")
+    out = copied(source, tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    assert [line.replace(', "score": 0.123456789}', "}") for line in out.split("\n")[:-1]] == lines
+    for target in (".tsv", ".csv", ".parquet"):
+        assert len(list(Table(copied(source, tmp_path / f"out{target}")).rows())) == len(rows)
+
+
+def sample(suffix: str, folder: Path) -> bytes:
+    """Return a small table of a format."""
+    file = folder / f"sample{suffix}"
+    with ScoreTable(file) as table:
+        for i in range(3):
+            table.write({"candidate": f'a, "b" é {i}', "human": i / 2, "more": i})
+    return file.read_bytes()
+
+
+@few
+@given(data=st.data())
+@pytest.mark.parametrize("suffix", [*TABLE_FORMATS, ".tsv.gz", ".json"])
+def test_any_bytes_are_rows_or_a_clear_error(suffix: str, data: st.DataObject, tmp_path: Path) -> None:
+    plain = sample(suffix.removesuffix(".gz").replace(".json", ".jsonl").replace(".jsonll", ".jsonl"), tmp_path)
+    content = bytearray(gzip.compress(plain) if suffix.endswith(".gz") else plain)
+    for _ in range(data.draw(st.integers(0, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        content[at : at + data.draw(st.integers(0, 3))] = data.draw(
+            st.binary(max_size=4) | st.sampled_from([b"\xff\xfe", b"\0", b"\xef\xbb\xbf", b'"', b"\n", b"[" * 5000])
+        )
+    file = write(tmp_path / f"t{suffix}", bytes(content))
+    try:
+        if suffix == ".json":
+            NamedFile(file).json()
+        else:
+            table = Table(file)
+            table.types()
+            for row in table.rows():
+                assert len(row) == len(table.columns)
+    except InputError as error:
+        assert str(file) in str(error)  # noqa: PT017 - either is right
+
+
+DEEP = '{"a": ' + "[" * 80 + "]" * 80 + "}"
+BROKEN: dict[str, tuple[str, str | bytes, str]] = {
+    "utf-16": (".tsv", "a\tb\n1\t2\n".encode("utf-16"), "line 1 says UTF-16; convert the file to UTF-8"),
+    "utf-32": (".csv", "a,b\n".encode("utf-32"), "line 1 says UTF-32"),
+    "utf-16 without mark": (".tsv", "a\tb\n".encode("utf-16-le"), "line 1 holds a NUL character"),
+    "nul": (".tsv", "a\tb\n1\t\0\n", "line 2 holds a NUL character"),
+    "nul in json": (".jsonl", '{"a": "\\u0000"}\n', "line 1: holds a NUL character"),
+    "half a pair": (".jsonl", '{"a": "x"}\n{"a": "\\ud800"}\n', "line 2: holds half a surrogate pair"),
+    "half a pair in a name": (".jsonl", '{"\\udfff": 1}\n', "line 1: holds half a surrogate pair"),
+    "digits": (".jsonl", '{"a": ' + "1" * 5000 + "}\n", "line 1 is not JSON (a number of 5000 characters)"),
+    "depth": (".jsonl", DEEP + "\n", "line 1: is nested more than 64 levels deep"),
+    "twice in json": (".jsonl", '{"a": 1, "a": 2}\n', "line 1 is not JSON ('a' stands twice in an object)"),
+    "ragged": (".tsv", "a\tb\n1\n", "line 2 has 1 fields, 2 are due"),
+    "open quotes": (".csv", 'a,b\n"1,2\n3,4\n', "line 3: unexpected end of data"),
+    "no header": (".tsv", "\na\n", "line 1 is empty"),
+    "tab in a column": (".csv", '"a\tb",c\n1,2\n', "holds a tab or line break"),
+    "parquet": (".parquet", "PAR1 and nothing else", "is not a Parquet file"),
+    "empty": (".tsv", "", "is empty"),
+    "packed and empty": (".tsv.gz", gzip.compress(b""), "line 1 is empty"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_errors_say_file_and_line(case: str, tmp_path: Path) -> None:
+    suffix, content, said = BROKEN[case]
+    file = write(tmp_path / f"t{suffix}", content)
+    with pytest.raises(InputError) as caught:
+        list(Table(file).rows())
+    assert str(file) in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_a_csv_field_may_be_long(tmp_path: Path) -> None:
+    file = write(tmp_path / "t.csv", 'a,b\n"' + "x" * 300_000 + '",2\n')
+    assert [len(str(row["a"])) for row in Table(file).rows()] == [300_000]
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "t.tsv", "a\tb\n1\t2\n3\t4\n")
+    table = Table(file)
+    write(file, "a\tb\n")
+    with pytest.raises(InputError, match=r"t\.tsv: was changed while it was read"):
+        list(table.rows())
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "said"),
+    [
+        (
+            '{"id": "a\\tb", "candidate": "x"}\n',
+            {"candidates": ["candidate"]},
+            r"column 'id' is 'a\tb'; a name holds no",
+        ),
+        ('{"id": "a", "candidate": "x"}\n', {"candidates": ["candidate", "candidate"]}, "'candidate' is named twice"),
+    ],
+)
+def test_names_that_a_table_cannot_hold_are_refused(
+    content: str, columns: dict[str, list[str]], said: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "t.jsonl", content)
+    with pytest.raises(InputError) as caught:
+        list(TableFile(file, columns["candidates"], [], "id"))
+    assert said in str(caught.value)
+
+
+def test_a_device_is_no_file() -> None:
+    with pytest.raises(InputError, match="is a device, neither a file nor a pipe"):
+        NamedFile("/dev/zero")
+    with pytest.raises(InputError, match="is empty"):
+        NamedFile("/dev/null")
+
+
+def test_a_folder_and_a_missing_file_are_said(tmp_path: Path) -> None:
+    for path, said in ((tmp_path, "is a folder, not a file"), (tmp_path / "no.tsv", "there is no such file")):
+        with pytest.raises(InputError, match=said):
+            NamedFile(path)
