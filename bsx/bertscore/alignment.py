@@ -12,8 +12,7 @@ from bsx.errors import InputError
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
-    from bsx.bertscore.window_vectors import WindowVectors
-    from bsx.bertscore.windows import Window
+    from bsx.bertscore.windows import Window, WindowVectors
     from bsx.encode.tokenizer import Tokenizer
 
 
@@ -101,12 +100,12 @@ def align_texts(
     for index, name in ((left, "candidate"), (right, "reference")):
         if vectors.content[index] == 0:
             raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
-    cosines = (vectors.of(left)[0] @ vectors.of(right)[0].T).cpu().numpy()
+    first = vectors.vectors[0]
+    cosines = (first[vectors.rows(left)] @ first[vectors.rows(right)].T).cpu().numpy()
     weights, pools = [], []
     for index in (left, right):
-        rows = slice(int(vectors.offsets[index]), int(vectors.offsets[index] + vectors.lengths[index]))
-        weights.append(vectors.weights[rows].cpu().numpy())
-        pools.append(vectors.pool[rows].cpu().numpy())
+        weights.append(vectors.weights[vectors.rows(index)].cpu().numpy())
+        pools.append(vectors.pool[vectors.rows(index)].cpu().numpy())
     for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
     for_reference = np.where(pools[0][:, None], cosines, -np.inf).T
     sides = []

@@ -7,8 +7,8 @@ from typing import Literal
 import torch
 
 from bsx.data.corpus import as_references
-from bsx.encode.protocol import Encoding
 from bsx.encode.rows import normalise
+from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import greedy_match
@@ -19,7 +19,7 @@ Reduction = Literal["mean", "sum", "none"]
 
 def bertscore_loss(
     tokenizer: Tokenizer,
-    encoding: Encoding,
+    encoding: LayerView,
     candidate_embeddings: torch.Tensor,
     references: object,
     *,
@@ -76,7 +76,7 @@ def bertscore_loss(
 
 
 def _score_one(
-    tokenizer: Tokenizer, encoding: Encoding, candidate: torch.Tensor, mask: torch.Tensor, text: str
+    tokenizer: Tokenizer, encoding: LayerView, candidate: torch.Tensor, mask: torch.Tensor, text: str
 ) -> torch.Tensor:
     reference = tokenizer.tokenize([text])[0]
     if tokenizer.is_special[reference.ids].all():
@@ -91,7 +91,7 @@ def _score_one(
     return greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
 
 
-def _encode(encoding: Encoding, text: TokenizedText) -> torch.Tensor:
+def _encode(encoding: LayerView, text: TokenizedText) -> torch.Tensor:
     """Return one text's unit vectors (tokens, dim) as an ordinary tensor that autograd can save."""
     parts: dict[int, torch.Tensor] = {}
     for batch, output in encoding.run([span.ids for span in text.spans]):

@@ -1,4 +1,4 @@
-"""From the vectors of a window to its scores, and from the scores of all windows to one result a system."""
+"""From the vectors of a block to its scores, and from the scores of all windows to one result a system."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from bsx.bertscore.rescale import LayerBaselines
 from bsx.bertscore.results import Scores
-from bsx.bertscore.window_vectors import WindowVectors
-from bsx.bertscore.windows import Window
+from bsx.bertscore.windows import Window, WindowVectors
 from bsx.match.pairs import match_pairs
 from bsx.match.references import ReferenceRule, reduce_references
-from bsx.metrics.blocks import BlockScores
+from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.run import Prepared, ScoredBlock
 
 
-def score_window(
+def score_rows(
+    block: Block,
     window: Window,
     vectors: WindowVectors,
     baselines: LayerBaselines | None,
@@ -24,10 +24,11 @@ def score_window(
     rule: ReferenceRule,
     measure: int,
 ) -> BlockScores:
-    """Match each candidate of a window with its references.
+    """Match each candidate of a block with its references.
 
     Args:
-        window: the segments.
+        block: the rows.
+        window: their texts.
         vectors: of their texts.
         baselines: rescale by these, if given.
         layers: which layers the vectors are of.
@@ -35,28 +36,24 @@ def score_window(
         measure: which of precision, recall and F1 is the value of a row.
 
     Returns:
-        Scores of rows, segments x systems; a row of which any figure is undefined, because all weights of a side are
-        0, has no value, and that figure is 0.
+        Scores of the rows; a row of which any figure is undefined, because all weights of a side are 0, has no value,
+        and that figure is 0.
     """
-    shape = (len(window.segments), len(window.segments[0].candidates))
-    lost = np.zeros(shape, dtype=np.int64)
+    lost = np.zeros(len(block), dtype=np.int64)
     pairs: list[tuple[int, int, int]] = []  # row, candidate, reference
-    for i, segment in enumerate(window.segments):
-        references = [window.texts[text] for text in segment.references]
-        lost_here = sum(window.tokens[r].lost for r in references)
-        for k, text in enumerate(segment.candidates):
-            candidate = window.texts[text]
-            lost[i, k] = lost_here + window.tokens[candidate].lost
-            if vectors.content[candidate]:
-                pairs += [(i * shape[1] + k, candidate, r) for r in references if vectors.content[r]]
+    for row, (text, others) in enumerate(zip(block.candidates, block.references, strict=True)):
+        candidate, references = window.texts[text], [window.texts[other] for other in others]
+        lost[row] = sum(window.tokens[i].lost for i in (candidate, *references))
+        if vectors.content[candidate]:
+            pairs += [(row, candidate, r) for r in references if vectors.content[r]]
     table = np.asarray(pairs, dtype=np.int64).reshape(-1, 3)
-    reduced = reduce_references(match_pairs(vectors, table[:, 1], table[:, 2]), table[:, 0], shape[0] * shape[1], rule)
+    reduced = reduce_references(match_pairs(vectors, table[:, 1], table[:, 2]), table[:, 0], len(block), rule)
     scores = reduced.scores if baselines is None else baselines.apply(reduced.scores, layers)
     undefined = np.isnan(scores)
     scores = np.where(undefined, 0, scores).astype(np.float32)
     unweighted = undefined.any(axis=(0, 2)) & ~reduced.empty
     values = np.where(unweighted, np.nan, scores[-1, :, measure].astype(np.float64))
-    return BlockScores(values, reduced.empty, lost.ravel(), figures=scores)
+    return BlockScores(values, reduced.empty, lost, figures=scores)
 
 
 def collect(

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.bertscore.config import BertScoreSettings, ScorerConfig
-from bsx.bertscore.matching import score_window
+from bsx.bertscore.matching import score_rows
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
-from bsx.bertscore.window_vectors import Carry, WindowVectors
-from bsx.bertscore.windows import BLOCK, Window, one_window, refuse_truncated, window_of, windows
+from bsx.bertscore.windows import Window, WindowVectors, refuse_truncated
 from bsx.catalog.catalog import Catalog
-from bsx.data.corpus import Corpus, Segment
+from bsx.data.corpus import Corpus
 from bsx.encode.idf import Idf, IdfCounter
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -26,9 +22,7 @@ from bsx.errors import InputError
 from bsx.match.product import match_product
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import MetricConfig
-from bsx.metrics.plan import Plan
-from bsx.metrics.run import rows_of
+from bsx.metrics.core import Figures, MetricConfig
 from bsx.metrics.zoo import find_metric
 from bsx.models.choice import choose
 from bsx.models.ranking import unseen_note
@@ -36,8 +30,7 @@ from bsx.support.provenance import bsx_version
 from bsx.support.signature import Signature
 
 FIGURES = ("precision", "recall", "f1")
-# Enough tokens for batches of equal length; more only costs memory.
-_WINDOW_TOKENS = 131_072
+_COUNTED = 256  # segments whose references are counted in one call
 
 
 class BertScoreConfig(MetricConfig):
@@ -64,26 +57,10 @@ class ThreeFigures(BertScoreSettings, MetricConfig):
     """Settings of BERTScore by itself, of which all three figures are wanted, of all layers if need be."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WindowBlock(Block):
-    """A block that was cut and tokenised by BERTScore itself.
-
-    Attributes:
-        window: its texts and their tokens.
-        carry: vectors kept from earlier windows.
-        uses: hash of a text -> how many uses of it remain.
-    """
-
-    window: Window
-    carry: Carry
-    uses: dict[int, int]
-
-
 class BertScore(Metric[BertScoreConfig | ThreeFigures]):
     """BERTScore. Source: Zhang et al. 2020, section 3.
 
-    With `ThreeFigures` for settings it is what `bsx.Scorer` and a plain ``bsx score`` run: alone, it cuts the corpus by
-    its own tokens and keeps the vectors of texts that come again, so that each distinct text is encoded once.
+    With `ThreeFigures` for settings it is what `bsx.Scorer` and a plain ``bsx score`` run.
     """
 
     Config = BertScoreConfig
@@ -139,8 +116,21 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
 
     @property
     def bytes_per_token(self) -> int:
-        """Every layer's vector, held twice while matching."""
-        return 8 * len(self.layers) * self.encoding.dimensions
+        """Every layer's vector."""
+        return 4 * len(self.layers) * self.encoding.dimensions
+
+    @property
+    def figures(self) -> Figures | None:
+        """Precision, recall and F1, with `ThreeFigures`; see `Metric.figures`."""
+        if not self._alone:
+            return None
+        remarks = {
+            "empty": "without content on one side: P = R = F1 = 0, not rescaled",
+            "undefined": "with only idf-0 tokens on one side: their undefined figures are set to 0",
+            "truncated": f"cut off at {self.tokenizer.max_tokens} tokens ({{lost}} lost); `long='window'` reads all",
+        }
+        layer, every = self.layers[-1], self.settings.all_layers
+        return Figures(FIGURES, self.choice.name, layer, every, "unweighted", remarks)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -180,61 +170,39 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             return self.given_idf
         counter = IdfCounter()
         segments = iter(corpus)
-        while block := list(islice(segments, BLOCK)):
+        while block := list(islice(segments, _COUNTED)):
             texts = [text for segment in block for text in segment.references]
             counter.add(texts, self.tokenizer.tokenize(texts))
         return counter.result(self.located.checkpoint.tokenizer_digest)
 
-    @property
-    def window_tokens(self) -> int:
-        """Tokens of a window as the memory budget allows, where BERTScore runs by itself; see `Metric.windows`."""
-        row_bytes = len(self.layers) * self.encoding.dimensions * 4
-        return max(1, min(_WINDOW_TOKENS, self.encoders.budget // 2 // row_bytes)) if self._alone else 0
-
-    @contextmanager
-    def windows(
-        self, corpus: Corpus, plan: Plan, start: int, tokens: int
-    ) -> Iterator[Iterator[tuple[list[Segment], Block]]]:
-        """Cut a corpus by its tokens; see `Metric.windows`."""
-        uses = plan.reused_after(corpus, start)
-        with closing(Carry(self.encoders.budget // 4)) as carry:
-            yield (
-                (window.segments, _as_block(window, carry, uses))
-                for window in windows(corpus, self.tokenizer, tokens, start)
-            )
+    def look_ahead(self, block: Block) -> Window:
+        """Tokenise a block's texts; see `Metric.look_ahead`."""
+        return Window.of_block(block, self.tokenizer)
 
     def score_block(self, block: Block, fitted: Idf | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
-        if isinstance(block, WindowBlock):
-            scores, vectors = self._score(block.window, fitted, block.carry, block.report)
-            block.carry.settle(block.window, vectors, block.uses)
-            return scores
-        with closing(Carry(0)) as nothing:
-            return self._score(window_of(block, self.tokenizer), fitted, nothing, block.report)[0]
-
-    def _score(
-        self, window: Window, fitted: Idf | None, carry: Carry, report: Callable[[float], None] | None
-    ) -> tuple[BlockScores, WindowVectors]:
+        ready = block.ahead.get(self.spec)
+        window = ready if isinstance(ready, Window) else self.look_ahead(block)
         if self.settings.strict:
-            refuse_truncated(window, self.choice.name, self.tokenizer.max_tokens)
-        vectors = self.vectors(window, fitted, carry, report)
-        return self.match(window, vectors), vectors
+            refuse_truncated(block, window, self.choice.name, self.tokenizer.max_tokens)
+        return self.match(block, window, self.vectors(window, fitted, block.report))
 
     def vectors(
-        self, window: Window, fitted: Idf | None, carry: Carry, report: Callable[[float], None] | None = None
+        self, window: Window, fitted: Idf | None, report: Callable[[float], None] | None = None
     ) -> WindowVectors:
-        """Return the token vectors of a window; what is in ``carry`` is not encoded."""
-        return WindowVectors(window, self.tokenizer, self._weights(fitted), self.encoding, carry, report)
+        """Return the token vectors of a window."""
+        size = self.tokenizer.vocabulary_size
+        weights = np.ones(size, dtype=np.float32) if fitted is None else fitted.table(size)
+        return WindowVectors(window, self.tokenizer, weights, self.encoding, report)
 
-    def match(self, window: Window, vectors: WindowVectors) -> BlockScores:
+    def match(self, block: Block, window: Window, vectors: WindowVectors) -> BlockScores:
         """Match candidates with references, rescale, and make several references one."""
-        return score_window(window, vectors, self.baselines, self.layers, self.settings.multi_ref, self._measure)
+        return score_rows(block, window, vectors, self.baselines, self.layers, self.settings.multi_ref, self._measure)
 
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: Idf | None) -> Values:
         """Score every candidate against every reference; see `Metric.score_product`."""
-        window = one_window([Segment("", tuple(candidates), tuple(references))], self.tokenizer)
-        with closing(Carry(0)) as carry:
-            vectors = self.vectors(window, fitted, carry)
+        window = Window.of((*candidates, *references), self.tokenizer)
+        vectors = self.vectors(window, fitted)
         left, right = (np.array([window.texts[text] for text in side]) for side in (candidates, references))
         rows, columns = (np.flatnonzero(vectors.content[side]) for side in (left, right))
         scores = np.zeros((len(left), len(right), 3), dtype=np.float32)
@@ -246,10 +214,6 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             scores[rows[:, None], columns[None, :]] = found[-1]
         undefined = np.isnan(scores).any(axis=-1)
         return np.where(undefined, np.nan, scores[..., self._measure].astype(np.float64))
-
-    def _weights(self, idf: Idf | None) -> NDArray[np.float32]:
-        size = self.tokenizer.vocabulary_size
-        return np.ones(size, dtype=np.float32) if idf is None else idf.table(size)
 
 
 def by_itself(config: ScorerConfig, *, registry: Catalog | None = None, encoders: Encoders | None = None) -> BertScore:
@@ -265,13 +229,6 @@ def by_itself(config: ScorerConfig, *, registry: Catalog | None = None, encoders
         encoders = Encoders(registry=registry or config.registry, remember=False, **run)
     own = config.model_dump(include=set(BertScoreSettings.model_fields))
     return BertScore(find_metric("bertscore", encoders.catalog)[1], ThreeFigures(**own), encoders)
-
-
-def _as_block(window: Window, carry: Carry, uses: dict[int, int]) -> WindowBlock:
-    rows = rows_of(window.segments)
-    return WindowBlock(
-        rows.candidates, rows.references, rows.sources, rows.systems, rows.ids, window=window, carry=carry, uses=uses
-    )
 
 
 def _transformers_version() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Unpack
 
@@ -15,14 +14,13 @@ from bsx.bertscore.loss import Measure, Reduction, bertscore_loss
 from bsx.bertscore.matching import collect
 from bsx.bertscore.metric import by_itself
 from bsx.bertscore.results import Scores
-from bsx.bertscore.window_vectors import Carry
-from bsx.bertscore.windows import one_window
 from bsx.catalog.catalog import Catalog
 from bsx.data import cells
-from bsx.data.corpus import MemoryCorpus, Segment, as_references, as_texts
+from bsx.data.corpus import MemoryCorpus, as_references, as_texts
 from bsx.encode.idf import Idf, count_idf
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from bsx.metrics.blocks import as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.progress import Progress
 from bsx.support.settings import build_config, takes
@@ -163,10 +161,10 @@ class Scorer:
         if self.config.idf and idf is None:
             raise InputError("one reference is no corpus to count idf on: give the scorer idf weights or texts instead")
         texts = [cells.text(candidate, "candidate"), cells.text(reference, "reference")]
-        window = one_window([Segment("1", (texts[0],), (texts[1],))], self.tokenizer)
-        with closing(Carry(0)) as carry:
-            vectors = self.metric.vectors(window, idf, carry)
-        figures = self.metric.match(window, vectors).all_figures()
+        block = as_block([(texts[0], (texts[1],), None, 0)])
+        window = self.metric.look_ahead(block)
+        vectors = self.metric.vectors(window, idf)
+        figures = self.metric.match(block, window, vectors).all_figures()
         return align_texts(self.tokenizer, window, vectors, texts, figures[0, 0], self.signature())
 
     def loss(

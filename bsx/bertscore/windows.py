@@ -1,108 +1,117 @@
-"""Cutting a corpus into windows of a number of tokens, so that the vectors of each fit in memory."""
+"""The distinct texts of some rows as BERTScore matches them: tokens, unit vectors, weights and roles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from bsx.data.corpus import Corpus, Segment
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bsx.encode.rows import encode_rows, normalise
+from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block
 
-BLOCK = 256  # segments tokenised in one call
-_ROWS = 8_192  # candidates of a window at most: where texts come again and again, tokens alone would set no bound
 
-
-@dataclass
+@dataclass(frozen=True)
 class Window:
-    """Consecutive segments and their distinct texts, tokenised.
+    """Distinct texts, tokenised.
 
     Attributes:
-        start: how many segments come before.
-        segments: the segments.
         texts: distinct text -> its index in ``tokens``.
         tokens: the tokenised texts.
-        size: tokens of all distinct texts.
     """
 
-    start: int
-    segments: list[Segment] = field(default_factory=list)
-    texts: dict[str, int] = field(default_factory=dict)
-    tokens: list[TokenizedText] = field(default_factory=list)
-    size: int = 0
+    texts: dict[str, int]
+    tokens: list[TokenizedText]
 
-    def add(self, segment: Segment, tokenized: dict[str, TokenizedText]) -> None:
-        """Append a segment whose texts are tokenised already."""
-        self.segments.append(segment)
-        for text in (*segment.candidates, *segment.references):
-            if text not in self.texts:
-                self.texts[text] = len(self.tokens)
-                self.tokens.append(tokenized[text])
-                self.size += len(tokenized[text].ids)
+    @classmethod
+    def of(cls, texts: Iterable[str], tokenizer: Tokenizer) -> Window:
+        """Tokenise each distinct text."""
+        distinct = list(dict.fromkeys(texts))
+        return cls({text: i for i, text in enumerate(distinct)}, tokenizer.tokenize(distinct))
 
-
-def windows(corpus: Corpus, tokenizer: Tokenizer, token_limit: int, start: int = 0) -> Iterator[Window]:
-    """Cut a corpus into windows of at most ``token_limit`` tokens and 8,192 rows (or one segment, if that is more).
-
-    Args:
-        corpus: the segments.
-        tokenizer: splits their texts.
-        token_limit: tokens of a window.
-        start: how many segments to leave out; from a window's first one on, windows are what they would be anyway.
-    """
-    window = Window(start)
-    rows = islice(corpus, start, None)
-    while block := list(islice(rows, BLOCK)):
-        distinct = list(dict.fromkeys(t for s in block for t in (*s.candidates, *s.references)))
-        tokenized = dict(zip(distinct, tokenizer.tokenize(distinct), strict=True))
-        for segment in block:
-            new = {text for text in (*segment.candidates, *segment.references) if text not in window.texts}
-            grows_by = sum(len(tokenized[text].ids) for text in new)
-            rows_then = (len(window.segments) + 1) * len(segment.candidates)
-            if window.segments and (window.size + grows_by > token_limit or rows_then > _ROWS):
-                yield window
-                window = Window(window.start + len(window.segments))
-            window.add(segment, tokenized)
-    if window.segments:
-        yield window
+    @classmethod
+    def of_block(cls, block: Block, tokenizer: Tokenizer) -> Window:
+        """Tokenise candidates and references of a block's rows."""
+        rows = zip(block.candidates, block.references, strict=True)
+        return cls.of((text for candidate, references in rows for text in (candidate, *references)), tokenizer)
 
 
-def window_of(block: Block, tokenizer: Tokenizer) -> Window:
-    """Return a window of the rows of a block, each a segment with one candidate."""
-    names = block.ids or [str(row + 1) for row in range(len(block))]
-    rows = zip(names, block.candidates, block.references, strict=True)
-    segments = [Segment(name, (candidate,), references) for name, candidate, references in rows]
-    return one_window(segments, tokenizer)
-
-
-def one_window(segments: Sequence[Segment], tokenizer: Tokenizer) -> Window:
-    """Return a window of all these segments."""
-    window = Window(0)
-    texts = list(dict.fromkeys(text for s in segments for text in (*s.candidates, *s.references)))
-    tokenized = dict(zip(texts, tokenizer.tokenize(texts), strict=True))
-    for segment in segments:
-        window.add(segment, tokenized)
-    return window
-
-
-def refuse_truncated(window: Window, model: str, limit: int | None) -> None:
-    """Refuse a window in which a text was cut off.
+def refuse_truncated(block: Block, window: Window, model: str, limit: int | None) -> None:
+    """Refuse a block in which a text was cut off.
 
     Raises:
         InputError: naming the first such texts.
     """
-    too_long = []
-    for segment in window.segments:
-        for kind, texts in (("candidate", segment.candidates), ("reference", segment.references)):
-            for text in texts:
-                lost = window.tokens[window.texts[text]].lost
-                if lost:
-                    too_long.append(f"segment {segment.id} ({kind}, {lost} tokens too many)")
-    if too_long:
+    found: dict[str, None] = {}  # a reference of several systems' rows is named once
+    for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
+        name = block.ids[row] if block.ids else row + 1
+        for kind, text in (("candidate", candidate), *(("reference", text) for text in references)):
+            if lost := window.tokens[window.texts[text]].lost:
+                found[f"segment {name} ({kind}, {lost} tokens too many)"] = None
+    if found:
+        too_long = list(found)
         more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
         raise InputError(
             f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
             "shorten them, use `long='window'`, or drop `strict=True`"
         )
+
+
+class WindowVectors:
+    """Unit vectors, weights and roles of every token of a window, text after text; see `bsx.match.pairs.FlatVectors`.
+
+    The last row is a zero vector of no weight that no token can match: indices of padding point to it.
+
+    Args:
+        window: the window.
+        tokenizer: knows which ids are special.
+        weights: weight of each id, array (vocabulary,).
+        encoding: runs the encoder.
+        report: called with the share of the window's tokens that is encoded.
+
+    Attributes:
+        vectors: (layers, tokens + 1, dim), fp32, on the encoder's device.
+        weights: (tokens + 1,).
+        pool: True where a token may be matched (tokens + 1,).
+        offsets: first row of each text.
+        lengths: tokens of each text.
+        content: tokens of each text that are not special; 0 means the text is empty.
+    """
+
+    def __init__(
+        self,
+        window: Window,
+        tokenizer: Tokenizer,
+        weights: NDArray[np.float32],
+        encoding: LayerView,
+        report: Callable[[float], None] | None = None,
+    ) -> None:
+        self.lengths = np.array([len(t.ids) for t in window.tokens], dtype=np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+        total = int(self.lengths.sum())
+        ids = np.concatenate([t.ids for t in window.tokens])
+        running = np.concatenate([[0], np.cumsum(~tokenizer.is_special[ids])])
+        self.content = running[self.offsets + self.lengths] - running[self.offsets]
+        token_weights = np.where(tokenizer.weighs_nothing[ids], 0, weights[ids]).astype(np.float32)
+        self.weights = torch.from_numpy(np.append(token_weights, np.float32(0))).to(encoding.device)
+        self.pool = torch.from_numpy(np.append(~tokenizer.cannot_match[ids], False)).to(encoding.device)
+        self.vectors = torch.zeros(
+            (len(encoding.layers), total + 1, encoding.dimensions), dtype=torch.float32, device=encoding.device
+        )
+        # An empty text is never matched: nothing to encode.
+        wanted = [(text, window.tokens[i], int(self.offsets[i])) for text, i in window.texts.items() if self.content[i]]
+        done, tokens = 0, sum(len(text.ids) for _, text, _ in wanted)
+        for rows, vectors in encode_rows(wanted, encoding):
+            self.vectors.index_copy_(1, rows, normalise(vectors))
+            done += len(rows)
+            if report is not None:
+                report(done / tokens)
+
+    def rows(self, index: int) -> slice:
+        """Return the rows of one text's tokens."""
+        return slice(int(self.offsets[index]), int(self.offsets[index] + self.lengths[index]))

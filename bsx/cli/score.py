@@ -78,4 +78,4 @@ def score(
         )
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result))
-    say(scored.notes(result))
+    say(scored.notes())

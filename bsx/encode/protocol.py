@@ -1,34 +1,11 @@
-"""What metrics need of an encoder, whatever runs it."""
+"""What batches need of an encoder, whatever runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import torch
-
-
-class Encoding(Protocol):
-    """Some layers of an encoder: anything that turns sequences of token ids into vectors, batch by batch.
-
-    Attributes:
-        layers: the layers it returns, in order; layer 0 is the embedding layer.
-        dimensions: size of a token vector.
-        device: where its output is.
-    """
-
-    layers: list[int]
-    dimensions: int
-    device: torch.device
-
-    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Encode sequences.
-
-        Yields:
-            Indices of some sequences and their padded vectors (layers, batch, tokens, dim).
-        """
-        ...
 
 
 class Embedder(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from bsx.encode.batching import to_device
-from bsx.encode.protocol import Encoding
+from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import TokenizedText
 
 
@@ -20,12 +20,12 @@ def normalise(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def encode_rows(
-    texts: Sequence[tuple[TokenizedText, int]], encoding: Encoding
+    texts: Sequence[tuple[str, TokenizedText, int]], encoding: LayerView
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Encode texts whose tokens lie one after another in a flat array.
 
     Args:
-        texts: tokenised texts and the row of each one's first token.
+        texts: texts, tokenised, and the row of each one's first token.
         encoding: runs the encoder.
 
     Yields:
@@ -34,14 +34,16 @@ def encode_rows(
     sequences: list[Sequence[int]] = []
     keeps: list[tuple[int, int]] = []
     starts: list[int] = []  # where the kept part of each sequence goes
-    for text, first in texts:
+    names: list[str] = []
+    for name, text, first in texts:
         row = first
         for span in text.spans:
+            names.append(name)
             sequences.append(span.ids)
             keeps.append(span.keep)
             starts.append(row)
             row += span.keep[1] - span.keep[0]
-    for batch, output in encoding.run(sequences):
+    for batch, output in encoding.run(sequences, names):
         layers, _, longest, dimensions = output.shape
         source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
         target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + starts[i] for i in batch])

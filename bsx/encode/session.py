@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -114,7 +115,7 @@ class Encoders:
         model: the model of every metric that is not given one of its own.
         lang: the language of the texts, for metrics that choose their model by language.
         registry: the registry to use, or a folder laid over it; the shipped one with the user's overlays unless given.
-        remember: keep vectors in memory for the next metric and the next call; without it, for one metric alone.
+        remember: keep vectors in memory for the next call; without it, for what the run at hand needs again.
         settings: other fields of `bsx.encode.run_config.RunConfig` (device, dtype, memory, …).
 
     Raises:
@@ -139,7 +140,8 @@ class Encoders:
         self.device = choose_device(self.config.device)
         self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
-        self._to_remember = self.budget // 2 if remember else 0
+        self._remember = remember
+        self._uses: dict[int, int] = {}
         self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._models: dict[str, LocatedModel] = {}
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
@@ -147,7 +149,7 @@ class Encoders:
     def settings(self) -> Settings:
         """Return what other encoders like these are made of, in another process too; a given `Catalog` is not in it."""
         run = self.config.model_dump()
-        return {**run, "model": self.model, "lang": self.lang, "remember": self._to_remember > 0}
+        return {**run, "model": self.model, "lang": self.lang, "remember": self._remember}
 
     def locate(self, model: str | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
         """Return a metric's model.
@@ -184,8 +186,34 @@ class Encoders:
                 trust_remote_code=located.trust_remote_code,
                 cache=self._cache,
             )
-            self._encoders[key] = SharedEncoder(opener, batch_tokens=self.config.batch_tokens, budget=self._to_remember)
+            self._encoders[key] = SharedEncoder(
+                opener,
+                batch_tokens=self.config.batch_tokens,
+                budget=self.budget // 2,
+                remember=self._remember,
+                uses=self._uses,
+            )
         return self._encoders[key]
+
+    def expect(self, uses: Mapping[int, int]) -> None:
+        """Say which texts a run will use more than once: their vectors are kept until `used` has counted the last use.
+
+        Args:
+            uses: hash of a text -> how many uses there will be.
+        """
+        self._uses.clear()
+        self._uses.update(uses)
+        self.used(())
+
+    def used(self, texts: Iterable[str]) -> None:
+        """Count uses of texts, and let go of vectors that are not needed again."""
+        for name in map(hash, texts):
+            if name in self._uses:
+                self._uses[name] -= 1
+                if self._uses[name] <= 0:
+                    del self._uses[name]
+        for encoder in self._encoders.values():
+            encoder.settle()
 
     def forget(self) -> None:
         """Let go of all vectors that are held in memory."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,37 +18,55 @@ from bsx.errors import InputError
 
 @dataclass
 class _Kept:
-    """An encoded batch: its vectors (layers, batch, tokens, dim) and the sequences they are of."""
+    """An encoded batch: vectors (layers, batch, tokens, dim), the sequences they are of, and hashes of their texts."""
 
     vectors: torch.Tensor
     keys: list[bytes]
+    texts: list[int]
+
+    @property
+    def bytes(self) -> int:
+        return self.vectors.numel() * self.vectors.element_size()
+
+    def wanted(self, uses: Mapping[int, int]) -> list[int]:
+        return [row for row, text in enumerate(self.texts) if text in uses]
 
 
 class SharedEncoder:
-    """An encoder that remembers what it has encoded, so that metrics and calls share the work.
+    """An encoder that remembers what it has encoded, so that metrics, blocks of a run and calls share the work.
 
-    Weights are loaded at the first encoding, up to the highest layer that anybody asked for until then.
+    Weights are loaded at the first encoding, up to the highest layer that anybody asked for until then. What is
+    remembered: everything with ``remember`` or for several metrics, else what comes again by ``uses``. Beyond the
+    budget, vectors that were not used for longest are forgotten, or go to a temporary file if they come again.
 
     Args:
         opener: opens the encoder.
         batch_tokens: padded tokens of a batch; None for the device's default.
-        budget: bytes of vectors to remember; the longest unused ones are forgotten beyond it. 0: every sequence is
-            encoded as it comes, for a metric that has the encoder for itself and keeps what it needs again.
+        budget: bytes of vectors to remember.
+        remember: whether for later calls too, beyond what a run expects.
+        uses: hash of a text -> how many uses of it a run expects; the session keeps it up to date.
     """
 
-    def __init__(self, opener: Opener, *, batch_tokens: int | None, budget: int) -> None:
+    def __init__(
+        self, opener: Opener, *, batch_tokens: int | None, budget: int, remember: bool, uses: Mapping[int, int]
+    ) -> None:
         self.opener = opener
         self.architecture = opener.architecture
         self.device = opener.device
         self._batch_tokens = batch_tokens
         self._budget = budget
+        self._remembers = remember
+        self._uses = uses
+        self._views = 0
         self.wanted: set[int] = set()
         """All layers that anybody asked for."""
         self._layers: list[int] = []
         self._batcher: Batcher | None = None
         self._cached: CachedEncoding | None = None
         self._encoded_before = 0
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._kept: dict[int, _Kept] = {}
+        self._held: OrderedDict[int, None] = OrderedDict()  # those in memory, the ones not used for longest first
+        self._seen: set[int] = set()  # those made or used since the last `settle`
         self._where: dict[bytes, tuple[int, int]] = {}
         self._bytes = 0
         self._batches = 0
@@ -62,6 +81,7 @@ class SharedEncoder:
         for layer in layers:
             self.architecture.check_layer(layer)
         self.wanted |= set(layers)
+        self._views += 1
         return LayerView(self, layers)
 
     @property
@@ -99,20 +119,15 @@ class SharedEncoder:
             return self.batcher.run(sequences)
         return self._cached.run(sequences, lambda: self.batcher)
 
-    def encode(self, sequences: Sequence[Sequence[int]], layers: list[int]) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Encode sequences, or recall them.
-
-        Args:
-            sequences: token ids, special ones included.
-            layers: the layers to return.
-
-        Yields:
-            Indices of some sequences and their padded vectors (layers, batch, tokens, dim).
-        """
+    def encode(
+        self, sequences: Sequence[Sequence[int]], texts: Sequence[str], layers: list[int]
+    ) -> Iterator[tuple[list[int], torch.Tensor]]:
+        """Encode sequences, or recall them; see `LayerView.run`."""
         self._open()
         rows = [self._layers.index(layer) for layer in layers]
         chosen = slice(None) if rows == list(range(len(self._layers))) else rows
-        if not self._budget:
+        everything = self._remembers or self._views > 1
+        if not (everything or self._uses):
             yield from ((batch, vectors[chosen]) for batch, vectors in self._run(list(sequences)))
             return
         keys = [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
@@ -124,35 +139,72 @@ class SharedEncoder:
             else:
                 new.setdefault(key, []).append(i)
         for number, indices in known.items():
-            self._kept.move_to_end(number)
+            self._seen.add(number)
+            if number in self._held:
+                self._held.move_to_end(number)
             places = [self._where[keys[i]][1] for i in indices]
-            yield indices, self._kept[number].vectors[chosen][:, places]
+            yield indices, self._kept[number].vectors[chosen][:, places].to(self.device)
         firsts = [indices[0] for indices in new.values()]
+        names = [hash(text) for text in texts] or [0] * len(sequences)
         for batch, vectors in self._run([sequences[i] for i in firsts]):
             mine = [firsts[i] for i in batch]
-            self._remember([keys[i] for i in mine], vectors)
+            kept = _Kept(vectors, [keys[i] for i in mine], [names[i] for i in mine])
+            self._keep(kept, None if everything else kept.wanted(self._uses))
             copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
             places = [row for _, row in copies]
             part = vectors[chosen]
             yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
         self._shrink()
 
-    def _remember(self, keys: list[bytes], vectors: torch.Tensor) -> None:
+    def _keep(self, kept: _Kept, rows: list[int] | None) -> None:
+        """Remember some rows of a batch, or all of them."""
+        if rows is not None and len(rows) < len(kept.keys):
+            kept = _Kept(kept.vectors[:, rows], [kept.keys[i] for i in rows], [kept.texts[i] for i in rows])
+        if not kept.keys:
+            return
         self._batches += 1
-        self._kept[self._batches] = _Kept(vectors, keys)
-        self._where.update({key: (self._batches, row) for row, key in enumerate(keys)})
-        self._bytes += vectors.numel() * vectors.element_size()
+        self._kept[self._batches] = kept
+        self._held[self._batches] = None
+        self._seen.add(self._batches)
+        self._where.update({key: (self._batches, row) for row, key in enumerate(kept.keys)})
+        self._bytes += kept.bytes
+
+    def _drop(self, number: int) -> _Kept:
+        """Forget a batch, and return it."""
+        kept = self._kept.pop(number)
+        if number in self._held:
+            del self._held[number]
+            self._bytes -= kept.bytes
+        for key in kept.keys:
+            del self._where[key]
+        return kept
 
     def _shrink(self) -> None:
-        while self._bytes > self._budget and self._kept:
-            _, oldest = self._kept.popitem(last=False)
-            self._bytes -= oldest.vectors.numel() * oldest.vectors.element_size()
-            for key in oldest.keys:
-                del self._where[key]
+        while self._bytes > self._budget and self._held:
+            number = next(iter(self._held))
+            kept = self._drop(number)
+            if rows := kept.wanted(self._uses):
+                self._keep(kept, rows)
+                latest = self._batches
+                self._bytes -= self._kept[latest].bytes
+                del self._held[latest]
+                self._kept[latest].vectors = _on_disk(self._kept[latest].vectors)
+
+    def settle(self) -> None:
+        """Forget what was used by now and does not come again, unless it is remembered anyway."""
+        last = not self._uses
+        for number in list(self._kept) if last else [number for number in self._seen if number in self._kept]:
+            if self._remembers and (number in self._held or not last):
+                continue
+            rows = self._kept[number].wanted(self._uses)
+            if 2 * len(rows) <= len(self._kept[number].keys):  # a few that are not wanted do not repay a copy
+                self._keep(self._drop(number), rows)
+        self._seen.clear()
 
     def forget(self) -> None:
         """Let go of all vectors that are remembered."""
         self._kept.clear()
+        self._held.clear()
         self._where.clear()
         self._bytes = 0
 
@@ -162,12 +214,22 @@ class SharedEncoder:
             self._cached.flush()
 
 
+def _on_disk(vectors: torch.Tensor) -> torch.Tensor:
+    """Return the same vectors in a temporary file, which goes with them."""
+    raw = vectors.detach().cpu().contiguous()
+    with tempfile.TemporaryFile(prefix="bsx-vectors-") as stream:  # the map keeps it until it is let go
+        stream.write(raw.view(torch.uint8).numpy().data)
+        stream.flush()
+        mapped = np.memmap(stream, dtype=np.uint8, mode="c")
+    return torch.from_numpy(mapped).view(raw.dtype).reshape(raw.shape)
+
+
 class LayerView:
-    """Some layers of a shared encoder; see `bsx.encode.protocol.Encoding`.
+    """Some layers of a shared encoder, which metrics may want others of: what turns token ids into vectors.
 
     Attributes:
         shared: the encoder.
-        layers: the layers it returns, in order.
+        layers: the layers it returns, in order; layer 0 is the embedding layer.
         dimensions: size of a token vector.
         device: where the vectors are.
     """
@@ -185,6 +247,16 @@ class LayerView:
         """What computes, with its version, for a signature."""
         return self.shared.opener.backend(sorted(self.shared.wanted))
 
-    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Encode all sequences; see `SharedEncoder.encode`."""
-        return self.shared.encode(sequences, self.layers)
+    def run(
+        self, sequences: Sequence[Sequence[int]], texts: Sequence[str] = ()
+    ) -> Iterator[tuple[list[int], torch.Tensor]]:
+        """Encode sequences, or recall them.
+
+        Args:
+            sequences: token ids, special ones included.
+            texts: the text that each is from, by which it is known whether it comes again.
+
+        Yields:
+            Indices of some sequences and their padded vectors (layers, batch, tokens, dim).
+        """
+        return self.shared.encode(sequences, texts, self.layers)

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.encode.protocol import Encoding
 from bsx.encode.rows import encode_rows
+from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 
 
@@ -45,7 +45,7 @@ class States:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
-def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: Encoding) -> States:
+def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: LayerView) -> States:
     """Return the hidden states of texts.
 
     Args:
@@ -58,7 +58,7 @@ def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: Encoding)
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if len(texts) else lengths
     shape = (len(encoding.layers), int(lengths.sum()), encoding.dimensions)
     vectors = torch.zeros(shape, dtype=torch.float32, device=encoding.device)
-    for rows, states in encode_rows(list(zip(tokenized, offsets.tolist(), strict=True)), encoding):
+    for rows, states in encode_rows(list(zip(texts, tokenized, offsets.tolist(), strict=True)), encoding):
         vectors.index_copy_(1, rows, states.float())
     ids = np.concatenate([text.ids for text in tokenized]) if len(texts) else np.zeros(0, dtype=np.int64)
     return States(vectors, ids, offsets, lengths, np.array([text.lost for text in tokenized], dtype=np.int64))

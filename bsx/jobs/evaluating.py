@@ -238,7 +238,7 @@ def score_columns(
                 values[metric.spec] += [float(value) for value in scores.values]
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
     summary = summarise(prepared, totals)
-    notes = [*said, *(note for metric in metrics for note in metric.notes), *flags(summary)]
+    notes = [*said, *(note for metric in metrics for note in metric.notes), *flags(prepared, totals)]
     every = Wanted(
         [*(m.spec for m in metrics), *wanted.columns],
         named.human,

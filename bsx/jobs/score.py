@@ -14,6 +14,7 @@ from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
 from bsx.data.output import ScoreTable
 from bsx.encode.run_config import RunConfig
+from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.resume import Say, keeping, kept_blocks
 from bsx.metrics.base import Metric
@@ -106,32 +107,22 @@ class ScoredFiles:
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
-        if self.alone is not None:
-            from bsx.bertscore import summary
-
-            return summary.summarise(self.alone, self.prepared, self.totals[0])
         result = summarise(self.prepared, self.totals)
+        if self.alone is not None:
+            return result
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
 
     def to_text(self, result: JsonObject) -> str:
         """Return a summary that `to_dict` made as aligned lines for a terminal."""
-        if self.alone is not None:
-            from bsx.bertscore import summary
+        return to_text(self.prepared, result)
 
-            return summary.to_text(self.alone, result)
-        return to_text(result)
-
-    def notes(self, result: JsonObject) -> list[str]:
+    def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
         metrics = self.prepared.metrics
         about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
-        found = [*(note for metric in metrics for note in metric.notes), *about_encoders]
-        if self.alone is not None:
-            from bsx.bertscore import summary
-
-            return [*found, *summary.flags(self.alone, self.prepared, self.totals[0])]
-        return [*found, *flags(result)]
+        about_metrics = (note for metric in metrics for note in metric.notes)
+        return [*about_metrics, *about_encoders, *flags(self.prepared, self.totals)]
 
 
 def score_files(
@@ -251,7 +242,8 @@ def detected(settings: Settings, corpus: Corpus, say: Say) -> Settings:
 
 def _metrics(specs: Sequence[str], settings: Settings) -> list[Metric]:
     run = {name: value for name, value in settings.items() if name in SHARED - {"registry"}}
-    return get_metrics(specs, registry=load_registry(settings.get("registry")), **run)
+    encoders = Encoders(registry=load_registry(settings.get("registry")), remember=False, **run)
+    return get_metrics(specs, encoders=encoders)
 
 
 def _bertscore(settings: Settings) -> BertScore:

@@ -21,6 +21,8 @@ class Block:
         sources: each row's source, or None if the corpus has none.
         systems: index of the system each row belongs to (rows,).
         ids: the name of the segment that each row is from; empty if they have none.
+        ahead: what metrics prepared of it while another was scored, by how they were asked for; see
+            `bsx.metrics.core.MetricCore.look_ahead`.
         report: told the share of the block's work that is done, by a metric that works on it for long.
     """
 
@@ -29,6 +31,7 @@ class Block:
     sources: list[str] | None
     systems: NDArray[np.int64]
     ids: Sequence[str] = ()
+    ahead: dict[str, object] = field(default_factory=dict)
     report: Callable[[float], None] | None = None
 
     def __len__(self) -> int:

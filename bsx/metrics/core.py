@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
@@ -13,9 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from bsx.catalog.entries import MetricEntry
-from bsx.data.corpus import Corpus, Segment
+from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.plan import Plan
 from bsx.support.provenance import bsx_version
 from bsx.support.signature import Signature
 
@@ -47,6 +46,28 @@ class MetricConfig(BaseModel):
 
 ConfigT = TypeVar("ConfigT", bound=MetricConfig, covariant=True, default=MetricConfig)
 """The settings of a metric; ``Metric`` alone is a metric with any settings."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a metric is summed up by that has no single number.
+
+    Attributes:
+        names: of its figures.
+        model: which model they are of.
+        layer: which of its layers, or the highest one.
+        every: whether there are figures of every layer.
+        undefined: what rows are called of which not every figure is defined.
+        remarks: what to say of rows that are ``empty``, ``undefined`` or ``truncated`` ({lost} tokens).
+    """
+
+    names: tuple[str, ...]
+    model: str
+    layer: int
+    every: bool
+    undefined: str
+    remarks: dict[str, str]
+
 
 Fitted: TypeAlias = Any
 """What `MetricCore.fit` learnt from a corpus: only the metric itself knows its type."""
@@ -123,22 +144,13 @@ class MetricCore(ABC, Generic[ConfigT]):
         return ()
 
     @property
-    def window_tokens(self) -> int:
-        """Tokens of the windows that the metric cuts for itself where it is alone; 0: it takes those of the run."""
-        return 0
+    def figures(self) -> Figures | None:
+        """What it is summed up by where it is run by itself; None: by its score."""
+        return None
 
-    def windows(
-        self, corpus: Corpus, plan: Plan, start: int, tokens: int
-    ) -> AbstractContextManager[Iterator[tuple[list[Segment], Block]]]:
-        """Cut a corpus for itself, if ``window_tokens`` says so.
-
-        Args:
-            corpus: the segments.
-            plan: what is known of it.
-            start: how many segments to leave out; from a window's first one on, windows are what they would be anyway.
-            tokens: tokens of a window.
-        """
-        raise NotImplementedError(f"{self.name} takes the blocks of the run")
+    def look_ahead(self, block: Block) -> object:
+        """Return what can be prepared of a block while another is scored; `score_block` finds it in its ``ahead``."""
+        return None
 
     def signature_fields(self, fitted: Fitted) -> dict[str, object]:
         """Return what replaces or adds to the settings in the signature: a model's identity, a file's digest."""

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from bsx.data.corpus import Corpus
+from bsx.data.corpus import Corpus, Segment
 from bsx.errors import InputError
 
 _STEP = 256  # segments between two reports
@@ -33,10 +33,16 @@ class Plan:
         """Return how many uses of each reused text remain when ``start`` segments are done."""
         reused = dict(self.reused)
         for segment in islice(corpus, start):
-            for text in (*segment.candidates, *segment.references):
+            for text in texts_of(segment):
                 if hash(text) in reused:
                     reused[hash(text)] -= 1
         return reused
+
+
+def texts_of(segment: Segment) -> tuple[str, ...]:
+    """Return all texts of a segment."""
+    source = () if segment.source is None else (segment.source,)
+    return (*segment.candidates, *segment.references, *source)
 
 
 def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Plan:
@@ -52,10 +58,7 @@ def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Pla
     hashes = array("q")
     segments, fewest, most = 0, 0, 0
     for segment in corpus:
-        hashes.extend(map(hash, segment.candidates))
-        hashes.extend(map(hash, segment.references))
-        if segment.source is not None:
-            hashes.append(hash(segment.source))
+        hashes.extend(map(hash, texts_of(segment)))
         # A blank reference is no reference, unless there is no other.
         present = max(1, sum(1 for text in segment.references if text.strip()))
         most = max(most, present)

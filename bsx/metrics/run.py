@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
@@ -17,13 +16,13 @@ from bsx.data.journal import Arrays
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block
 from bsx.metrics.core import Fitted, MetricCore
-from bsx.metrics.plan import Plan, survey
+from bsx.metrics.plan import Plan, survey, texts_of
 from bsx.metrics.results import MetricScores
 from bsx.support.progress import Progress
 from bsx.support.signature import Signature
 
 Item = TypeVar("Item")
-_BLOCK_TOKENS = 65_536  # more only costs memory
+_BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory
 _BLOCK_ROWS = 8_192
 _FEW = 256  # segments that do not repay a thread
 _NAMED = 5  # segments that a note names
@@ -115,14 +114,10 @@ def prepare(
 
 
 def block_tokens(metrics: Sequence[MetricCore]) -> int:
-    """Return about how many tokens a block of `stream` has, as the memory budget allows."""
-    if (alone := _cuts_itself(metrics)) is not None:
-        return alone.window_tokens
+    """Return about how many tokens a block of `stream` has: half of the memory budget, the other half remembers."""
     per_token = sum(metric.bytes_per_token for metric in metrics)
-    if not per_token:
-        return _BLOCK_TOKENS
-    budget = min(metric.encoders.budget for metric in metrics) // 4
-    return max(256, min(_BLOCK_TOKENS, budget // per_token))
+    budget = min(metric.encoders.budget for metric in metrics) // 2
+    return max(1, min(_BLOCK_TOKENS, budget // per_token)) if per_token else _BLOCK_TOKENS
 
 
 def stream(
@@ -130,10 +125,14 @@ def stream(
 ) -> Iterator[ScoredBlock]:
     """Score a corpus of any size, one block of segments at a time, within the memory budget.
 
+    Each distinct text goes through an encoder once, however far apart its uses are: vectors of texts that come again
+    are kept (see `bsx.encode.session.Encoders.expect`). While a block is scored, the next one is read and tokenised.
+
     Args:
         prepared: what `prepare` returned.
         progress: called with a phase's name, segments done and segments in all.
-        start: how many segments to leave out, because they are scored already.
+        start: how many segments to leave out, because they are scored already; from a block's first segment on, blocks
+            are what they would be anyway.
         tokens: tokens of a block, if not as many as `block_tokens` says.
 
     Yields:
@@ -141,25 +140,32 @@ def stream(
     """
     tokens = tokens or block_tokens(prepared.metrics)
     corpus, done, total = prepared.corpus, start, prepared.segments
-    with ExitStack() as stack:
-        pieces: Iterator[tuple[list[Segment], Block]]
-        if (alone := _cuts_itself(prepared.metrics)) is not None:
-            cut = stack.enter_context(alone.windows(corpus, prepared.plan, start, tokens))
-            pieces = ahead(cut, worthwhile=total - start > _FEW)
-        else:
-            pieces = ((part, rows_of(part)) for part in blocks_of(islice(corpus, start, None), tokens))
-        for segments, block in pieces:
+    sessions = {id(metric.encoders): metric.encoders for metric in prepared.metrics}.values()
+    uses = prepared.plan.reused_after(corpus, start)
+    for encoders in sessions:
+        encoders.expect(uses)
+    try:
+        pieces = (_ready(part, prepared.metrics) for part in blocks_of(islice(corpus, start, None), tokens))
+        for segments, block in ahead(pieces, worthwhile=total - start > _FEW):
             if progress is not None and len(prepared.metrics) == 1:
                 block = replace(block, report=_within(done, len(segments), total, progress))
             yield score_segments(prepared.metrics, prepared.fitted, segments, block)
+            for encoders in sessions:
+                encoders.used(text for segment in segments for text in texts_of(segment))
             done += len(segments)
             if progress is not None:
                 progress("scoring", done, total)
+    finally:
+        for encoders in sessions:
+            encoders.expect({})
 
 
-def _cuts_itself(metrics: Sequence[MetricCore]) -> MetricCore | None:
-    """Return a metric that is alone and cuts the corpus by its own tokens."""
-    return metrics[0] if len(metrics) == 1 and metrics[0].window_tokens else None
+def _ready(segments: list[Segment], metrics: Sequence[MetricCore]) -> tuple[list[Segment], Block]:
+    """Return segments with their rows, and what metrics prepare of these."""
+    block = rows_of(segments)
+    for metric in metrics:
+        block.ahead[metric.spec] = metric.look_ahead(block)
+    return segments, block
 
 
 def _within(done: int, segments: int, total: int, progress: Progress) -> Callable[[float], None]:
@@ -218,7 +224,7 @@ def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]
     texts: set[str] = set()
     size = 0
     for segment in corpus:
-        own = {*segment.candidates, *segment.references, *([segment.source] if segment.source is not None else [])}
+        own = set(texts_of(segment))
         grows_by = sum(about_tokens(text) for text in own - texts)
         if segments and (size + grows_by > tokens or len(segments) * len(segment.candidates) >= _BLOCK_ROWS):
             yield segments

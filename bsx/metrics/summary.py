@@ -1,17 +1,52 @@
-"""What a run of metrics came to: the summary of all systems, and what the reader should know about the rows."""
+"""What a run came to: the summary of all systems, as JSON and as text, and what to know about the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.metrics.core import Figures
 from bsx.metrics.run import Prepared, Totals
 from bsx.support.untyped import JsonObject
 
-_COUNTS = ("empty", "undefined", "truncated")
+_REMARKS = {
+    "empty": "without content on one side",
+    "undefined": "for which it is not defined (no token has weight); they score as empty ones",
+    "truncated": "cut off at the model's limit",
+}
 
 
 def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
-    """Return every metric's signature and every system's score with its counts."""
+    """Return signatures, and every system's scores with their counts.
+
+    Of metrics, that is one entry each. A metric that is summed up by several figures stands by itself, its figures
+    over all systems' rows at the top level, where ``n`` counts those rows.
+    """
+    figures, systems, n = prepared.metrics[0].figures, prepared.corpus.systems, prepared.segments
+    if figures is not None:
+        sums, counts = totals[0].figure_sums(), totals[0].counts
+        signature = prepared.signature(0)
+        every = _counts({name: int(by_system.sum()) for name, by_system in counts.items()}, figures.undefined)
+        return {
+            "metric": signature["metric"],
+            "model": figures.model,
+            "layer": "all" if figures.every else figures.layer,
+            "n": n * len(systems),
+            **_means(figures, sums.sum(axis=1) / (n * len(systems))),
+            "signature": str(signature),
+            **every,
+            "systems": [
+                {
+                    "name": name,
+                    "n": n,
+                    **_means(figures, sums[:, k] / n),
+                    **_counts({key: int(by_system[k]) for key, by_system in counts.items()}, figures.undefined),
+                }
+                for k, name in enumerate(systems)
+            ],
+        }
     metrics = []
     for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True)):
         scores = [
@@ -19,10 +54,9 @@ def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
                 "system": system,
                 "score": total.system(k),
                 "mean": total.mean(k),
-                **{name: int(total.counts[name][k]) for name in _COUNTS},
-                "tokens_lost": int(total.counts["lost"][k]),
+                **_counts({name: int(by_system[k]) for name, by_system in total.counts.items()}, "undefined"),
             }
-            for k, system in enumerate(prepared.corpus.systems)
+            for k, system in enumerate(systems)
         ]
         metrics.append(
             {
@@ -32,14 +66,36 @@ def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
                 "scores": scores,
             }
         )
-    return {"segments": prepared.segments, "systems": list(prepared.corpus.systems), "metrics": metrics}
+    return {"segments": n, "systems": list(systems), "metrics": metrics}
 
 
-def to_text(result: JsonObject) -> str:
+def _counts(counts: dict[str, int], undefined: str) -> dict[str, int]:
+    names = {"empty": "empty", "undefined": undefined, "truncated": "truncated", "lost": "tokens_lost"}
+    return {name: counts[kind] for kind, name in names.items()}
+
+
+def _means(figures: Figures, means: NDArray[np.float64]) -> dict[str, float | list[float]]:
+    """Return means (layers, figures) by name."""
+    return {name: means[:, j].tolist() if figures.every else float(means[0, j]) for j, name in enumerate(figures.names)}
+
+
+def to_text(prepared: Prepared, result: JsonObject) -> str:
     """Return a summary as aligned lines for a terminal."""
-    width = max(len("system"), *(len(name) for name in result["systems"]))
+    figures, systems = prepared.metrics[0].figures, prepared.corpus.systems
+    width = max(len("system"), *map(len, systems))
+    lines = []
+    if figures is not None:
+        for layer in range(len(result[figures.names[0]])) if figures.every else (None,):
+            if layer is not None:
+                lines.append(f"layer {layer}")
+            lines.append(f"{'system':<{width}}  {'n':>7}  {'  '.join(figures.names)}")
+            for entry in result["systems"]:
+                means = (entry[name] if layer is None else entry[name][layer] for name in figures.names)
+                numbers = [f"{mean:{len(name)}.4f}" for name, mean in zip(figures.names, means, strict=True)]
+                lines.append(f"{entry['name']:<{width}}  {entry['n']:>7}  {'  '.join(numbers)}")
+        return "\n".join([*lines, result["signature"]])
     label = max(len("metric"), *(len(entry["metric"]) for entry in result["metrics"]))
-    lines = [f"{'metric':<{label}}  {'system':<{width}}  {'n':>7}  {'score':>9}"]
+    lines.append(f"{'metric':<{label}}  {'system':<{width}}  {'n':>7}  {'score':>9}")
     for entry in result["metrics"]:
         for score in entry["scores"]:
             figure = f"{score['score']:9.4f}"
@@ -47,18 +103,20 @@ def to_text(result: JsonObject) -> str:
     return "\n".join([*lines, *(entry["signature"] for entry in result["metrics"])])
 
 
-def flags(result: JsonObject) -> list[str]:
+def flags(prepared: Prepared, totals: Sequence[Totals]) -> list[str]:
     """Return one sentence for each kind of row that the user should know about."""
-    texts = {
-        "empty": "without content on one side",
-        "undefined": "for which it is not defined (no token has weight); they score as empty ones",
-        "truncated": "cut off at the model's limit",
-    }
-    rows = result["segments"] * len(result["systems"])
+    rows = prepared.segments * len(prepared.corpus.systems)
     found = []
-    for entry in result["metrics"]:
-        for name, text in texts.items():
-            count = sum(score[name] for score in entry["scores"])
-            if count:
-                found.append(f"{entry['metric']}: {count} of {rows} rows {text}")
+    for metric, total in zip(prepared.metrics, totals, strict=True):
+        figures = metric.figures
+        for kind, text in (_REMARKS if figures is None else figures.remarks).items():
+            count = int(total.counts[kind].sum())
+            if not count:
+                continue
+            if figures is None:
+                found.append(f"{metric.spec}: {count} of {rows} rows {text}")
+                continue
+            where = ", ".join(total.first[kind]) + (", …" if count > len(total.first[kind]) else "")
+            lost = int(total.counts["lost"].sum())
+            found.append(f"{count} of {rows} rows {text.format(lost=lost)} (segments {where})")
     return found

@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx import Scorer
-from bsx.bertscore.windows import windows
+from bsx import Scorer, get_metric
 from bsx.data.corpus import MemoryCorpus
+from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from bsx.metrics.run import block_tokens, blocks_of
 from tests.helpers.oracle import bertscore
 
 TEXTS = [
@@ -197,13 +198,7 @@ def test_windows_keep_every_token_once_from_its_most_central_window(
             assert margin(number) >= best - 1 or edge
 
 
-@pytest.mark.parametrize("transfer", [16_384, 9])
-def test_each_distinct_text_is_encoded_once_within_a_small_budget(
-    transfer: int, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "bsx.bertscore.window_vectors._TRANSFER_TOKENS", transfer
-    )  # tokens of reused texts that are copied together
+def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     rng = np.random.default_rng(3)
     words = ["cat", "dog", "rain", "house", "old", "man", "the", "walked"]
@@ -212,14 +207,22 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(
     references = [pool[i] for i in rng.integers(0, len(pool), 2000)]
     roomy = Scorer(folder, layer=2)
     expected = columns(roomy.score(candidates, references))
-    tight = Scorer(folder, layer=2)
-    tight.encoders.budget = 60_000  # bytes: many windows, and most kept vectors spill to the temporary file
+    narrow = [Encoders(model=folder, remember=False) for _ in range(2)]
+    for encoders in narrow:
+        encoders.budget = 60_000  # bytes: many blocks, and most kept vectors go to temporary files
+    tight = Scorer(folder, layer=2, encoders=narrow[0])
     corpus = MemoryCorpus({"a": candidates}, references)
-    assert len(list(windows(corpus, tight.tokenizer, tight.encoders.budget // 2 // 128))) > 10
+    assert len(list(blocks_of(corpus, block_tokens([tight.metric])))) > 10
     got = columns(tight.score(candidates, references))
     np.testing.assert_allclose(got, expected, atol=1e-5)
     distinct = len(set(candidates) | set(references))
     assert roomy.encoders.sequences_encoded == tight.encoders.sequences_encoded == distinct
+    named = get_metric("bertscore", encoders=narrow[1], layer=2)
+    np.testing.assert_array_equal(named.score(candidates, references).values, got[2].astype(np.float64))
+    assert named.encoders.sequences_encoded == distinct
+    for metric in (roomy.metric, tight.metric, named):
+        encoder: Any = metric.encoding.shared  # type: ignore[attr-defined]
+        assert not encoder._kept  # nothing comes again
 
 
 def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) -> None:
@@ -437,10 +440,10 @@ def test_saved_scores_come_back(tiny_bert: Scorer, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_windows_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer) -> None:
+def test_blocks_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer) -> None:
     corpus = MemoryCorpus({"a": ["rain"] * 20_000, "b": ["the cat"] * 20_000}, ["rain"] * 20_000)
-    cut = list(windows(corpus, tiny_bert.tokenizer, 100_000))
-    assert [len(window.segments) for window in cut] == [4096] * 4 + [20_000 - 4 * 4096]
+    cut = list(blocks_of(corpus, 100_000))
+    assert [len(segments) for segments in cut] == [4096] * 4 + [20_000 - 4 * 4096]
     whole = tiny_bert.score(["rain", "the cat"] * 10_000, ["the cat", "rain"] * 10_000)
     alone = tiny_bert.score(["rain", "the cat"], ["the cat", "rain"])
     np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)

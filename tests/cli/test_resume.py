@@ -49,13 +49,11 @@ class Slow:
     """Make blocks small and the run stop itself after some of them, as a kill would, without a process of its own."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        import bsx.bertscore.metric
         import bsx.metrics.run
         from bsx.data.journal import Journal
 
         self.left = 10**9
         monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 256)
-        monkeypatch.setattr(bsx.bertscore.metric, "_WINDOW_TOKENS", 300)
         append = Journal.append
 
         def stopping(journal: Journal, arrays: Any) -> None:

@@ -108,7 +108,7 @@ class CachedEncoding:
     def run(
         self, sequences: Sequence[Sequence[int]], batcher: Callable[[], Batcher]
     ) -> Iterator[tuple[list[int], torch.Tensor]]:
-        """Encode all sequences, or read them; see `bsx.encode.protocol.Encoding.run`.
+        """Encode all sequences, or read them; see `bsx.encode.shared.LayerView.run`.
 
         Args:
             sequences: token ids.
