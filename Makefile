@@ -5,7 +5,6 @@ BIN := $(VENV)/bin
 # Processes that run the tests; each computes with one thread.
 JOBS ?= auto
 STAMP := $(VENV)/.installed
-export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bsx.support.environment import silence as _silence
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from bsx.train.vectors import VectorStore as VectorStore
 
     __version__: str
+
+_silence()
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     _find, __dir__ = public_face(__name__, "__version__")

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from bsx.cli.main import COMMANDS, build
+from bsx.cli.commands import COMMANDS, build
 from bsx.support.faces import exports
 
 # page -> the public module that it describes

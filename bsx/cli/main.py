@@ -1,153 +1,139 @@
-"""The table of commands, and how every one of them ends: exit status 0, 2 for wrong input, 130 for an interrupt."""
+"""How every run of the command line begins and ends: its streams, its signals, one line for whatever goes wrong.
+
+Exit status 0, 2 for what went wrong, 128 + n for signal n: 130 for Ctrl-C, 143 for SIGTERM. All of it holds from the
+first moment, so this module imports nothing that takes time.
+"""
 
 from __future__ import annotations
 
+import _thread
 import atexit
+import errno
 import gc
-import importlib
+import io
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import time
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
-
-from bsx.cli.help import WholeSummaries
 from bsx.errors import NO_ROOM, BsxError
 
-# name -> (module that holds the command, one line of help). Modules are imported when their command runs.
-COMMANDS = {
-    "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
-    "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
-    "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
-    "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
-    "compare": ("bsx.cli.compare", "Compare systems under a metric: are they different?"),
-    "match": ("bsx.cli.match", "Show the token alignment behind a score."),
-    "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
-    "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
-    "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
-    "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
-    "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
-    "adversarial": (
-        "bsx.cli.adversarial",
-        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations.",
-    ),
-    "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
-    "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
-    "reproduce": ("bsx.cli.report", "Reproduce the published tables of a paper from its published scores."),
-    "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
-}
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
-# How ``bsx --help`` lists them.
-HEADINGS = {
-    "Score texts": ("score", "compare", "match"),
-    "Choose a model or metric": ("models", "metrics", "registry"),
-    "Evaluate metrics": ("meta", "data"),
-    "Explain metrics and models": ("factors", "disentangle", "probe"),
-    "Attack metrics": ("adversarial",),
-    "Combine and train metrics": ("ensemble", "train"),
-    "Report and reproduce": ("report", "reproduce"),
-}
-
-_INTERRUPTED = 130  # what Typer turns a KeyboardInterrupt inside a command into
-
-# Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
-UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
+_TRACEBACK = "BSX_TRACEBACK"
+"""Environment variable that has the traceback of an error printed before its line."""
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_asked: list[int] = []
+"""Signals that asked this process to end."""
 
 
-class _Bsx(WholeSummaries):
-    headings = HEADINGS
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from bsx.support.provenance import bsx_version
-
-        typer.echo(f"bsx {bsx_version()}")
-        raise typer.Exit
-
-
-def build(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
-    app = typer.Typer(
-        name="bsx",
-        cls=_Bsx,
-        help="Evaluate generated text: score candidates with BERTScore and its relatives, see which tokens matched.",
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-    @app.callback(invoke_without_command=True)
-    def root(
-        context: typer.Context,
-        version: Annotated[
-            bool, typer.Option("--version", help="Print the version and stop.", callback=_show_version, is_eager=True)
-        ] = False,
-    ) -> None:
-        if context.invoked_subcommand is None:
-            typer.echo(context.get_help())
-            return
-        from bsx.data.lines import keeping_spools
-
-        context.with_resource(keeping_spools())
-
-    for name, (module, text) in COMMANDS.items():
-        command = getattr(importlib.import_module(module), name) if name in arguments else _listed
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, help=text)
-        else:
-            app.command(name, help=text)(command)
-    return app
-
-
-def _listed() -> None:
-    """Stand in the list of commands of ``bsx --help``, which never runs one."""
-
-
-def run() -> None:
-    """Run the command line; every expected failure is one line on standard error."""
+def run() -> NoReturn:
+    """Run the command line; every failure is one line on standard error."""
+    _listen()
+    _open_streams()
     # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage,
     # while they load and once more at the end, takes a second and a half.
     gc.set_threshold(200_000, 20, 20)
     atexit.register(gc.freeze)
     status = _status()
-    if status == _INTERRUPTED:
-        # Python remembers an interrupt that passed through exec() and would end by signal instead of with 130;
-        # everything that needs cleaning up has been, on the way here.
-        sys.stderr.flush()
+    for name in _SIGNALS:  # all that could be left half-written is done with
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _on_signal:
+            signal.signal(getattr(signal, name), lambda number, _: os._exit(128 + number))
+    if not _written():
+        # What a closed pipe or a full disk did not take shall not be tried again at the very end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if _asked:
+        # Python would end by signal instead of with a status; what needs cleaning up has been, on the way here.
         os._exit(status)
     sys.exit(status)
 
 
+def _listen() -> None:
+    """Have signals raise KeyboardInterrupt, so that whatever is open is closed and removed on the way out."""
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        # What is ignored (nohup, a shell's background jobs) stays ignored.
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _on_signal)
+    sys.unraisablehook = _on_unraisable
+
+
+def _on_signal(number: int, frame: FrameType | None) -> NoReturn:
+    _asked.append(number)
+    raise KeyboardInterrupt
+
+
+def _on_unraisable(report: UnraisableHookArgs) -> None:
+    if isinstance(report.exc_value, KeyboardInterrupt) and _asked:
+        _thread.start_new_thread(_ask_again, (_asked[-1],))  # it came within a callback, which cannot raise
+    else:
+        sys.__unraisablehook__(report)
+
+
+def _ask_again(number: int) -> None:
+    time.sleep(0.05)  # until the callback is left
+    _thread.interrupt_main(number)
+
+
+class _Unbroken(io.FileIO):
+    """Standard error, which loses what nobody reads any more; messages are no reason to fail."""
+
+    def write(self, content: object) -> int:
+        try:
+            return super().write(content) or 0  # type: ignore[arg-type]
+        except OSError:
+            return memoryview(content).nbytes  # type: ignore[arg-type]
+
+
+def _open_streams() -> None:
+    """Open what was closed, and speak UTF-8 whatever the locale; what cannot be encoded is escaped as in JSON.
+
+    Writing to a standard output that was closed fails, as it should; reading nothing and complaining to nobody do not.
+    """
+    ways = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
+    for name, way in ways.items():
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, way)  # the lowest that is free: its own
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    raw = _Unbroken(sys.stderr.fileno(), "w", closefd=False)
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
+
+
+def _written() -> bool:
+    """Tell whether all that was printed could be written."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def _status() -> int:
     try:
-        outcome = build(sys.argv[1:])(standalone_mode=False)
+        from bsx.cli.commands import call
+
+        status = call(sys.argv[1:])
         sys.stdout.flush()
-        if outcome == _INTERRUPTED:
-            return _say_interrupted()
-        return outcome if isinstance(outcome, int) else 0
-    except BsxError as error:
-        return _complain(str(error))
-    except UsageProblem as error:
-        context = getattr(error, "ctx", None)
-        hint = f" ({context.command_path} --help shows how)" if context is not None else ""
-        return _complain(f"{error.format_message().replace('Value error, ', '')}{hint}")  # type: ignore[attr-defined]
-    except (KeyboardInterrupt, typer.Abort):
-        return _say_interrupted()
-    except BrokenPipeError:
-        # The reader of our output has gone; point stdout elsewhere so that closing it stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else "standard output: " if error.errno in NO_ROOM else ""
-        return _complain(f"{where}{error.strerror or error}")
+    except BaseException as error:  # noqa: BLE001 - some libraries' errors, such as a panic in Rust, are no Exception
+        if _asked or isinstance(error, KeyboardInterrupt):
+            # Whatever came of it: some libraries turn an interrupt into an error of their own.
+            how = "terminated" if _asked and _asked[-1] != signal.SIGINT else "interrupted"
+            print(f"bsx: {how}; nothing half-written was left behind", file=sys.stderr)
+            return 128 + (_asked[-1] if _asked else signal.SIGINT)
+        if isinstance(error, BrokenPipeError):
+            return 0  # the reader of our output has seen enough
+        if os.environ.get(_TRACEBACK):
+            import traceback
 
-
-def _say_interrupted() -> int:
-    print("bsx: interrupted; nothing half-written was left behind", file=sys.stderr)
-    return _INTERRUPTED
+            traceback.print_exception(error)
+        return _complain(_explained(error))
+    return status
 
 
 def _complain(message: str) -> int:
@@ -155,3 +141,37 @@ def _complain(message: str) -> int:
 
     print(f"bsx: error: {' '.join(spelled(message).split())}", file=sys.stderr)
     return 2
+
+
+def _explained(error: BaseException) -> str:
+    """Return what went wrong, for the person at the keyboard."""
+    if isinstance(error, BsxError):
+        return str(error)
+    file = getattr(error, "filename", None) or _file_at_hand(error.__traceback__)
+    at = f"{file}: " if file else ""
+    if isinstance(error, OSError):
+        if not file and error.errno in (*NO_ROOM, errno.EBADF):
+            at = "standard output: "
+        return f"{at}{error.strerror or error}"
+    said = str(error)
+    if isinstance(error, MemoryError) or "t allocate memory" in said or type(error).__name__ == "OutOfMemoryError":
+        return f"{at}the memory does not suffice{f' ({said})' if said else ''}: `memory=` and `batch_tokens=` bound it"
+    if isinstance(error, RecursionError):
+        return f"{at}is nested too deeply to be read"
+    words = " ".join(["bsx", *(word for word in sys.argv[1:3] if word.isidentifier())])
+    return (
+        f"{at}{words} ended with an error that nobody foresaw ({type(error).__name__}: {said[:300]}): please report "
+        f"it; {_TRACEBACK}=1 shows where it happened"
+    )
+
+
+def _file_at_hand(traceback: TracebackType | None) -> str | None:
+    """Return the file that the innermost of bsx's functions was working on, if it says so."""
+    file = None
+    while traceback is not None:
+        names = traceback.tb_frame.f_locals
+        if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith("bsx."):
+            at_hand = (names.get(name) for name in ("file", "path", "folder"))
+            file = next((os.fsdecode(it) for it in at_hand if isinstance(it, str | os.PathLike) and it), file)
+        traceback = traceback.tb_next
+    return file

@@ -220,7 +220,6 @@ def connect(address: str | None, workers: int) -> bool:
     Raises:
         InputError: if there is none at this address.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless asked for
     ray = need("ray", "scoring on a cluster")
     if ray.is_initialized():
         return False

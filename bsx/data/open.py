@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def open_corpus(
         return
     systems = {}
     for name in candidates:
-        label = "stdin" if name == STDIN else Path(name).stem
+        label = "stdin" if name == STDIN else os.fsencode(Path(name).stem).decode("utf-8", "backslashreplace")
         if label in systems:
             raise InputError(f"two candidate files are called {label!r}: rename one, systems need distinct names")
         systems[label] = NamedFile(name)

@@ -57,7 +57,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def atomic_text(path: Path) -> Iterator[TextIO]:
     """Yield a UTF-8 text stream whose content becomes ``path`` on success; see `atomic_path`."""
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
+    ):
         yield stream
 
 
@@ -111,7 +114,9 @@ class ScoreTable:
     def __enter__(self) -> ScoreTable:
         self.temporary = self._exits.enter_context(atomic_path(self._path))
         if self._arrow is None:
-            self._stream = self._exits.enter_context(self.temporary.open("w", encoding="utf-8", newline=""))
+            self._stream = self._exits.enter_context(
+                self.temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+            )
         return self
 
     def write(self, row: dict[str, object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,15 +126,20 @@ class Tokenizer:
         prepared = [text.strip() for text in texts]
         if self.leading_space:
             prepared = [f" {text}" if text else text for text in prepared]
-        encoded = self._inner(
-            prepared,
-            add_special_tokens=False,
-            padding=False,
-            truncation=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )
+        try:
+            encoded = self._inner(
+                prepared,
+                add_special_tokens=False,
+                padding=False,
+                truncation=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
+            )
+        except (TypeError, UnicodeEncodeError):
+            for half in re.findall("[\ud800-\udfff]", "".join(prepared)):
+                raise InputError(f"a text holds {half!r}, half a character: it must be read as UTF-8") from None
+            raise
         return list(encoded["input_ids"])
 
     def words(self, text: str) -> NDArray[np.int64]:

@@ -438,7 +438,7 @@ def test_options_are_the_scorers_settings(cli: Cli) -> None:
 def test_no_command_has_an_option_twice() -> None:
     from typer.main import get_command
 
-    from bsx.cli.main import COMMANDS, build
+    from bsx.cli.commands import COMMANDS, build
 
     def walk(command: Any, path: str) -> Iterator[tuple[str, str]]:
         for parameter in command.params:
@@ -480,7 +480,7 @@ def test_nothing_outside_the_command_line_names_an_option() -> None:
 
 
 def test_the_list_of_commands_is_grouped_and_cuts_no_summary(cli: Cli) -> None:
-    from bsx.cli.main import COMMANDS, HEADINGS
+    from bsx.cli.commands import COMMANDS, HEADINGS
 
     assert sorted(name for names in HEADINGS.values() for name in names) == sorted(COMMANDS)
     text = " ".join(cli("--help").out.split())

@@ -277,7 +277,7 @@ def _table(folder: Path) -> Path:
 
 def test_help_needs_no_scikit_learn() -> None:
     code = (
-        "import sys; from bsx.cli.main import build\n"
+        "import sys; from bsx.cli.commands import build\n"
         "for arguments in ([], ['probe']):\n"
         "    try: build([*arguments, '--help'])([*arguments, '--help'], standalone_mode=True)\n"
         "    except SystemExit: pass\n"

@@ -77,7 +77,7 @@ def _serve() -> None:
 
 
 def _heavy() -> list[str]:
-    from bsx.cli.main import COMMANDS
+    from bsx.cli.commands import COMMANDS
 
     libraries = ["torch", "transformers.models.bert.modeling_bert", "pandas", "scipy.stats", "tokenizers"]
     return [module for module, _ in COMMANDS.values()] + libraries

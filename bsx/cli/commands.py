@@ -1,0 +1,126 @@
+"""The table of commands: each one's module, imported when it runs, and its line of help."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from bsx.cli.help import WholeSummaries
+from bsx.errors import InputError
+from bsx.support.environment import keep_together
+
+# name -> (module that holds the command, one line of help). Modules are imported when their command runs.
+COMMANDS = {
+    "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
+    "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
+    "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
+    "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
+    "compare": ("bsx.cli.compare", "Compare systems under a metric: are they different?"),
+    "match": ("bsx.cli.match", "Show the token alignment behind a score."),
+    "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
+    "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
+    "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
+    "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
+    "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
+    "adversarial": (
+        "bsx.cli.adversarial",
+        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations.",
+    ),
+    "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
+    "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
+    "reproduce": ("bsx.cli.report", "Reproduce the published tables of a paper from its published scores."),
+    "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
+}
+
+# How ``bsx --help`` lists them.
+HEADINGS = {
+    "Score texts": ("score", "compare", "match"),
+    "Choose a model or metric": ("models", "metrics", "registry"),
+    "Evaluate metrics": ("meta", "data"),
+    "Explain metrics and models": ("factors", "disentangle", "probe"),
+    "Attack metrics": ("adversarial",),
+    "Combine and train metrics": ("ensemble", "train"),
+    "Report and reproduce": ("report", "reproduce"),
+}
+
+# Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
+_UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+class _Bsx(WholeSummaries):
+    headings = HEADINGS
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from bsx.support.provenance import bsx_version
+
+        typer.echo(f"bsx {bsx_version()}")
+        raise typer.Exit
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
+    app = typer.Typer(
+        name="bsx",
+        cls=_Bsx,
+        help="Evaluate generated text: score candidates with BERTScore and its relatives, see which tokens matched.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        context: typer.Context,
+        version: Annotated[
+            bool, typer.Option("--version", help="Print the version and stop.", callback=_show_version, is_eager=True)
+        ] = False,
+    ) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+            return
+        from bsx.data.lines import keeping_spools
+
+        context.with_resource(keeping_spools())
+
+    for name, (module, text) in COMMANDS.items():
+        command = getattr(importlib.import_module(module), name) if name in arguments else _listed
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, help=text)
+        else:
+            app.command(name, help=text)(command)
+    return app
+
+
+def _listed() -> None:
+    """Stand in the list of commands of ``bsx --help``, which never runs one."""
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status.
+
+    Args:
+        arguments: what follows ``bsx`` on the command line.
+
+    Raises:
+        InputError: if they are not what the command takes.
+        Exception: whatever the command raises.
+    """
+    keep_together()
+    command = typer.main.get_command(build(arguments))
+    try:
+        # Not by calling the app: Typer would turn interrupts, broken pipes and files that end early into its own ends.
+        with command.make_context("bsx", list(arguments)) as context:
+            outcome = command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except _UsageProblem as error:
+        place = getattr(error, "ctx", None)
+        hint = f" ({place.command_path} --help shows how)" if place is not None else ""
+        raise InputError(f"{error.format_message().replace('Value error, ', '')}{hint}") from error  # type: ignore[attr-defined]
+    return outcome if isinstance(outcome, int) else 0

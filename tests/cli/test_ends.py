@@ -1,0 +1,196 @@
+"""How runs end: by a signal at any moment, with streams that are closed, full or broken, and by what nobody foresaw."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Outcome
+
+Cli = Callable[..., Outcome]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and shells")
+BSX = [sys.executable, "-m", "bsx"]
+
+
+def bash(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in which ``bsx`` is this one; anything undecodable in its output is an error."""
+    variables = {**os.environ, "BSX": " ".join(BSX), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env={**variables, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+# Sends a signal where a module's import begins, so that no moment is left to chance; what it is about stands above it.
+AT_IMPORT = """
+import os, signal, sys, weakref
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            sys.meta_path.remove(self)
+            send = lambda *_: os.kill(os.getpid(), getattr(signal, SIGNAL))
+            if CALLBACK:  # where Python can raise nothing
+                passing = Finder()
+                self.kept = weakref.ref(passing, send)
+                del passing
+            else:
+                send()
+
+finder = Finder()
+sys.meta_path.insert(0, finder)
+sys.argv = ["bsx", *WORDS]
+from bsx.cli.main import run
+run()
+"""
+
+
+def at_import(module: str, name: str, words: list[str], *, callback: bool = False) -> str:
+    about = {"MODULE": module, "SIGNAL": name, "WORDS": words, "CALLBACK": callback}
+    return "".join(f"{key} = {value!r}\n" for key, value in about.items()) + AT_IMPORT
+
+
+@posix
+@pytest.mark.parametrize(
+    ("module", "name", "callback", "status", "said"),
+    [
+        ("typer", "SIGINT", False, 130, "interrupted"),
+        ("yaml", "SIGTERM", True, 143, "terminated"),
+        ("yaml", "SIGHUP", False, 129, "terminated"),
+        ("torch.nn", "SIGINT", False, 130, "interrupted"),
+    ],
+)
+def test_a_signal_while_modules_are_imported(module: str, name: str, callback: bool, status: int, said: str) -> None:
+    words = ["match", "a", "b", "-m", "minilm"] if module == "torch.nn" else ["models"]
+    code = at_import(module, name, words, callback=callback)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr == f"bsx: {said}; nothing half-written was left behind\n"
+
+
+@posix
+def test_what_the_shell_has_us_ignore_stays_ignored(tmp_path: Path) -> None:
+    (tmp_path / "code.py").write_text(at_import("yaml", "SIGHUP", ["models"]))
+    done = bash(f"nohup {sys.executable} code.py", tmp_path)
+    assert done.returncode == 0
+    assert "minilm" in done.stdout
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    (tmp_path / "c.txt").write_text("a cat\nthe mat\n")
+    (tmp_path / "r.txt").write_text("a cat sat\non a mat\n")
+    return tmp_path
+
+
+@posix
+@pytest.mark.parametrize(
+    ("script", "status", "said"),
+    [
+        ("$BSX models | head -n 1 > /dev/null", 0, ""),
+        ("$BSX models >&-", 2, "bsx: error: standard output: Bad file descriptor\n"),
+        ("$BSX nonsense 2>&-", 2, ""),
+        ("$BSX nonsense 2>&1 | head -c 0", 2, ""),
+        ("$BSX score --metric chrf -c - -r r.txt <&-", 2, "bsx: error: standard input: is empty\n"),
+        ("ulimit -f 0; $BSX models > full", 2, "bsx: error: standard output: File too large\n"),
+        ("ulimit -f 0; $BSX nonsense 2> full", 2, ""),
+        ("$BSX score --metric chrf -c c.txt -r r.txt -o o.tsv 2>&1 >&- <&- | true; test -f o.tsv", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_full_or_broken(script: str, status: int, said: str, texts: Path) -> None:
+    done = bash(script, texts)
+    assert (done.returncode, done.stderr) == (status, said)
+
+
+@posix
+@pytest.mark.parametrize(
+    "locale",
+    [
+        {"LC_ALL": "C"},
+        {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
+    ids=str,
+)
+def test_any_locale(locale: dict[str, str], texts: Path) -> None:
+    (texts / "größe 😀.txt").write_text("a cat\nthe mat\n")
+    done = bash("$BSX score --metric chrf -c c.txt -c 'größe 😀.txt' -r r.txt; $BSX scöre", texts, **locale)
+    assert "größe 😀" in done.stdout
+    assert done.stderr.startswith("bsx: error: No such command 'sc")
+
+
+@posix
+def test_file_names_that_are_no_text(texts: Path) -> None:
+    try:
+        (texts / os.fsdecode(b"caf\xe9.txt")).write_text("a cat\nthe mat\n")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    command = "$BSX score --metric chrf -c $'caf\\xe9.txt' -c c.txt -r r.txt"
+    for output in ("$'o\\xff.tsv'", "o.parquet"):
+        done = bash(f"{command} --format json -o {output}", texts)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert "caf\\xe9" in (texts / os.fsdecode(b"o\xff.tsv")).read_text(encoding="utf-8")
+    done = bash("$BSX score --metric chrf -c $'nix\\xe9.txt' -r r.txt; $BSX match $'caf\\xe9' a -m minilm", texts)
+    assert done.stderr.splitlines() == [
+        "bsx: error: nix\\udce9.txt: there is no such file",
+        "bsx: error: a text holds '\\udce9', half a character: it must be read as UTF-8",
+    ]
+
+
+class Panic(BaseException):
+    """What libraries written in Rust raise."""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("x"), "bsx models ended with an error that nobody foresaw (KeyError: 'x'): please report it; "),
+        (Panic("called unwrap"), "bsx models ended with an error that nobody foresaw (Panic: called unwrap): "),
+        (EOFError(), "bsx models ended with an error that nobody foresaw (EOFError: ): "),
+        (SystemExit(3), "bsx models ended with an error that nobody foresaw (SystemExit: 3): "),
+        (MemoryError(), "the memory does not suffice: --memory and --batch-tokens bound it"),
+        (RuntimeError("can't allocate memory: 9 bytes"), "the memory does not suffice (can't allocate memory: 9 bytes"),
+        (RecursionError("maximum depth"), "is nested too deeply to be read"),
+        (OSError(errno.ENOSPC, "No space left", "o.tsv"), "o.tsv: No space left"),
+        (PermissionError(errno.EACCES, "Permission denied", "x"), "x: Permission denied"),
+    ],
+)
+def test_what_nobody_foresaw_is_one_line(
+    error: BaseException, said: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(arguments: object) -> int:
+        raise error
+
+    monkeypatch.setattr("bsx.cli.commands.call", fail)
+    monkeypatch.delenv("BSX_TRACEBACK", raising=False)
+    result = cli("models", "--format", "json")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"bsx: error: {said}")
+    assert len(result.err.splitlines()) == 1
+    monkeypatch.setenv("BSX_TRACEBACK", "1")
+    result = cli("models")
+    assert result.err.startswith("Traceback")
+    assert result.err.splitlines()[-1].startswith(f"bsx: error: {said}")
+
+
+def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no reader foresaw an error, the innermost function that had a file tells which."""
+
+    def fail(*arguments: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("yaml.load", fail)
+    error = cli("registry", "validate", tmp_path).err
+    assert "families.yaml: bsx registry validate ended with an error that nobody foresaw (KeyError: 'x')" in error
