@@ -21,7 +21,7 @@ import pytest
 import typer
 
 from bsx import Scorer
-from bsx.cli.main import COMMANDS, build
+from bsx.cli.commands import COMMANDS, build
 from bsx.cli.messages import spelled
 from tests.conftest import Outcome
 
