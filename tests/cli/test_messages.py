@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from bsx.cli.main import COMMANDS
+from bsx.cli.commands import COMMANDS
 from bsx.cli.messages import spelled
 
 ROOT = Path(__file__).resolve().parent.parent.parent
