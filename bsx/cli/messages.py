@@ -29,7 +29,7 @@ _COMMANDS = {  # called otherwise than the function
 }
 _LISTS = {"languages": "models --languages", "models": "models", "metrics": "metrics"}  # of the registry
 _RENAMED = {("get_dataset", "source"): "--from"}
-_OF_SCORE = {"cluster=None": "--engine local", "output=FILE": "-o"}
+_OF_SCORE = {"output=FILE": "-o"}
 _CODE = re.compile(r"`([^`]+)`")
 _LIST = re.compile(r"bsx\.load_registry\(\)\.(\w+)")
 _CALL = re.compile(r"bsx\.(?:jobs\.|analysis\.)?(\w+)\((.*)\)")

@@ -25,6 +25,7 @@ def stream(
     address: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
+    start: int = 0,
 ) -> Generator[ScoredBlock, None, None]:
     """Score a corpus as `bsx.metrics.run.stream` does, but by the workers of a cluster.
 
@@ -36,6 +37,7 @@ def stream(
         address: of a running cluster; None starts one on this machine for as long as this runs.
         workers: processes that score.
         progress: called with a phase's name, segments done and segments in all.
+        start: how many segments to leave out, because they are scored already.
 
     Raises:
         InputError: if there is no cluster at this address, or too few graphics cards in it, or by a worker.
@@ -54,7 +56,7 @@ def stream(
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
         cards = _cards(ray, run["device"], workers) if encodes else 0
-        rows, parts, first = iter(prepared.corpus), [], 0
+        rows, parts, first = islice(prepared.corpus, start, None), [], start
         while segments := list(islice(rows, ROWS)):
             parts.append(ray.put(_as_table(arrow, segments, columns, first)))
             first += len(segments)
@@ -62,8 +64,8 @@ def stream(
         dataset = data.from_arrow_refs(parts)
         busy = min(workers, len(parts))
         scored = map_workers(dataset, prepared.fitted, recipes, run, columns, None, busy, 1, cards, ROWS)
-        done = 0
-        for block in _ordered(scored, prepared):
+        done = start
+        for block in _ordered(scored, prepared, start):
             done += len(block.segments)
             yield block
             if progress is not None:
@@ -107,10 +109,10 @@ def _as_table(arrow: Untyped, segments: Sequence[Segment], columns: DatasetColum
     return arrow.table(made)
 
 
-def _ordered(scored: Untyped, prepared: Prepared) -> Iterator[ScoredBlock]:
-    """Yield results in the corpus's order, beside its segments, whatever order they come in."""
+def _ordered(scored: Untyped, prepared: Prepared, row: int) -> Iterator[ScoredBlock]:
+    """Yield results from a row on in the corpus's order, beside its segments, whatever order they come in."""
     waiting: dict[int, Untyped] = {}
-    segments, row = iter(prepared.corpus), 0
+    segments = islice(prepared.corpus, row, None)
     for table in scored.iter_batches(batch_format="pyarrow", batch_size=None):
         if table.num_rows:
             waiting[table.column(ROW)[0].as_py()] = table

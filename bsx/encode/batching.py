@@ -61,11 +61,6 @@ def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     return tensor.to(device)
 
 
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Tell whether a failed computation ran out of device or main memory."""
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let PyTorch compute what this thread asks for by itself."""
@@ -117,9 +112,7 @@ class Batcher:
             batch, coming = running.popleft()
             try:
                 vectors = coming.result()
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
+            except (MemoryError, torch.OutOfMemoryError) as error:
                 waiting.extendleft(self._smaller(batch, max(len(sequences[i]) for i in batch), error))
                 continue
             self.sequences_encoded += len(batch)
@@ -135,7 +128,7 @@ class Batcher:
         done: Future[torch.Tensor] = Future()
         try:
             done.set_result(self._encode(sequences))
-        except RuntimeError as error:
+        except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
             done.set_exception(error)
         return done
 
@@ -143,7 +136,7 @@ class Batcher:
         ids, mask = _pad(sequences, self.embedder.pad_id, self.embedder.device)
         return self.embedder.encode(ids, mask)
 
-    def _smaller(self, batch: list[int], longest: int, error: RuntimeError) -> list[list[int]]:
+    def _smaller(self, batch: list[int], longest: int, error: Exception) -> list[list[int]]:
         if len(batch) == 1:
             raise InputError(
                 f"one text of {longest} tokens does not fit in the memory of {self.embedder.device}: "

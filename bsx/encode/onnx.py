@@ -45,6 +45,6 @@ class OnnxEmbedder:
         try:
             return torch.from_numpy(run_session(self._session, ids, torch.ones_like(ids) if mask is None else mask))
         except Exception as error:
-            if "allocate memory" in str(error):  # said in PyTorch's words, which the batcher knows
-                raise RuntimeError("onnxruntime can't allocate memory") from error
+            if "allocate memory" in str(error):  # the runtime has no class of error for it
+                raise MemoryError(str(error)) from error
             raise

@@ -43,5 +43,8 @@ class Embedder(Protocol):
 
         Returns:
             Vectors (layers, batch, tokens, dim); those of padding are arbitrary.
+
+        Raises:
+            MemoryError: if the batch does not fit in memory; on a graphics card PyTorch's own OutOfMemoryError.
         """
         ...

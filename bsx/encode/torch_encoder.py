@@ -254,8 +254,13 @@ class TransformerEmbedder:
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
-        with torch.inference_mode():
-            return self.hidden_states(ids, torch.ones_like(ids) if mask is None else mask)
+        try:
+            with torch.inference_mode():
+                return self.hidden_states(ids, torch.ones_like(ids) if mask is None else mask)
+        except RuntimeError as error:
+            if "can't allocate memory" in str(error):  # main memory: PyTorch has a class for graphics cards' only
+                raise MemoryError(str(error)) from error
+            raise
 
     def hidden_states(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Compute what `encode` returns, in a form that can be exported."""

@@ -143,7 +143,7 @@ def score_files(
         metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
         output: a table to write, one row a segment.
         resume: go on where a run with the same output was stopped.
-        cluster: score on a Ray cluster; a run there cannot be gone on with.
+        cluster: score on a Ray cluster.
         progress: called with a phase's name, segments done and segments in all.
         say: told what the user should know while it runs.
         settings: of BERTScore and where it runs; with ``metrics``, model, language, and where and within what limits.
@@ -151,8 +151,6 @@ def score_files(
     Raises:
         InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
     """
-    if resume and cluster is not None:
-        raise InputError("`resume=True` goes with `cluster=None`")
     if resume and output is None:
         raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
     if metrics is None and (given.sources is not None or given.source is not None):
@@ -186,7 +184,9 @@ def score_files(
                 return stream(prepared, progress=progress, start=start, tokens=tokens)
             from bsx.cluster.corpus import stream as elsewhere
 
-            there = elsewhere(prepared, address=cluster.address, workers=cluster.workers, progress=progress)
+            there = elsewhere(
+                prepared, address=cluster.address, workers=cluster.workers, progress=progress, start=start
+            )
             return stack.enter_context(contextlib.closing(there))
 
         rows: Callable[[ScoredBlock], Iterator[dict[str, object]]]

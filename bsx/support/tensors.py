@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
@@ -19,18 +17,11 @@ def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapp
     """Write tensors, contiguous and on the CPU, as one safetensors file.
 
     Raises:
-        OSError: if the file cannot be written, as of any other file; safetensors has an error of its own for it.
+        OSError: if the file cannot be written.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
-    try:
-        save_file(dict(tensors), path, metadata=dict(metadata))
-    except SafetensorError as error:
-        number = re.search(r"os error (\d+)", str(error))
-        if number is None:
-            raise
-        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+    path.write_bytes(save(dict(tensors), metadata=dict(metadata)))  # its `save_file` has an error of its own instead
 
 
 def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:

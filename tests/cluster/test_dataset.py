@@ -170,3 +170,29 @@ def test_bertscore_by_itself_runs_on_ray_too(
             assert other == mine or float(other) == pytest.approx(float(mine), abs=1e-5)
     signature = (tmp_path / "here.tsv.signature.txt").read_text()
     assert (tmp_path / "there.tsv.signature.txt").read_text() == signature
+
+
+def test_a_run_that_was_stopped_goes_on_elsewhere(
+    cluster: None, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bsx.data.journal import Journal
+
+    for name, seed in {"hyp": 1, "ref": 2}.items():
+        (tmp_path / name).write_text("\n".join(texts(1300, seed)) + "\n")
+    common = ["score", "--metric", "chrf", "-c", str(tmp_path / "hyp"), "-r", str(tmp_path / "ref"), "-o"]
+    ray_run = ["--engine", "ray", "--workers", "2", "--resume"]
+    assert cli(*common, str(tmp_path / "whole.tsv")).status == 0
+    append = Journal.append
+
+    def stopping(journal: Journal, arrays: Any) -> None:
+        append(journal, arrays)
+        raise MemoryError("stopped here")
+
+    monkeypatch.setattr(Journal, "append", stopping)
+    with pytest.raises(MemoryError):
+        cli(*common, str(tmp_path / "parts.tsv"), *ray_run)
+    monkeypatch.undo()
+    again = cli(*common, str(tmp_path / "parts.tsv"), *ray_run)
+    assert again.status == 0
+    assert "512 of 1,300 segments were scored before" in again.err
+    assert (tmp_path / "parts.tsv").read_text() == (tmp_path / "whole.tsv").read_text()

@@ -20,7 +20,6 @@ from bsx.errors import InputError
 from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 from bsx.jobs.probing.input import PeopleTable
 from bsx.jobs.probing.run import ProbePlan
-from bsx.jobs.score import Cluster
 from bsx.support.provenance import provenance
 from bsx.train.config import TrainConfig
 
@@ -201,11 +200,6 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
             lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
             "`resume=True` goes on with the file of `output=FILE`: name it",
             "--resume goes on with the file of -o: name it",
-        ),
-        (
-            lambda: bsx.jobs.score_files(texts, ["chrf"], output=out, resume=True, cluster=Cluster()),
-            "`resume=True` goes with `cluster=None`",
-            "--resume goes with --engine local",
         ),
         (
             lambda: bsx.jobs.score_files(bsx.jobs.Input(data=judged, source="source")),

@@ -27,7 +27,7 @@ class XMoverScoreConfig(MetricConfig):
     mapping: Annotated[
         Literal["none", "clp", "umd"], Field(description="Re-alignment of the source's vectors; needs mapping_file.")
     ] = "none"
-    mapping_file: Annotated[Path | None, Field(description="The map, made by `bsx metrics fit-alignment`.")] = None
+    mapping_file: Annotated[Path | None, Field(description="The map, fitted on parallel text.")] = None
     map_both: Annotated[bool, Field(description="Map the candidate's vectors too; the paper maps the source's.")] = (
         False
     )

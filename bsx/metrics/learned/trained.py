@@ -32,7 +32,7 @@ class TrainedConfig(MetricConfig):
 
     positional: ClassVar[str | None] = "folder"
 
-    folder: Annotated[Path | None, Field(description="The folder that bsx train made.")] = None
+    folder: Annotated[Path | None, Field(description="The folder of the trained metric.")] = None
     report: Annotated[
         Literal["score", "spread"],
         Field(description="The mean of its networks, or their standard deviation: how unsure they are."),
