@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -172,7 +171,7 @@ class Lexical(Factor[LexicalConfig]):
         if resources.dictionary is not None:
             words = read_dictionary(resources.dictionary)
             cut = tokenizer("13a" if pairs.lang1 == "en" else default_tokenizer(pairs.lang1))
-            digest = hashlib.sha256(resources.dictionary.read_bytes()).hexdigest()[:12]
+            digest = NamedFile(resources.dictionary).digest()[:12]
             translated = [" ".join(translate_words(cut(text), words)) for text in pairs.sentence1]
             return translated, f"dictionary {resources.dictionary.name} sha256 {digest}"
         if pairs.crosslingual:

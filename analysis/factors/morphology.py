@@ -27,9 +27,9 @@ from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.optional import need
-from bsx.support.provenance import file_digest
 
 __all__ = [
     "Morphology",
@@ -186,7 +186,7 @@ class Morphology(Factor[MorphologyConfig]):
         config = self.config
         if resources.lexicon is not None:
             lexicon = read_lexicon(resources.lexicon)
-            return lexicon, None, {"file": resources.lexicon.name, "sha256": file_digest(resources.lexicon)[:12]}
+            return lexicon, None, {"file": resources.lexicon.name, "sha256": NamedFile(resources.lexicon).digest()[:12]}
         tagged: list[list[Token]] = []
         taggers: list[object] = []
         for number, (side, lang, given) in enumerate(
@@ -229,7 +229,7 @@ class Morphology(Factor[MorphologyConfig]):
         if resources.vectors is not None:
             wanted = {token.lower() for side in texts for text in side for token in text}
             wanted |= {word for line in lexicon.items() for word in (line[0], *line[1])}
-            origin = {"file": resources.vectors.name, "sha256": file_digest(resources.vectors)[:12]}
+            origin = {"file": resources.vectors.name, "sha256": NamedFile(resources.vectors).digest()[:12]}
             return read_vectors(resources.vectors, wanted), origin
         corpus = [list(text) for side in texts for text in side]
         if self.config.lowercase:

@@ -17,7 +17,7 @@ from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resour
 from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.trees import Tree, distance
-from bsx.support.provenance import file_digest
+from bsx.data.lines import NamedFile
 
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
@@ -181,7 +181,7 @@ class Syntax(Factor[SyntaxConfig]):
             found = match_parses(file, texts, column, prepared)
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.
             trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in found]
-            return list(trees), {"file": file.name, "sha256": file_digest(file)[:12]}
+            return list(trees), {"file": file.name, "sha256": NamedFile(file).digest()[:12]}
         spaced = config.words == "whitespace" or (
             config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)
         )

@@ -20,21 +20,22 @@ from bsx.catalog.entries import (
     ModelEntry,
     validate,
 )
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.support.folders import user_folder
 from bsx.support.near import did_you_mean
 
 
 def read_yaml(file: Path) -> object:
-    """Parse one YAML file safely; a syntax error or undecodable byte names the file and line."""
-    import yaml
+    """Parse one YAML file safely.
 
+    Raises:
+        RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
+    """
     try:
-        # The C loader builds the same safe types as safe_load, several times faster.
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - both loaders are safe
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RegistryError(f"{file}: not readable as YAML: {' '.join(str(error).split())}") from error
+        return NamedFile(file).yaml()
+    except InputError as error:
+        raise RegistryError(str(error)) from error
 
 
 class Catalog:

@@ -14,6 +14,7 @@ from bsx.analysis.adversarial.result import Robustness
 from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.stats.clusters import Correction
 from bsx.bertscore.config import ScorerConfig
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import score_without_failures
@@ -85,12 +86,14 @@ def find_parses(
     """Return parses of the clean texts, from a file or a parser, and where they are from; None without either."""
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
-    from bsx.support.provenance import file_digest
 
     if parses is not None:
         if parser is not None:
             raise InputError("give `parses=FILE` or `parser=NAME`, not both")
-        return list(match_parses(parses, texts.clean, column)), {"file": parses.name, "sha256": file_digest(parses)}
+        return list(match_parses(parses, texts.clean, column)), {
+            "file": parses.name,
+            "sha256": NamedFile(parses).digest(),
+        }
     if parser is None:
         return None, None
     if lang is None:

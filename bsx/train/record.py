@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.provenance import file_digest
@@ -126,16 +127,12 @@ def read_record(file: Path) -> ModelRecord:
     Raises:
         InputError: if the file is missing, or says anything else than such a record.
     """
-    import yaml
-
     try:
-        return ModelRecord.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        return ModelRecord.model_validate(NamedFile(file).yaml())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"{file}: is no record of a trained metric: {where or 'it'}: {first['msg']}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{file}: cannot be read ({' '.join(str(error).split())})") from error
 
 
 def member_file(seed: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.provenance import file_digest, versions
 from bsx.train.batches import lengths_of, predict
@@ -152,7 +153,7 @@ def _versions() -> dict[str, str]:
 
 
 def _describe(instances: Instances, files: Sequence[Path]) -> DataRecord:
-    read_from = [FileRecord(name=file.name, sha256=file_digest(file)) for file in files]
+    read_from = [FileRecord(name=file.name, sha256=NamedFile(file).digest()) for file in files]
     return DataRecord(files=read_from, instances=len(instances), digest=instances.digest)
 
 

@@ -67,7 +67,7 @@ class Comet(Metric[CometConfig]):
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's identity and its environment's versions."""
-        return {"model": self._worker.greeting["model"], **self._worker.signature_fields()}
+        return {"model": self._worker.told("model"), **self._worker.signature_fields()}
 
     def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows, each with every reference that is not blank; see `Metric.score_block`."""
@@ -86,9 +86,8 @@ class Comet(Metric[CometConfig]):
                 samples.append(sample)
         if not samples:
             return BlockScores(np.empty(0), empty, np.empty(0, dtype=np.int64))
-        reply = self._worker.ask({"samples": samples})
-        scores = np.asarray(reply["scores"], dtype=np.float64)
-        lost = np.add.reduceat(np.asarray(reply["lost"], dtype=np.int64), starts)
+        scores, cut = self._worker.numbers({"samples": samples}, len(samples), "scores", "lost")
+        lost = np.add.reduceat(cut.astype(np.int64), starts)
         if self.config.multi_ref == "mean":
             counts = np.diff([*starts, len(samples)])
             return BlockScores(np.add.reduceat(scores, starts) / counts, empty, lost)

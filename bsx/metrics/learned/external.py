@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig
 from bsx.support.settings import UserOnly
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, Untyped
 
 _WORKERS = Path(__file__).parent / "workers"
 _PATIENCE = 5  # seconds until a worker that does not end is killed
@@ -127,6 +129,40 @@ class Worker:
             self._start()
         return self._exchange(request)
 
+    def numbers(self, request: Mapping[str, object], count: int, *names: str) -> list[NDArray[np.float64]]:
+        """Return those parts of the reply to a request that are numbers, each (count,).
+
+        Raises:
+            InputError: see `ask`; or if the reply lacks one of them, or holds anything else or another number of them.
+        """
+        reply = self.ask(request)
+        found = []
+        for name in names:
+            try:
+                array = np.asarray(reply.get(name), dtype=np.float64)
+            except (TypeError, ValueError):
+                array = np.empty(0)
+            if array.shape != (count,):
+                raise self._no_answer(f"it lacks {count} numbers as {name!r}")
+            found.append(array)
+        return found
+
+    def told(self, name: str) -> Untyped:
+        """Return what the worker said about itself when it started.
+
+        Raises:
+            InputError: if it did not say it.
+        """
+        if name not in self.greeting:
+            raise self._no_answer(f"it lacks {name!r}")
+        return self.greeting[name]
+
+    def _no_answer(self, why: str) -> InputError:
+        self.close()
+        return InputError(
+            f"{self._metric}: the worker {self._python} for {self._package.name} answered what is no answer ({why})"
+        )
+
     def close(self) -> None:
         """End the worker; the next request starts another one."""
         if self._stop is not None:
@@ -170,13 +206,13 @@ class Worker:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - for the type checker
         line = b""
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
             process.stdin.flush()
             line = process.stdout.readline()
         try:
             reply = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._death(process) from None
         if not isinstance(reply, dict):
             raise self._death(process)
@@ -190,7 +226,8 @@ class Worker:
         if status is None:
             how = "answered what is no answer"
         elif status < 0:
-            how = f"was killed by {signal.Signals(-status).name}"
+            names = {one.value: one.name for one in signal.Signals}
+            how = f"was killed by {names.get(-status, f'signal {-status}')}"
             how += " (out of memory?)" if -status == signal.SIGKILL else ""
         else:
             how = f"ended with status {status}"
@@ -216,8 +253,8 @@ class Worker:
             )
         if reply["error"] == "broken":
             return InputError(
-                f"{self._metric}: {name} {reply['version']} is installed for {self._python} but cannot be imported "
-                f"({message}): {self._package.advice}"
+                f"{self._metric}: {name} {reply.get('version', '')} is installed for {self._python} but cannot be "
+                f"imported ({message}): {self._package.advice}"
             )
         if reply["error"] == "model":
             return ModelUnavailableError(f"{self._metric}: {message}")
@@ -225,12 +262,11 @@ class Worker:
 
     def signature_fields(self) -> dict[str, object]:
         """Return what the worker's environment adds to a signature."""
-        told = self.greeting
         return {
-            "python": told["python"],
-            self._package.name.replace("-", "_"): told["version"],
+            "python": self.told("python"),
+            self._package.name.replace("-", "_"): self.told("version"),
             "dtype": "fp32",
-            "backend": f"torch-{str(told['torch']).partition('+')[0]}",
+            "backend": f"torch-{str(self.told('torch')).partition('+')[0]}",
         }
 
 
@@ -261,7 +297,7 @@ def open_worker(
 
 def device_note(worker: Worker, device: torch.device, metric: str) -> tuple[str, ...]:
     """Say when a worker runs elsewhere than the rest of the run."""
-    ran = str(worker.greeting["device"])
+    ran = str(worker.told("device"))
     if ran.partition(":")[0] == device.type:
         return ()
     return (f"{metric}: the torch of its environment does not run on {device.type}; it runs on {ran}",)
