@@ -239,9 +239,7 @@ def test_a_failing_worker_is_one_line_and_is_ended(start: Callable[..., Worker],
     worker.close()
 
 
-@pytest.mark.parametrize(
-    "answer", [{}, {"scores": 1}, {"scores": ["x", 1]}, {"scores": [1, 2, 3]}]
-)
+@pytest.mark.parametrize("answer", [{}, {"scores": 1}, {"scores": ["x", 1]}, {"scores": [1, 2, 3]}])
 def test_an_answer_that_is_none_is_one_line(start: Callable[..., Worker], answer: object) -> None:
     worker = start()
     with pytest.raises(InputError, match=r"answered what is no answer \(it lacks 2 numbers as 'scores'\)"):
