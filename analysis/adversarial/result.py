@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from bsx.analysis.adversarial.perturb import Perturbed
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, LeftOutRow, PerturbDocument, RangeRow
-from bsx.analysis.render.tables import text_table
+from bsx.analysis.render.numbers import p_value
+from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
 
@@ -197,11 +198,11 @@ def _table(scale: MetricRange, results: Sequence[CaseResult], control: str) -> s
                 _number(one.unnoticed, 2),
                 _number(one.excess),
                 _interval(one.excess_low, one.excess_high),
-                _number(one.p_adjusted, 3),
+                p_value(one.p_adjusted),
             )
         )
     head = f"{scale.metric}: clean {_number(scale.clean)}, unrelated {_number(scale.unrelated)}"
-    return f"{head}\n{text_table(rows, left=2)}"
+    return f"{head}\n{text_table(rows, 'llr')}"
 
 
 def _number(value: float, digits: int = 4) -> str:

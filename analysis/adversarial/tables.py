@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from bsx.analysis.adversarial.pairs import PairsResult
 from bsx.analysis.adversarial.triples import TriplesResult
@@ -21,8 +21,10 @@ from bsx.analysis.documents.adversarial import (
     TripleSplitRow,
     TripleTestRow,
 )
-from bsx.analysis.documents.base import Interval, Number
+from bsx.analysis.documents.base import Interval
+from bsx.analysis.render.numbers import p_value
 from bsx.analysis.stats.results import Comparison, Estimate
+from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 
 
@@ -159,35 +161,27 @@ def pairs_text(content: PairsDocument) -> str:
     blocks = [_detection(content)]
     if content.against is not None:
         blocks += [f"hard set: {content.against.name}\n{_detection(content.against)}"]
-        width = _width(content.drops)
-        lines = [f"{'metric':<{width}}  {'easy':>6}  {'hard':>6}  drop of AUC with interval     p"]
-        lines += [
-            f"{d.metric:<{width}}  {d.easy:6.4f}  {d.hard:6.4f}  {d.drop:+.4f} {_ends(d.ci)}  {_p(d.p)}"
-            for d in content.drops
-        ]
-        blocks.append("\n".join(lines))
+        rows = [["metric", "easy", "hard", "drop of AUC with interval", "p"]]
+        for d in content.drops:
+            rows.append([d.metric, f"{d.easy:.4f}", f"{d.hard:.4f}", f"{d.drop:+.4f} {_ends(d.ci)}", p_value(d.p)])
+        blocks.append(text_table(rows))
     return "\n\n".join(blocks)
 
 
 def _detection(content: DetectionSet) -> str:
-    width = _width(content.results)
-    lines = [
-        f"{'metric':<{width}}  {'n':>6}  AUC with interval        avg. prec.  accuracy: best  cross-val.  majority"
-    ]
+    rows = [["metric", "n", "AUC with interval", "avg. prec.", "accuracy: best", "cross-val.", "majority"]]
     for r in content.results:
         a, precision = r.accuracy, r.average_precision
-        if a is None or precision is None:
-            continue
-        lines.append(
-            f"{r.metric:<{width}}  {r.n:>6}  {r.auc:.4f} {_ends(r.ci)}  "
-            f"{precision.estimate:>10.4f}  {a.in_sample:>14.4f}  {a.cross_validated:>10.4f}  "
-            f"{a.majority:>8.4f}"
-        )
+        if a is not None and precision is not None:
+            figures = (precision.estimate, a.in_sample, a.cross_validated, a.majority)
+            area = f"{r.auc:.4f} {_ends(r.ci)}"
+            rows.append([r.metric, str(r.n), area, *(f"{value:.4f}" for value in figures)])
+    lines = [text_table(rows)]
     if content.tests:
         lines += ["", "Paired DeLong tests (difference of AUC, a - b)"]
         lines += [
-            f"  {t.a} - {t.b}: {t.difference:+.4f} {_ends(t.ci)}  p (two-sided) {_p(t.p_two_sided)}"
-            + (f", corrected {_p(t.p_corrected)}" if t.p_corrected is not None else "")
+            f"  {t.a} - {t.b}: {t.difference:+.4f} {_ends(t.ci)}  p (two-sided) {p_value(t.p_two_sided)}"
+            + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")
             for t in content.tests
         ]
     return "\n".join(lines)
@@ -195,34 +189,26 @@ def _detection(content: DetectionSet) -> str:
 
 def triples_text(content: TriplesDocument) -> str:
     """Return the text form of what ``bsx adversarial triples`` prints as JSON."""
-    width = _width(content.results)
-    lines = [
-        f"{'metric':<{width}}  {'n':>6}  {'prefers B':>9}  {'ties':>5}  rate with interval      mean margin         p"
-    ]
-    lines += [
-        f"{r.metric:<{width}}  {r.n:>6}  {r.prefers_paraphrase:>9}  {r.ties:>5}  {r.rate:.4f} "
-        f"{_ends(r.ci)}  {r.mean_margin:+11.4f}  {_p(r.p_two_sided):>8}"
-        for r in content.results
-    ]
-    blocks = ["\n".join(lines)]
+    rows = [["metric", "n", "prefers B", "ties", "rate with interval", "mean margin", "p"]]
+    for r in content.results:
+        counts = map(str, (r.n, r.prefers_paraphrase, r.ties))
+        rate = f"{r.rate:.4f} {_ends(r.ci)}"
+        rows.append([r.metric, *counts, rate, f"{r.mean_margin:+.4f}", p_value(r.p_two_sided)])
+    blocks = [text_table(rows)]
     if content.tests:
         lines = ["Exact McNemar tests (triples that only one of the two gets right)"]
         lines += [
-            f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {_p(t.p)}"
-            + (f", corrected {_p(t.p_corrected)}" if t.p_corrected is not None else "")
+            f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}"
+            + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")
             for t in content.tests
         ]
         blocks.append("\n".join(lines))
     if content.splits:
-        lines = ["Rate by gap in lexical overlap, overlap(A, C) - overlap(A, B)"]
-        ranges = list(dict.fromkeys((s.low, s.high, s.n) for s in content.splits))
-        heads = [f"{low:+.2f}..{high:+.2f} (n={n})" for low, high, n in ranges]
-        lines.append(f"{'metric':<{width}}  " + "  ".join(heads))
+        ranges = dict.fromkeys((s.low, s.high, s.n) for s in content.splits)
+        rows = [["metric", *(f"{low:+.2f}..{high:+.2f} (n={n})" for low, high, n in ranges)]]
         for r in content.results:
-            rates = [s.rate for s in content.splits if s.metric == r.metric]
-            cells = (f"{rate:>{len(head)}.4f}" for rate, head in zip(rates, heads, strict=True))
-            lines.append(f"{r.metric:<{width}}  " + "  ".join(cells))
-        blocks.append("\n".join(lines))
+            rows.append([r.metric, *(f"{s.rate:.4f}" for s in content.splits if s.metric == r.metric)])
+        blocks.append(f"Rate by gap in lexical overlap, overlap(A, C) - overlap(A, B)\n{text_table(rows)}")
     for metric in dict.fromkeys(w.metric for w in content.worst):
         first = next(w for w in content.worst if w.metric == metric)
         blocks.append(
@@ -240,13 +226,5 @@ def _corrected(found: Mapping[tuple[str, str], float], pair: tuple[str, str]) ->
     return {"p_corrected": found[pair]} if pair in found else {}
 
 
-def _width(rows: Iterable[DetectionRow | HarderRow | TripleRow]) -> int:
-    return max(6, *(len(row.metric) for row in rows))
-
-
 def _ends(ci: Interval) -> str:
     return "" if ci is None else f"[{ci[0]:.4f}, {ci[1]:.4f}]"
-
-
-def _p(p: Number) -> str:
-    return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"

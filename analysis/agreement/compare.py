@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 
 from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
+from bsx.analysis.render.numbers import p_value
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems import Aggregate, bootstrap_systems, randomise_systems
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 
 
@@ -177,7 +179,7 @@ class CompareResult:
         """Return a table for a terminal; an asterisk marks a significant difference."""
         level = f"{100 * self.settings.confidence:g}% interval"
         head = ["metric", "system", "score", level, "against", "difference", "p", ""]
-        lines = text_table([head, *self._rows()], left=2)
+        lines = text_table([head, *self._rows()], "llr")
         corrected = "" if self.settings.correction == "none" else f", {self.settings.correction} correction"
         note = f"* p < {self.settings.alpha:g}, two-sided{corrected}: {self.metrics[0].tests[0].comparison.method}, "
         return f"{lines}\n\n{note}{self.settings.draws} resamples of {self.segments} segments."
@@ -220,7 +222,7 @@ class CompareResult:
                     mark = "*" if test.better is not None else ""
                     difference = f"{test.comparison.difference:+.{digits}f}"
                     start = shown if k == 0 else [""] * len(shown)
-                    rows.append([*start, test.b, difference, f"{test.p_adjusted:.4f}", mark])
+                    rows.append([*start, test.b, difference, p_value(test.p_adjusted), mark])
                 if not tests:
                     rows.append([*shown, *([""] * 4)])
         return rows

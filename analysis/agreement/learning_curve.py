@@ -15,6 +15,7 @@ from bsx.analysis.render.tables import csv_table
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.optional import need
 
@@ -96,12 +97,11 @@ class LearningCurve:
 
     def to_text(self) -> str:
         """Return a table, a line a point."""
-        lines = [f"{'instances':>9}  {'judgments':>9}  {'r':>6}  interval"]
+        rows = [["instances", "judgments", "r", "interval"]]
         for point in self.points:
             ends = "" if np.isnan(point.low) else f"{point.low:.3f} to {point.high:.3f}"
-            each = str(point.judgments or "all")
-            lines.append(f"{point.instances:>9}  {each:>9}  {point.estimate:6.3f}  {ends}".rstrip())
-        return "\n".join([*lines, f"{self.method}; {self.n} test instances, {len(self.seeds)} seeds"])
+            rows.append([str(point.instances), str(point.judgments or "all"), f"{point.estimate:.3f}", ends])
+        return "\n".join([text_table(rows, "rrrl"), f"{self.method}; {self.n} test instances, {len(self.seeds)} seeds"])
 
     def to_csv(self) -> str:
         """Return one row a point and seed."""

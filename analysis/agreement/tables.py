@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from bsx.analysis.agreement.groups import AVERAGED, Evaluation, GroupResult
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, text_table
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
+from bsx.support.aligned import text_table
 
 TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "n": "pairs"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}

@@ -10,16 +10,10 @@ from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Regressions
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
 from bsx.analysis.render.numbers import explained, figure, p_value
-from bsx.analysis.render.tables import (
-    csv_table,
-    latex_escape,
-    latex_table,
-    markdown_escape,
-    markdown_table,
-    starred_table,
-)
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 
 CSV_COLUMNS = (
     *("group", "n", "metric", "factor", "coef", "se", "statistic", "p", "p_adjusted", "significant"),
@@ -119,11 +113,11 @@ def _caption(result: Regressions) -> str:
 
 def as_text(result: Regressions, decimals: int, *, truncate: bool = False) -> str:
     """Return the tables for the terminal."""
-    blocks = [_caption(result) + "\n" + starred_table(_paper_rows(result, decimals, truncate=truncate))]
+    blocks = [_caption(result) + "\n" + _starred(_paper_rows(result, decimals, truncate=truncate))]
     names = list(result.factors)
 
     def table(title: str, cells: Mapping[str, Sequence[str]], header: Sequence[str]) -> str:
-        return title + "\n" + starred_table([["metric", *header], *([name, *row] for name, row in cells.items())])
+        return title + "\n" + text_table([["metric", *header], *([name, *row] for name, row in cells.items())])
 
     def span(ends: tuple[float, float]) -> str:
         return f"{figure(ends[0], decimals)}..{figure(ends[1], decimals)}"
@@ -148,7 +142,7 @@ def as_text(result: Regressions, decimals: int, *, truncate: bool = False) -> st
     vif = ", ".join(f"{name} {value:.2f}" for name, value in result.results[0].vif.items())
     blocks.append(f"VIF: {vif}; condition number {result.condition_number:.2f}")
     for name, part in result.groups.items():
-        rows = starred_table(_paper_rows(part, decimals, truncate=truncate))
+        rows = _starred(_paper_rows(part, decimals, truncate=truncate))
         blocks.append(f"group {name}: {_caption(part)}\n{rows}")
     if result.pooled:
         rows_ = {
@@ -166,6 +160,11 @@ def as_text(result: Regressions, decimals: int, *, truncate: bool = False) -> st
     if result.omitted:
         notes.append(f"{result.omitted} rows left out because a number is missing")
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
+
+
+def _starred(rows: Sequence[Sequence[str]]) -> str:
+    """Return the paper's table as text; a star hangs over the edge of its column."""
+    return text_table([[row[0], *(c if c.endswith("*") else f"{c} " for c in row[1:])] for row in rows])
 
 
 def tests_text(tests: Mapping[str, Sequence[NestedTest]]) -> str:
@@ -194,7 +193,7 @@ def comparison_text(a: str, b: str, comparison: Mapping[str, Comparison]) -> str
     for name, c in comparison.items():
         numbers = [f"{c.a:.3f}", f"{c.b:.3f}", f"{c.difference:+.3f}", f"{c.low:.3f}..{c.high:.3f}"]
         rows.append(["R²" if name == "r2" else name, *numbers, p_value(c.p_two_sided)])
-    return f"{a} against {b} ({first.method}; two-sided p)\n{starred_table(rows)}"
+    return f"{a} against {b} ({first.method}; two-sided p)\n{text_table(rows)}"
 
 
 def as_csv(result: Regressions) -> str:
@@ -216,7 +215,7 @@ def as_markdown(result: Regressions, decimals: int, *, truncate: bool = False) -
     """Return the paper's table in Markdown, one for each group after the one for all rows."""
     blocks = []
     for name, part in result.parts.items():
-        rows = [[*map(markdown_escape, row)] for row in _paper_rows(part, decimals, truncate=truncate)]
+        rows = [[markdown_escape(cell) for cell in row] for row in _paper_rows(part, decimals, truncate=truncate)]
         title = f"**{markdown_escape(name)}**: " if name else ""
         caption = title + markdown_escape(_caption(part))
         blocks.append(f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}")

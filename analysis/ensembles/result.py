@@ -6,8 +6,10 @@ import math
 from dataclasses import asdict, dataclass
 
 from bsx.analysis.documents.ensembles import EnsembleDocument, FoldRow, GainRow, GainTestRow
+from bsx.analysis.render.numbers import p_value
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.combination import Combination
+from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
 
 
@@ -162,29 +164,17 @@ class EnsembleResult:
     def to_text(self) -> str:
         """Return tables for the terminal."""
         level = f"{100 * self.settings['confidence']:g} % interval"
-        width = max(len("average"), *(len(group.group) for group in self.groups))
-        best = max(len("best member"), *(len(group.best) for group in self.groups))
-        lines = [
-            f"{self.combination.how} of {len(self.combination.members)} metrics, Pearson's r with people",
-            f"{'group':<{width}}  {'n':>6}  {'best member':<{best}}  {'r':>7}  ensemble     gain  {level:<18}  "
-            "Williams p",
-        ]
+        rows = [["group", "n", "best member", "r", "ensemble", "gain", level, "Williams p"]]
         for group in self.groups:
-            interval = _interval(group.low, group.high)
-            lines.append(
-                f"{group.group:<{width}}  {group.n:>6}  {group.best:<{best}}  {group.best_r:7.4f}  "
-                f"{group.ensemble:8.4f}  {_percent(group.gain):>7}  {interval:<18}  {group.williams.p:10.4f}"
-            )
-        interval = _interval(self.low, self.high)
-        lines.append(
-            f"{'average':<{width}}  {'':>6}  {'':<{best}}  {'':>7}  {'':>8}  {_percent(self.average_gain):>7}  "
-            f"{interval:<18}  " + ("" if math.isnan(self.p) else f"bootstrap p = {self.p:.4f}")
-        )
-        names = max(len(name) for name in self.combination.weights)
+            figures = [group.best, f"{group.best_r:.4f}", f"{group.ensemble:.4f}", _percent(group.gain)]
+            ends = _interval(group.low, group.high)
+            rows.append([group.group, str(group.n), *figures, ends, p_value(group.williams.p)])
+        p = "" if math.isnan(self.p) else f"bootstrap p = {p_value(self.p)}"
+        rows.append(["average", "", "", "", "", _percent(self.average_gain), _interval(self.low, self.high), p])
+        weights = [[f"  {name}", f"{weight:+.4f}"] for name, weight in self.combination.weights.items()]
+        head = f"{self.combination.how} of {len(self.combination.members)} metrics, Pearson's r with people"
         where = "weights, fitted on all rows" if self.folds else "weights"
-        lines += ["", where]
-        lines += [f"  {name:<{names}}  {weight:+.4f}" for name, weight in self.combination.weights.items()]
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join([head, text_table(rows, "lrlrrrl"), "", where, text_table(weights)])
 
 
 def _interval(low: float, high: float) -> str:

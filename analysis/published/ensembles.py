@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bsx.analysis.ensembles.run import ensemble
 from bsx.data.columns import Labels, read_columns
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 
 FILE = "daseg-wmt17.tsv"
@@ -110,11 +111,12 @@ class Table13:
         """Return paper and ours side by side, with both joins."""
         groups = list(dict.fromkeys(cell.group for cell in self.cells))
         lines = ["Table 13, gains over the best member in percent: paper / ours with the paper's join / with all rows"]
-        lines.append(" " * 14 + "".join(f"| {group:<20}" for group in groups))
+        rows = [["", *(f"| {group}" for group in groups)]]
         for name in dict.fromkeys(cell.ensemble for cell in self.cells):
             own = [cell for cell in self.cells if cell.ensemble == name]
-            shown = (f"{c.paper:>3} /{c.ours:6.2f}{' ' if c.matches else '!'}/{c.proper:6.2f}" for c in own)
-            lines.append(f"{name:<14}" + "".join(f"| {cell:<20}" for cell in shown))
+            shown = (f"| {c.paper:>3} /{c.ours:6.2f}{' ' if c.matches else '!'}/{c.proper:6.2f}" for c in own)
+            rows.append([name, *shown])
+        lines.append(text_table(rows, "l"))
         dropped = ", ".join(f"{group} {count}" for group, count in self.dropped.items())
         matching, averages = (sum(cell.matches for cell in cells) for cells in (self.pairs, self.averages))
         lines += [

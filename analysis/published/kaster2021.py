@@ -21,6 +21,7 @@ from bsx.analysis.render.numbers import explained, figure
 from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 
 TOLERANCE = 0.01
@@ -343,15 +344,12 @@ def as_text(result: Reproduction) -> str:
         cells = [cell for cell in result.cells if (cell.table, cell.part) == (table, part)]
         terms = list(dict.fromkeys(cell.term for cell in cells))
         heads = [result.factor_names.get(term, "R²") for term in terms]
-        lines = [
-            f"Table {table}, {part}",
-            " " * 12 + "".join(f"| {head:<4} {'ours':>6}  {'diff':>7} " for head in heads),
-        ]
+        rows = [["", *(f"| {head:<4} {'ours':>7} {'diff':>8}" for head in heads)]]
         for metric in dict.fromkeys(cell.metric for cell in cells):
             row = [cell for cell in cells if cell.metric == metric]
-            shown = "".join(f"|{c.paper:>6} {c.ours:7.4f} {c.difference:+8.4f}{' ' if c.matches else '!'}" for c in row)
-            lines.append(f"{result.names.get(metric, metric):<12}{shown}")
-        blocks.append("\n".join(lines))
+            shown = (f"| {c.paper:>5} {c.ours:7.4f} {c.difference:+8.4f}{' ' if c.matches else '!'}" for c in row)
+            rows.append([result.names.get(metric, metric), *shown])
+        blocks.append(f"Table {table}, {part}\n{text_table(rows, 'l')}")
     matching = len(result.cells) - len(result.different)
     summary = [
         f"{matching} of {len(result.cells)} cells have the paper's digits once printed as it prints them (cut off "

@@ -15,6 +15,7 @@ from bsx.analysis.adversarial.build_triples import clean_table6, lexical_overlap
 from bsx.analysis.adversarial.triples import TriplePreference, prefer_paraphrase
 from bsx.analysis.datasets.triples import Triple, TripleTable, load_triples
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 
 TOLERANCE = 0.01
 WHY_300 = "the table says 100 triples, but its figures are the means over all 300; over its first 100 they are others"
@@ -176,13 +177,12 @@ def triples_text(result: TripleReproduction, names: Mapping[str, str]) -> list[s
         result: the figures.
         names: column -> what the paper calls the metric.
     """
-    heads = [f"{part.name} {part.n}" for part in result.rates]
     lines = ["Figure 3, share of triples with m(A, B) > m(A, C) and its 95 % Wilson interval (the paper prints none)"]
-    lines.append(" " * 12 + "".join(f"| {head:<22}" for head in heads))
+    rows = [["", *(f"| {part.name} {part.n}" for part in result.rates)]]
     for cells in zip(*(part.metrics for part in result.rates), strict=True):
-        shown = "".join(f"| {c.preference.rate:.4f} [{c.preference.low:.3f}, {c.preference.high:.3f}] " for c in cells)
-        lines.append(f"{names.get(cells[0].metric, cells[0].metric):<12}{shown}")
-    blocks = ["\n".join(lines)]
+        shown = (f"| {c.preference.rate:.4f} [{c.preference.low:.3f}, {c.preference.high:.3f}]" for c in cells)
+        rows.append([names.get(cells[0].metric, cells[0].metric), *shown])
+    blocks = ["\n".join([*lines, text_table(rows, "l")])]
     if result.overlaps:
         lines = ["Table 6, mean lexical overlap (paper / ours)"]
         for c in result.overlaps:

@@ -41,10 +41,12 @@ def plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def p_value(value: float) -> str:
-    """Return a p-value with three decimals, or with its order of magnitude if it is smaller.
+def p_value(value: float | None) -> str:
+    """Return a p-value with three decimals, or with its order of magnitude if it is smaller; a dash if undefined.
 
-    >>> p_value(0.0421), p_value(3.2e-9)
-    ('0.042', '3e-09')
+    >>> p_value(0.0421), p_value(3.2e-9), p_value(None)
+    ('0.042', '3e-09', '-')
     """
-    return f"{value:.3f}" if value >= 0.0005 or not math.isfinite(value) else f"{value:.0e}"
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.3f}" if value >= 0.0005 else f"{value:.0e}"

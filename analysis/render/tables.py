@@ -1,4 +1,4 @@
-"""A table, rows of cells with the header first, as text, Markdown, LaTeX or CSV."""
+"""A table, rows of cells with the header first, as Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 
@@ -14,47 +14,19 @@ _ESCAPED = str.maketrans(
     {character: rf"\{name}{{}}" for character, name in _COMMANDS.items()}
     | {character: f"\\{character}" for character in "&%$#_{}"}
 )
-_MARKS = re.compile(r"([\\`*_{}\[\]|])")
+# A single underscore inside a word emphasises nothing.
+_MARKS = re.compile(r"([\\`*{}\[\]|]|(?<![^\W_])_|_(?![^\W_]))")
 # As character references: not every Markdown knows a backslash before these.
 _REFERENCES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;", "$": "&#36;"}
 # What breaks lines, or has no place in a text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]+")
 
 
-def text_table(rows: _Rows, *, left: int = 1) -> str:
-    """Return rows of cells as aligned lines; the first ``left`` columns are aligned to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        sized = enumerate(zip(row, widths, strict=True))
-        cells = [cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in sized]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def starred_table(rows: _Rows) -> str:
-    """Return rows as text, the first column to the left and the others to the right; a star hangs over the edge.
-
-    >>> print(starred_table([["metric", "sem"], ["m", "0.10*"], ["longer", "0.20"]]))
-    metric  sem
-    m      0.10*
-    longer 0.20
-    """
-    bare = [[cell.removesuffix("*") for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*bare, strict=True)]
-    lines = []
-    for row, shown in zip(rows, bare, strict=True):
-        marks = ["*" if cell.endswith("*") else " " for cell in row]
-        cells = [cell.rjust(width) + mark for cell, width, mark in zip(shown, widths, marks, strict=True)]
-        lines.append(" ".join([shown[0].ljust(widths[0]), *cells[1:]]).rstrip())
-    return "\n".join(lines)
-
-
 def markdown_escape(text: str) -> str:
     r"""Return a text that Markdown and HTML show as it is, in one line.
 
-    >>> print(markdown_escape("a_b <script> | 1"))
-    a\_b &lt;script&gt; \| 1
+    >>> print(markdown_escape("a_b _c_ <script> | 1"))
+    a_b \_c\_ &lt;script&gt; \| 1
     """
     marked = _MARKS.sub(r"\\\1", _CONTROL.sub(" ", text))
     return re.sub("[&<>~$]", lambda found: _REFERENCES[found[0]], marked)

@@ -13,6 +13,7 @@ from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, For
 from bsx.cli.output import progress_bar, show, write_result
 from bsx.data.cells import finite
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 
@@ -144,7 +145,4 @@ def _listing(format: str) -> str:
         )
         for one in PERTURBATIONS.values()
     ]
-    widths = [max(len(line[column]) for line in lines) for column in range(5)]
-    return "\n".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[5]]) for line in lines
-    )
+    return text_table(lines, "l")

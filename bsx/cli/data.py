@@ -12,6 +12,7 @@ import typer
 from bsx.cli.help import group
 from bsx.cli.options import Format
 from bsx.cli.output import progress_bar
+from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ def list_data(data_dir: Folder = None, format: Format = "text") -> None:
     if format == "json":
         print(to_json({"datasets": rows}))
         return
-    columns = {"name": 24, "here": 5, "download": 9, "licence": 24, "title": 0}
-    print(" ".join(name.ljust(width) for name, width in columns.items()).rstrip())
+    cells = [["name", "here", "download", "licence", "title"]]
     for row in rows:
-        cells = {**row, "here": "yes" if row["here"] else "no", "download": "yes" if row["files"] else "no"}
-        print(" ".join(str(cells[name]).ljust(width) for name, width in columns.items()).rstrip())
+        here, download = ("yes" if row[name] else "no" for name in ("here", "files"))
+        cells.append([str(row["name"]), here, download, str(row["licence"]), str(row["title"])])
+    print(text_table(cells, "l"))
 
 
 @data.command()
@@ -56,14 +57,16 @@ def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
     if format == "json":
         print(to_json(row))
         return
+    cells = []
     for key, value in row.items():
         if key == "files":
             continue
         shown = ", ".join(value) if isinstance(value, list) else {None: "-", True: "yes", False: "no"}.get(value, value)
-        print(f"{key:<16}{shown or '-'}")
+        cells.append([key, str(shown or "-")])
     for file in row["files"]:
         size = f"{file['size']:,} bytes" if file["size"] is not None else "size unknown"
-        print(f"{'file':<16}{file['url']} ({size}; sha256 {file['sha256'] or 'unknown'})")
+        cells.append(["file", f"{file['url']} ({size}; sha256 {file['sha256'] or 'unknown'})"])
+    print(text_table(cells, "l"))
 
 
 @data.command()

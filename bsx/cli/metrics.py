@@ -12,6 +12,7 @@ from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
 from bsx.cli.output import progress_bar
+from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 metrics = group()
@@ -47,12 +48,12 @@ def list_metrics(
     if format == "json":
         print(to_json({"metrics": rows}))
         return
-    width = max(len(row["name"]) for row in rows)
-    print(f"{'name':<{width}}  {'needs':<18}  {'extra':<8}  {'runs here':<34}  title")
+    cells = [["name", "needs", "extra", "runs here", "title"]]
     for row in rows:
         with_what = "+".join(need for need in row["needs"] if need != "candidate")
         title = row["title"] + ("" if row["higher_is_better"] else " (lower is better)")
-        print(f"{row['name']:<{width}}  {with_what:<18}  {row['extra'] or '':<8}  {row['runs']:<34}  {title}")
+        cells.append([row["name"], with_what, row["extra"] or "", row["runs"], title])
+    print(text_table(cells, "l"))
 
 
 @metrics.command()

@@ -12,6 +12,7 @@ from bsx.catalog.entries import ModelEntry
 from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
+from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 models = group()
@@ -40,14 +41,14 @@ def list_models(
     catalog = _load(registry)
     if languages:
         rows = [entry.model_dump() for entry in catalog.languages.values()]
-        _print_rows("languages", rows, {"code": 8, "name": 24, "script": 7, "model": 0}, format)
+        _print_rows("languages", rows, ["code", "name", "script", "model"], format)
         return
-    columns = {"name": 34, "layer": 12, "layers": 7, "parameters": 14, "licence": 13, "baseline": 9, "available": 10}
+    columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
     if lang is None:
         rows = [_row(entry, catalog, None) for entry in catalog.models.values()]
         if available:
             rows = [row for row in rows if row["available"]]
-        _print_rows("models", rows, {**columns, "source": 0}, format)
+        _print_rows("models", rows, [*columns, "source"], format)
         return
     from bsx.models.ranking import select_model
 
@@ -74,7 +75,7 @@ def list_models(
     print(f"{choice.language.name}: {choice.name} ({choice.reason})")
     for note in choice.notes:
         print(f"note: {spelled(note)}")
-    _print_rows("models", rows, {**columns, "reason": 0}, format)
+    _print_rows("models", rows, [*columns, "reason"], format)
 
 
 @models.command()
@@ -86,10 +87,13 @@ def show(name: Name, registry: Registry = None, format: Format = "text") -> None
     if format == "json":
         print(to_json(details))
         return
+    rows = []
     for key, value in details.items():
         if key == "baselines" and isinstance(value, dict):
             value = {lang: f"layers 0 to {len(layers) - 1}" for lang, layers in value.items()}
-        print(f"{key:<14}{to_json(value) if isinstance(value, list | dict) else _spell(value)}")
+        nested = isinstance(value, list | dict)
+        rows.append([key, to_json(value) if nested else _spell(value)])
+    print(text_table(rows, "l"))
 
 
 @models.command()
@@ -184,12 +188,8 @@ def _spell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _print_rows(what: str, rows: list[dict[str, object]], columns: dict[str, int], format: str) -> None:
+def _print_rows(what: str, rows: list[dict[str, object]], columns: list[str], format: str) -> None:
     if format == "json":
         print(to_json({what: rows}))
         return
-
-    def line(values: list[str]) -> str:
-        return " ".join(v.ljust(w) for v, w in zip(values, columns.values(), strict=True)).rstrip()
-
-    print("\n".join([line(list(columns)), *(line([_spell(row[name]) for name in columns]) for row in rows)]))
+    print(text_table([columns, *([_spell(row[name]) for name in columns] for row in rows)], "l"))

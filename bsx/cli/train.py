@@ -16,6 +16,7 @@ from bsx.cli.messages import say
 from bsx.cli.options import whole_numbers, with_settings
 from bsx.cli.output import progress_bar
 from bsx.encode.run_config import RunConfig
+from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
@@ -120,13 +121,13 @@ def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str,
 
 
 def _text(record: ModelRecord, output: Path) -> str:
-    lines = [f"{'seed':>5}  {'epochs':>6}  {'best':>4}  {record.statistic:>8}"]
+    rows = [["seed", "epochs", "best", record.statistic]]
     for member in record.members:
-        lines.append(f"{member.seed:>5}  {len(member.log):>6}  {member.best_epoch:>4}  {member.valid:8.4f}")
-    lines.append(f"{'mean of networks':<18}   {record.ensemble_valid:8.4f}")
+        rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])
+    rows.append(["mean of networks", "", "", f"{record.ensemble_valid:.4f}"])
     data = f"{record.train.instances} training, {record.valid.instances} validation instances"
     return "\n".join(
-        [*lines, f"{record.architecture} on {record.encoder.model}: {data}", f"score with trained:{output}"]
+        [text_table(rows), f"{record.architecture} on {record.encoder.model}: {data}", f"score with trained:{output}"]
     )
 
 

@@ -16,6 +16,7 @@ from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
 from bsx.metrics.embedding.ablation import MATCHINGS, grid
 from bsx.metrics.run import score_corpus
+from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
 
 Row = dict[str, str | float | None]
@@ -35,13 +36,12 @@ class Ablation:
 
     def to_text(self) -> str:
         """Return a table, for people."""
-        width = max(len(str(row["components"])) for row in self.rows)
         groups = [name for name in self.rows[0] if name not in ("components", "matching")]
-        lines = [f"{'components':<{width}}  matching  " + "  ".join(f"{name:>7}" for name in groups)]
+        rows = [["components", "matching", *groups]]
         for row in self.rows:
-            cells = ("      -" if row[name] is None else f"{row[name]:7.3f}" for name in groups)
-            lines.append(f"{row['components']:<{width}}  {row['matching']:<8}  " + "  ".join(cells))
-        return "\n".join(lines)
+            figures = ("-" if row[name] is None else f"{row[name]:.3f}" for name in groups)
+            rows.append([str(row["components"]), str(row["matching"]), *figures])
+        return text_table(rows, "llr")
 
 
 def ablate(

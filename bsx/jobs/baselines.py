@@ -17,6 +17,7 @@ from bsx.catalog.entries import Baseline
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline
 from bsx.data.lines import NamedFile
+from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 
@@ -49,13 +50,11 @@ class ComputedBaseline:
 
     def to_text(self) -> str:
         """Return a table of the layers, for people."""
-        lines = [f"{self.model}, {self.language}: {self.pairs} pairs", "layer  precision  recall     f1   s.e. of f1"]
-        figures = zip(*(getattr(self.entry, name) for name in FIGURES), strict=True)
-        lines += [
-            f"{layer:>5}  {p:9.4f}  {r:6.4f}  {f:.4f}  {self.standard_error[layer, 2]:.5f}"
-            for layer, (p, r, f) in enumerate(figures)
-        ]
-        return "\n".join(lines)
+        rows = [["layer", *FIGURES, "s.e. of f1"]]
+        for layer, figures in enumerate(zip(*(getattr(self.entry, name) for name in FIGURES), strict=True)):
+            error = f"{self.standard_error[layer, 2]:.5f}"
+            rows.append([str(layer), *(f"{value:.4f}" for value in figures), error])
+        return f"{self.model}, {self.language}: {self.pairs} pairs\n{text_table(rows, 'r')}"
 
 
 def baseline(

@@ -15,6 +15,7 @@ from bsx.analysis.factors.zoo import get_factors
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.tables import TableFile
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 
 
 class FactorRow(TypedDict):
@@ -53,15 +54,11 @@ class Factored:
 
     def to_text(self) -> str:
         """Return a table of the factors, for people."""
-        summary = self.summary
-        width = max(len(entry["factor"]) for entry in summary["factors"])
-        lines = [f"{'factor':<{max(width, 6)}}  {'n':>7}  {'mean':>8}  {'sd':>8}"]
-        for entry in summary["factors"]:
-            figures = "-" if entry["mean"] is None else f"{entry['mean']:8.4f}  {entry['sd']:8.4f}"
-            lines.append(
-                f"{entry['factor']:<{max(width, 6)}}  {entry['n']:>7}  {'excluded' if entry['excluded'] else figures}"
-            )
-        return "\n".join(lines)
+        rows = [["factor", "n", "mean", "sd"]]
+        for entry in self.summary["factors"]:
+            figures = ["-", ""] if entry["mean"] is None else [f"{entry['mean']:.4f}", f"{entry['sd']:.4f}"]
+            rows.append([entry["factor"], str(entry["n"]), *(["excluded", ""] if entry["excluded"] else figures)])
+        return text_table(rows)
 
 
 def factors(

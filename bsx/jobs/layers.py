@@ -15,6 +15,7 @@ from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import find_metric, get_metrics
+from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
 
 
@@ -50,14 +51,11 @@ class LayerSweep:
 
     def to_text(self) -> str:
         """Return a table, for people."""
-        rows = self.rows()
-        width = max(len(str(row["metric"])) for row in rows)
-        lines = [f"{'metric':<{width}}  layer     mean  95% interval"]
-        for row in rows:
-            mark = "  <- best" if row["best"] else ""
-            interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            lines.append(f"{row['metric']:<{width}}  {row['layer']:>5}  {row['mean']:7.4f}  {interval}{mark}")
-        return "\n".join(lines)
+        rows = [["metric", "layer", "mean", "95% interval", ""]]
+        for row in self.rows():
+            interval, mark = f"[{row['low']:.4f}, {row['high']:.4f}]", "<- best" if row["best"] else ""
+            rows.append([str(row["metric"]), str(row["layer"]), f"{row['mean']:.4f}", interval, mark])
+        return text_table(rows)
 
 
 def sweep_layers(

@@ -17,6 +17,7 @@ from bsx.catalog.entries import Evidence, ModelEntry
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
 from bsx.jobs.judged import read_judged
+from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 
@@ -68,16 +69,14 @@ class Tuning:
     def to_text(self) -> str:
         """Return a table of the layers, for people."""
         result = self.agreement
-        lines = [
-            f"{self.model}: mean {result.statistic} over {len(result.groups)} groups, {result.n} segments",
-            "layer  precision  recall      f1  95% interval of f1",
-        ]
+        head = f"{self.model}: mean {result.statistic} over {len(result.groups)} groups, {result.n} segments"
+        rows = [["layer", "precision", "recall", "f1", "95% interval of f1", ""]]
         for row in self.rows():
-            mark = "  <- best" if row["layer"] == result.best_layer else ""
-            lines.append(
-                f"{row['layer']:>5}  {row['precision']:9.4f}  {row['recall']:6.4f}  {row['f1']:6.4f}  "
-                f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]{mark}"
-            )
+            figures = [f"{row[name]:.4f}" for name in ("precision", "recall", "f1")]
+            interval = f"[{row['f1_low']:.4f}, {row['f1_high']:.4f}]"
+            best = "<- best" if row["layer"] == result.best_layer else ""
+            rows.append([str(row["layer"]), *figures, interval, best])
+        lines = [head, text_table(rows, "rrrrl")]
         margin = result.mean[result.best_layer, 2] - result.mean[result.runner_up, 2]
         lines.append(
             f"layer {result.best_layer} is best in {result.win_share:.0%} of bootstrap resamples; "

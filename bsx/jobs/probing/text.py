@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bsx.analysis.render.tables import latex_escape, latex_table
+from bsx.support.aligned import text_table
 
 if TYPE_CHECKING:
     from bsx.analysis.probing.beside_people import SideBySide
@@ -28,47 +29,42 @@ def _task_text(result: ProbeResult) -> str:
         f"{result.parts[0]} to train, {result.parts[1]} to validate, {result.parts[2]} to test; "
         f"most frequent label {result.baseline:.4f}"
     ]
-    head = "layer  accuracy      95% interval  seeds±  macro-F1"
+    head = ["layer", "accuracy", "95% interval", "seeds±", "macro-F1"]
     if control is not None:
         lines.append(
             f"control task: {control.types} types, {control.seen:.0%} of test items have a type to remember; "
             f"most frequent label {control.baseline:.4f}"
         )
-        head += "  control  selectivity       95% interval"
-    sizes = () if curve is None else curve.sizes
-    lines.append(head + "".join(f"  {f'at {size}':>8}" for size in sizes))
+        head += ["control", "selectivity", "95% interval"]
+    rows = [[*head, *(f"at {size}" for size in (() if curve is None else curve.sizes)), ""]]
     for i, layer in enumerate(result.layers):
-        line = (
-            f"{layer:>5}  {result.accuracy[i]:8.4f}  [{result.low[i]:.4f}, {result.high[i]:.4f}]  "
-            f"{result.spread[i]:6.4f}  {result.macro_f1[i]:8.4f}"
-        )
+        row = [str(layer), f"{result.accuracy[i]:.4f}", f"[{result.low[i]:.4f}, {result.high[i]:.4f}]"]
+        row += [f"{result.spread[i]:.4f}", f"{result.macro_f1[i]:.4f}"]
         if control is not None:
             interval = f"[{control.low[i]:+.4f}, {control.high[i]:+.4f}]"
-            line += f"  {control.accuracy[i]:7.4f}  {control.selectivity[i]:+11.4f}  {interval}"
+            row += [f"{control.accuracy[i]:.4f}", f"{control.selectivity[i]:+.4f}", interval]
         if curve is not None:
-            line += "".join(f"  {value:8.4f}" for value in curve.accuracy[:, i])
-        lines.append(line + ("  <- best" if layer == result.best_layer else ""))
+            row += [f"{value:.4f}" for value in curve.accuracy[:, i]]
+        rows.append([*row, "<- best" if layer == result.best_layer else ""])
+    lines.append(text_table(rows, "r"))
     if len(result.layers) > 1:
         lines.append(f"layer {result.best_layer} is best in {result.win_share:.0%} of bootstrap resamples")
     return "\n".join(lines)
 
 
 def _beside_text(beside: SideBySide, people: People) -> str:
-    width = max(12, *(len(task) for task in beside.tasks))
-    named = "  ".join(f"{task:>{width}}" for task in beside.tasks)
-    lines = [
+    head = (
         f"agreement with people: mean {beside.statistic} of BERTScore's F1 over {len(people['groups'])} groups of "
-        f"{people['data']}, {people['n']} segments; probes: accuracy",
-        f"layer  agreement      95% interval  {named}",
-    ]
+        f"{people['data']}, {people['n']} segments; probes: accuracy"
+    )
+    rows = [["layer", "agreement", "95% interval", *beside.tasks]]
     for i, layer in enumerate(beside.layers):
-        known = "  ".join(f"{value:{width}.4f}" for value in beside.accuracy[:, i])
-        interval = f"[{beside.low[i]:.4f}, {beside.high[i]:.4f}]"
-        lines.append(f"{layer:>5}  {beside.agreement[i]:9.4f}  {interval}  {known}")
+        known = [f"{value:.4f}" for value in beside.accuracy[:, i]]
+        rows.append([str(layer), f"{beside.agreement[i]:.4f}", f"[{beside.low[i]:.4f}, {beside.high[i]:.4f}]", *known])
+    over = [["", *beside.tasks]]
     for name, values in (("Pearson", beside.pearson), ("Spearman", beside.spearman)):
-        known = "  ".join(f"{value:{width}.2f}" for value in values)
-        lines.append(f"{f'{name} with agreement, over layers':<34}  {known}")
-    return "\n".join(lines)
+        over.append([f"{name} with agreement, over layers", *(f"{value:.2f}" for value in values)])
+    return "\n".join([head, text_table(rows, "r"), text_table(over)])
 
 
 def as_latex(findings: Findings) -> str:
