@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bsx.analysis.stats.layers import pearson
+from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
@@ -74,7 +74,7 @@ def agreement(rows: list[dict[str, str]], model: str) -> dict[str, dict[str, flo
         scores = score_corpus(metrics, corpus_of(part))
         for metric in metrics:
             sign = 1 if metric.higher_is_better else -1
-            found[metric.spec][lp] = sign * float(pearson(scores[metric.spec]["candidate"].values, human))
+            found[metric.spec][lp] = sign * float(pearson_rows(scores[metric.spec]["candidate"].values, human))
     return found
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.stats.layers import pearson
+from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.significance import williams
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
@@ -77,7 +77,7 @@ def agreement(scores: Scores, rows: Rows) -> dict[str, float]:
     """Return r for each language pair."""
     human = np.array([float(row["human"]) for row in rows])
     lps = np.array([row["lp"] for row in rows])
-    return {lp: float(pearson(scores[lps == lp], human[lps == lp])) for lp in dict.fromkeys(lps.tolist())}
+    return {lp: float(pearson_rows(scores[lps == lp], human[lps == lp])) for lp in dict.fromkeys(lps.tolist())}
 
 
 def correlations(scores: dict[str, Scores], single: dict[str, list[Scores]], rows: Rows) -> str:

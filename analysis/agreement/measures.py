@@ -17,7 +17,7 @@ from bsx.analysis.stats.darr import compare_darr, darr_from_pairs, preferences
 from bsx.analysis.stats.grouped import POOLING, By, Statistic, grouped, resampled_groups, system_means
 from bsx.analysis.stats.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
-from bsx.analysis.stats.resample import DrawOptions, Resampling, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import DrawOptions, Resampling, compared
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
@@ -184,11 +184,7 @@ class _Paired:
         if self._draws is None:
             self._draws = self._resample()
         differences = self._draws[a] - self._draws[b]
-        p, p_two_sided = bootstrap_p(differences)
-        first, second = self._values[a], self._values[b]
-        low, high = percentile_interval(differences, self._confidence)
-        gap = first - second
-        return Comparison(first, second, gap, low, high, gap, p, p_two_sided, self._n, self._method, self._confidence)
+        return compared(self._values[a], self._values[b], differences, self._n, self._method, self._confidence)
 
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, numeric_columns, standardise
@@ -137,12 +137,8 @@ def compare_coefficients(
     sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
     comparisons = {}
     for j, name in enumerate([*factors, "r2"]):
-        first, second = float(values[j, 0]), float(values[j, 1])
-        differences = sampled[:, 0, j] - sampled[:, 1, j]
-        low, high = percentile_interval(differences, confidence)
-        one, two = bootstrap_p(differences)
         what = "R²" if name == "r2" else "standardised coefficients"
         method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
-        gap = first - second
-        comparisons[name] = Comparison(first, second, gap, low, high, gap, one, two, n, method, confidence)
+        differences = sampled[:, 0, j] - sampled[:, 1, j]
+        comparisons[name] = compared(float(values[j, 0]), float(values[j, 1]), differences, n, method, confidence)
     return comparisons

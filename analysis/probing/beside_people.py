@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.analysis.probing.experiment import ProbeResult
-from bsx.analysis.stats.layers import LayerAgreement, pearson
+from bsx.analysis.stats.layers import LayerAgreement
+from bsx.analysis.stats.rowwise import pearson_rows, spearman_rows
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.optional import need
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,6 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
     chosen = list(layers)
     accuracy, people = np.stack([result.accuracy for result in results]), agreement.mean[chosen, 2]
     unknown = np.full(len(layers), np.nan)
-    ranks = need("scipy.stats", "rank correlation").rankdata
     few = len(layers) < 3
     return SideBySide(
         layers=layers,
@@ -87,6 +86,6 @@ def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreeme
         agreement=people,
         low=agreement.low[chosen],
         high=agreement.high[chosen],
-        pearson=np.full(len(tasks), np.nan) if few else pearson(accuracy, people),
-        spearman=np.full(len(tasks), np.nan) if few else pearson(ranks(accuracy, axis=1), ranks(people)),
+        pearson=np.full(len(tasks), np.nan) if few else pearson_rows(accuracy, people),
+        spearman=np.full(len(tasks), np.nan) if few else spearman_rows(accuracy, people),
     )

@@ -7,18 +7,19 @@ published tables do.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_indices, percentile_interval
+from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, bootstrap_indices, percentile_interval
 from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.rowwise import ROWS, pairwise_accuracy_rows, weighted_pearson
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 Interval = Literal["analytic", "bootstrap", "none"]
 INTERVALS = ("analytic", "bootstrap", "none")
@@ -57,9 +58,9 @@ def pearson(
     """
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Pearson's r").pearsonr(x, y)
-    r, n = float(test.statistic), len(x)
-    low, high = _interval(x, y, "pearson", r, 1 / (n - 3) if n > 3 else math.inf, interval, confidence, resamples, seed)
-    return _estimate(r, low, high, float(test.pvalue), n, _method("pearson", interval), confidence, absolute)
+    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    variance = 1 / (len(x) - 3) if len(x) > 3 else math.inf
+    return _estimate("pearson", x, y, test, variance, interval, absolute, **drawn)
 
 
 def spearman(
@@ -79,10 +80,10 @@ def spearman(
     """
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Spearman's rho").spearmanr(x, y)
+    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
     r, n = float(test.statistic), len(x)
     variance = (1 + r * r / 2) / (n - 3) if n > 3 else math.inf
-    low, high = _interval(x, y, "spearman", r, variance, interval, confidence, resamples, seed)
-    return _estimate(r, low, high, float(test.pvalue), n, _method("spearman", interval), confidence, absolute)
+    return _estimate("spearman", x, y, test, variance, interval, absolute, **drawn)
 
 
 def kendall(
@@ -119,12 +120,9 @@ def kendall(
         raise InputError("tau-c has no analytic interval: use interval='bootstrap' or 'none'")
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
-    tau, n = float(test.statistic), len(x)
-    variance = 0.437 / (n - 4) if n > 4 else math.inf
-    low, high = _interval(x, y, f"kendall-{variant}", tau, variance, interval, confidence, resamples, seed)
-    return _estimate(
-        tau, low, high, float(test.pvalue), n, _method(f"kendall tau-{variant}", interval), confidence, absolute
-    )
+    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    variance = 0.437 / (len(x) - 4) if len(x) > 4 else math.inf
+    return _estimate(f"kendall-{variant}", x, y, test, variance, interval, absolute, **drawn)
 
 
 def pairwise_accuracy(
@@ -200,29 +198,6 @@ def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int
     return np.concatenate([np.stack([row_statistic(row[b], y[b]) for row in x], axis=-1) for b in blocks])
 
 
-def _interval(
-    x: Array,
-    y: Array,
-    statistic: str,
-    value: float,
-    variance: float,
-    interval: Interval,
-    confidence: float,
-    resamples: int,
-    seed: Seed,
-) -> tuple[float, float]:
-    """Return the interval asked for; ``variance`` is that of atanh(value)."""
-    choice("interval", interval, INTERVALS)
-    settings(resamples=resamples, confidence=confidence)
-    if interval == "none":
-        return float("nan"), float("nan")
-    if interval == "bootstrap":
-        return percentile_interval(
-            bootstrap_correlations(x[None], y, statistic, resamples=resamples, seed=seed)[:, 0], confidence
-        )
-    return fisher_interval(value, variance, confidence)
-
-
 def fisher_interval(r: float, variance: float, confidence: float = 0.95) -> tuple[float, float]:
     """Return tanh(atanh(r) ± z sqrt(variance)); (-1, 1) if the variance is infinite, (r, r) if r is 1 or -1."""
     if math.isinf(variance):
@@ -233,15 +208,29 @@ def fisher_interval(r: float, variance: float, confidence: float = 0.95) -> tupl
     return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
 
 
-def _method(name: str, interval: Interval) -> str:
-    return name + {"analytic": ", Fisher z interval", "bootstrap": ", bootstrap interval", "none": ""}[interval]
-
-
 def _estimate(
-    value: float, low: float, high: float, p: float, n: int, method: str, confidence: float, absolute: bool
+    statistic: str,
+    x: Array,
+    y: Array,
+    test: Untyped,
+    variance: float,
+    interval: Interval,
+    absolute: bool,
+    **drawn: Unpack[Resampling],
 ) -> Estimate:
+    """Return SciPy's test with the interval asked for; ``variance`` is that of atanh(value)."""
+    choice("interval", interval, INTERVALS)
+    confidence = drawn["confidence"]
+    settings(resamples=drawn["resamples"], confidence=confidence)
+    value, low, high = float(test.statistic), float("nan"), float("nan")
+    if interval == "bootstrap":
+        sampled = bootstrap_correlations(x[None], y, statistic, resamples=drawn["resamples"], seed=drawn["seed"])
+        low, high = percentile_interval(sampled[:, 0], confidence)
+    elif interval == "analytic":
+        low, high = fisher_interval(value, variance, confidence)
+    name = statistic.replace("kendall-", "kendall tau-")
     if absolute:
         ends = sorted((abs(low), abs(high)))
-        value, low, high = abs(value), 0.0 if low < 0 < high else ends[0], ends[1]
-        method = f"|{method.partition(',')[0]}|{method[len(method.partition(',')[0]) :]}"
-    return Estimate(value, low, high, p, n, method, confidence)
+        value, low, high, name = abs(value), 0.0 if low < 0 < high else ends[0], ends[1], f"|{name}|"
+    method = name + {"analytic": ", Fisher z interval", "bootstrap": ", bootstrap interval", "none": ""}[interval]
+    return Estimate(value, low, high, float(test.pvalue), len(x), method, confidence)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings, vectors
 from bsx.errors import InputError
@@ -223,11 +223,8 @@ def compare_darr(
     draws = tau_of(resampled.sum(axis=2), ties) - tau_of(resampled.sum(axis=1), ties)
     total = joint.sum(axis=1).reshape(3, 3)
     tau_a, tau_b = float(tau_of(total.sum(axis=1), ties)), float(tau_of(total.sum(axis=0), ties))
-    low, high = percentile_interval(draws, confidence)
-    p, p_two_sided = bootstrap_p(draws)
     method = f"difference of DARR taus, ties {ties}, paired bootstrap by {unit}"
-    n = joint.shape[1]
-    return Comparison(tau_a, tau_b, tau_a - tau_b, low, high, tau_a - tau_b, p, p_two_sided, n, method, confidence)
+    return compared(tau_a, tau_b, draws, joint.shape[1], method, confidence)
 
 
 def tau_of(counts: ArrayLike, ties: Ties = "discordant") -> Array:

@@ -8,7 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, bootstrap_indices, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import (
+    Seed,
+    bootstrap_counts,
+    bootstrap_indices,
+    bootstrap_p,
+    compared,
+    percentile_interval,
+)
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.validate import grids, settings
@@ -148,8 +155,7 @@ def compare_grouped(
         InputError: as `grouped`.
     """
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
-    rng = np.random.default_rng(seed)
-    draws = int(rng.integers(2**63))  # one seed for both
+    draws = int(np.random.default_rng(seed).integers(2**63))  # one seed for both
     first, second = (
         grouped(z, h, by=by, statistic=statistic, constant=constant, confidence=confidence, resamples=1, nan="omit")
         for z in (x, y)
@@ -157,13 +163,8 @@ def compare_grouped(
     settings(resamples=resamples, confidence=confidence)
     differences = resampled_groups(x, h, by, statistic, constant, resamples, draws)
     differences = differences - resampled_groups(y, h, by, statistic, constant, resamples, draws)
-    low, high = percentile_interval(differences, confidence)
-    p, p_two_sided = bootstrap_p(differences)
-    difference = first.estimate - second.estimate
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over segments"
-    return Comparison(
-        first.estimate, second.estimate, difference, low, high, difference, p, p_two_sided, first.n, method, confidence
-    )
+    return compared(first.estimate, second.estimate, differences, first.n, method, confidence)
 
 
 def system_means(scores: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.correlation import pearson
-from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
@@ -177,13 +177,8 @@ def compare_hybrid_limits(
     settings(resamples=resamples, confidence=confidence)
     scores, _ = _stack(np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)]), human, nan)
     values, draws = _limits(scores, resamples, seed)
-    differences = draws[0] - draws[1]
-    low, high = percentile_interval(differences, confidence)
-    p, p_two_sided = bootstrap_p(differences)
-    difference = values[0] - values[1]
     method = "difference of limits over hybrid systems, paired bootstrap over segments"
-    n = scores.shape[2]
-    return Comparison(values[0], values[1], difference, low, high, difference, p, p_two_sided, n, method, confidence)
+    return compared(values[0], values[1], draws[0] - draws[1], scores.shape[2], method, confidence)
 
 
 def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Array]:

@@ -12,9 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.stats.correlation import bootstrap_correlations
+from bsx.analysis.stats.rowwise import ROWS
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.optional import need
 
 Statistic = Literal["pearson", "kendall"]
 
@@ -46,22 +47,6 @@ class LayerAgreement:
     win_share: float
     runner_up: int
     n: int
-
-
-def pearson(x: Array, y: Array) -> Array:
-    """Return Pearson's r of each row of x (…, n) with y (n,); NaN for a constant row."""
-    x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r: Array = (x @ y) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum())
-    return r
-
-
-def kendall(x: Array, y: Array) -> Array:
-    """Return Kendall's tau-b of each row of x (…, n) with y (n,), by SciPy."""
-    stats = need("scipy.stats", "Kendall's tau")
-    flat = x.reshape(-1, x.shape[-1])
-    taus = np.array([stats.kendalltau(row, y).statistic for row in flat], dtype=np.float64)
-    return taus.reshape(x.shape[:-1])
 
 
 def layer_agreement(
@@ -99,7 +84,6 @@ def layer_agreement(
         raise InputError(f"{scores.shape[1]} scores, {len(y)} human scores, {len(labels)} groups: numbers must match")
     if not np.isfinite(y).all() or not np.isfinite(scores).all():
         raise InputError("scores and human scores must be finite numbers")
-    correlate = {"pearson": pearson, "kendall": kendall}[statistic]
     names = tuple(dict.fromkeys(labels.tolist()))
     by_group, draws = [], []
     rng = np.random.default_rng(seed)
@@ -108,12 +92,8 @@ def layer_agreement(
         x, h = scores[:, chosen].transpose(0, 2, 1), y[chosen]
         if len(h) < 3 or h.std() == 0:
             raise InputError(f"group {name!r}: needs at least 3 segments with differing human scores, has {len(h)}")
-        by_group.append(correlate(x, h))
-        indices = rng.integers(len(h), size=(resamples, len(h)))
-        if statistic == "pearson":
-            draws.append(_bootstrap_pearson(x[:, 2], h, indices))
-        else:
-            draws.append(np.stack([kendall(x[:, 2][:, i], h[i]) for i in indices]))
+        by_group.append(ROWS[statistic](x, h))
+        draws.append(bootstrap_correlations(x[:, 2], h, statistic, resamples=resamples, seed=rng))
     table = np.stack(by_group)
     if np.isnan(table).any():
         raise InputError("a layer gives every segment of a group the same score: no correlation is defined")
@@ -133,18 +113,3 @@ def layer_agreement(
         runner_up=int(order[min(1, len(order) - 1)]),
         n=len(y),
     )
-
-
-def _bootstrap_pearson(x: Array, y: Array, indices: NDArray[np.int64]) -> Array:
-    """Return r of each row of x (layers, n) with y in each resample: (resamples, layers)."""
-    counts = np.zeros(indices.shape, dtype=np.float64)
-    np.add.at(counts, (np.arange(len(indices))[:, None], indices), 1)
-    n = x.shape[1]
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    mean_x, mean_y = counts @ x.T / n, counts @ y / n
-    cov = counts @ (x * y).T / n - mean_x * mean_y[:, None]
-    var_x = counts @ (x**2).T / n - mean_x**2
-    var_y = counts @ (y**2) / n - mean_y**2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r: Array = cov / np.sqrt(var_x * var_y[:, None])
-    return r

@@ -8,6 +8,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.stats.results import Comparison
 from bsx.support.checks import Array
 
 Indices = NDArray[np.int64]
@@ -84,6 +85,12 @@ def bootstrap_p(draws: Array, null: float = 0.0) -> tuple[float, float]:
     below = (np.count_nonzero(draws <= null) + 1) / (draws.size + 1)
     above = (np.count_nonzero(draws >= null) + 1) / (draws.size + 1)
     return float(below), float(min(1.0, 2 * min(below, above)))
+
+
+def compared(a: float, b: float, draws: Array, n: int, method: str, confidence: float) -> Comparison:
+    """Return two values compared by the differences (resamples,) of their paired bootstrap draws."""
+    ends, p = percentile_interval(draws, confidence), bootstrap_p(draws)
+    return Comparison(a, b, a - b, *ends, a - b, *p, n, method, confidence)
 
 
 def permutation_p(draws: Array, observed: float, *, plus_one: bool = True) -> float:

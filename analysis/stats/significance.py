@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
 from bsx.analysis.stats.grouped import BY, POOLING, By, group_mean, group_values
-from bsx.analysis.stats.resample import Seed, bootstrap_p, percentile_interval, permutation_p, swaps
+from bsx.analysis.stats.resample import Seed, compared, permutation_p, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, pearson_rows
 from bsx.analysis.stats.validate import grids, settings, vectors
@@ -164,13 +164,9 @@ def paired_bootstrap(
     signs = [math.copysign(1, value) if absolute else 1.0 for value in values]
     both = np.stack([x, y]) * np.array(signs)[:, None]
     draws = bootstrap_correlations(both, h, statistic, resamples=resamples, seed=seed)
-    differences = draws[:, 0] - draws[:, 1]
-    low, high = percentile_interval(differences, confidence)
-    p, p_two_sided = bootstrap_p(differences)
     first, second = values[0] * signs[0], values[1] * signs[1]
-    difference = first - second
     method = f"difference of {statistic}, paired bootstrap"
-    return Comparison(first, second, difference, low, high, difference, p, p_two_sided, len(h), method, confidence)
+    return compared(first, second, draws[:, 0] - draws[:, 1], len(h), method, confidence)
 
 
 def perm_both(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.stats.layers import pearson
+from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
@@ -101,7 +101,7 @@ def ablate(
         scores = score_corpus(list(metrics.values()), corpus, progress=_renamed(progress, group))
         for (components, matching), metric in metrics.items():
             values = scores[metric.spec]["candidate"].values
-            figures[components, matching, group] = float(pearson(values, people))
+            figures[components, matching, group] = float(pearson_rows(values, people))
     rows: list[Row] = []
     for components, matching in dict.fromkeys((components, matching) for components, matching, _ in figures):
         found = {group: figures.get((components, matching, group)) for group in groups}
