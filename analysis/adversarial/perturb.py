@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, Perturbation
-from bsx.analysis.perturbations.catalogue import PERTURBATIONS, get_perturbation
-
-__all__ = ["PERTURBATIONS", "Perturbation", "Perturbed", "get_perturbation", "perturb"]
+from bsx.analysis.perturbations.catalogue import get_perturbation
 
 
 @dataclass(frozen=True)

@@ -70,35 +70,6 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
-class PerturbedExample:
-    """A row on which a metric did worst: did not see a changed meaning, or punished one that stayed.
-
-    Attributes:
-        metric: name.
-        perturbation: name.
-        strength: share of words or letters; None if it has none.
-        row: number of the row, from 1.
-        reference: the reference.
-        original: the clean text.
-        perturbed: the changed text.
-        score: of the clean text.
-        perturbed_score: of the changed text.
-        drop: the first minus the second.
-    """
-
-    metric: str
-    perturbation: str
-    strength: float | None
-    row: int
-    reference: str
-    original: str
-    perturbed: str
-    score: float
-    perturbed_score: float
-    drop: float
-
-
-@dataclass(frozen=True)
 class MetricRange:
     """How far a metric's scores can fall in practice.
 
@@ -137,7 +108,7 @@ class Robustness:
     """
 
     results: tuple[CaseResult, ...]
-    worst: tuple[PerturbedExample, ...]
+    worst: tuple[DropExampleRow, ...]
     ranges: tuple[MetricRange, ...]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
@@ -150,7 +121,7 @@ class Robustness:
         """Return the document that ``bsx adversarial perturb`` prints, without provenance."""
         return PerturbDocument(
             results=[result.to_row() for result in self.results],
-            worst=[DropExampleRow.model_validate(vars(example)) for example in self.worst],
+            worst=list(self.worst),
             ranges=[
                 RangeRow(metric=one.metric, clean=one.clean, unrelated=one.unrelated, range=one.range, n=one.n)
                 for one in self.ranges

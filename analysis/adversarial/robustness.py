@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.perturb import Perturbed, perturb
-from bsx.analysis.adversarial.result import CaseResult, MetricRange, PerturbedExample, Robustness
+from bsx.analysis.adversarial.result import CaseResult, MetricRange, Robustness
+from bsx.analysis.documents.adversarial import DropExampleRow
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
@@ -103,7 +104,7 @@ def robustness(
     notes = _notes(cases, len(clean), candidates is None)
     how: Resampling = {"resamples": resamples, "confidence": confidence, "seed": seed}
     results: list[CaseResult] = []
-    examples: list[PerturbedExample] = []
+    examples: list[DropExampleRow] = []
     ranges, clean_scores, case_scores = [], {}, {}
     for name, metric in metrics.items():
         scored = _Scored(name, metric, references, nan, progress, len(cases) + 2)
@@ -285,23 +286,23 @@ def _greater(differences: Array, resamples: int, seed: Seed) -> float:
 
 def _worst(
     name: str, case: Perturbed, before: Array, after: Array, references: Sequence[str], clean: Sequence[str], count: int
-) -> list[PerturbedExample]:
+) -> list[DropExampleRow]:
     """Return the smallest drops if the meaning changed, the largest if it stayed."""
     drops = before - after
     order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
     rows = [int(row) for row in order if not np.isnan(drops[row])][:count]
     return [
-        PerturbedExample(
-            name,
-            case.perturbation.name,
-            case.strength,
-            row + 1,
-            references[row],
-            clean[row],
-            case.texts[row],
-            float(before[row]),
-            float(after[row]),
-            float(drops[row]),
+        DropExampleRow(
+            metric=name,
+            perturbation=case.perturbation.name,
+            strength=case.strength,
+            row=row + 1,
+            reference=references[row],
+            original=clean[row],
+            perturbed=case.texts[row],
+            score=float(before[row]),
+            perturbed_score=float(after[row]),
+            drop=float(drops[row]),
         )
         for row in rows
     ]

@@ -1,11 +1,10 @@
-"""What a meta-evaluation finds: agreement group by group, tests, winners, averages."""
+"""What a meta-evaluation finds in a group and on average: agreement, tests, winners."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from bsx.analysis.agreement.measures import MetricAgreement
-from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.documents.agreement import ClusterRow, MetaGroupRow, MetaMetricRow, MetaTestRow
 from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.results import Comparison
@@ -117,29 +116,3 @@ class Average:
     high: float
     figures: dict[str, float]
     wins: int | None
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A meta-evaluation, as data.
-
-    Attributes:
-        settings: how it was done.
-        human: the column of human scores.
-        metrics: names, in the order given.
-        groups: one result a group, in order of first appearance.
-        average: one entry a metric.
-        notes: what was left out or turned round, one sentence each.
-    """
-
-    settings: MetaSettings
-    human: str
-    metrics: tuple[str, ...]
-    groups: tuple[GroupResult, ...]
-    average: tuple[Average, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def headline(self) -> str:
-        """Name of the figure that has intervals, tests and an average."""
-        return {"darr": "tau", "hybrid": "limit"}.get(self.settings.level, self.settings.statistic)

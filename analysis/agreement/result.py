@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from bsx.analysis.agreement.groups import Evaluation
-from bsx.analysis.agreement.tables import as_csv, as_latex, as_text
+from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
+from bsx.support.aligned import text_table
+
+TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "n": "pairs"}
+_COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
 
 
 @dataclass(frozen=True)
-class MetaResult(Evaluation):
-    """A meta-evaluation; see `bsx.analysis.agreement.groups.Evaluation` for what it holds."""
+class MetaResult:
+    """A meta-evaluation.
+
+    Attributes:
+        settings: how it was done.
+        human: the column of human scores.
+        metrics: names, in the order given.
+        groups: one result a group, in order of first appearance.
+        average: one entry a metric.
+        notes: what was left out or turned round, one sentence each.
+    """
+
+    settings: MetaSettings
+    human: str
+    metrics: tuple[str, ...]
+    groups: tuple[GroupResult, ...]
+    average: tuple[Average, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """Name of the figure that has intervals, tests and an average."""
+        return {"darr": "tau", "hybrid": "limit"}.get(self.settings.level, self.settings.statistic)
 
     def to_document(self) -> MetaDocument:
         """Return the document that ``bsx meta`` prints, without provenance."""
@@ -33,13 +60,147 @@ class MetaResult(Evaluation):
         return self.to_document().to_dict()
 
     def to_text(self) -> str:
-        """Return tables for a terminal; an asterisk marks winners."""
-        return as_text(self)
+        """Return tables for a terminal, a summary first if there are several groups; an asterisk marks winners."""
+        parts = []
+        if len(self.groups) > 1:
+            parts.append(_summary(self))
+        parts += [_group(self, group) for group in self.groups]
+        return "\n\n".join([*parts, _caption(self)])
 
     def to_csv(self) -> str:
-        """Return one row a group and metric, the averages last."""
-        return as_csv(self)
+        """Return one row a group and metric, then one of averages a metric; the group of these is ``average``."""
+        figures = _figures(self)
+        header: list[object] = [
+            "group",
+            "metric",
+            "rows",
+            *("pairs" if name == "n" else name for name in figures),
+            "low",
+            "high",
+            "winner",
+            "rank",
+            "method",
+        ]
+        rows: list[list[object]] = [header]
+        for group in self.groups:
+            ranks = _ranks(group)
+            for found in group.metrics:
+                winner = "" if group.clusters is None else int(found.metric in group.clusters.winners)
+                values = [_plain(found.figures.get(name)) for name in figures]
+                ends = [_plain(found.low), _plain(found.high)]
+                row = [group.group, found.metric, group.n, *values, *ends, winner, ranks.get(found.metric, "")]
+                rows.append([*row, found.method])
+        for average in self.average:
+            values = [_plain(average.figures.get(name)) for name in figures]
+            ends = [_plain(average.low), _plain(average.high)]
+            rows.append(["average", average.metric, "", *values, *ends, "", "", "mean of groups"])
+        return csv_table(rows)
 
     def to_latex(self) -> str:
-        """Return a LaTeX table (booktabs): metrics by groups, winners bold, intervals below."""
-        return as_latex(self)
+        """Return a LaTeX table (booktabs): metrics by groups, winners bold, intervals in small print below."""
+        groups = list(self.groups)
+        several = len(groups) > 1
+        heads = ["metric", *(latex_escape(group.group) for group in groups), *(["average"] if several else [])]
+        rows = [heads]
+        for average in self.average:
+            values, ends = [latex_escape(average.metric)], [""]
+            for group in groups:
+                found = group.find(average.metric)
+                if found is None:
+                    values.append("--")
+                    ends.append("")
+                    continue
+                wins = group.clusters is not None and average.metric in group.clusters.winners
+                values.append(rf"\textbf{{{_short(found.value)}}}" if wins else _short(found.value))
+                ends.append(_small(found.low, found.high))
+            if several:
+                values.append("--" if math.isnan(average.value) else _short(average.value))
+                ends.append("" if math.isnan(average.value) else _small(average.low, average.high))
+            rows += [values, ends]
+        level = f"{100 * self.settings.confidence:g} % intervals"
+        return f"% {self.headline} with {self.human}; below: {level}\n{latex_table(rows)}\n"
+
+
+def _figures(result: MetaResult) -> list[str]:
+    """Return the columns of a level: the one with intervals first."""
+    names = [*AVERAGED[result.settings.level], *_COUNTS.get(result.settings.level, ())]
+    return [result.headline, *(name for name in names if name != result.headline)]
+
+
+def _summary(result: MetaResult) -> str:
+    rows = [["", *(group.group for group in result.groups), "average", *(["wins"] if _tested(result) else [])]]
+    for average in result.average:
+        cells = [average.metric]
+        for group in result.groups:
+            found = group.find(average.metric)
+            mark = "*" if group.clusters is not None and average.metric in group.clusters.winners else " "
+            cells.append("-" if found is None else f"{found.value:.3f}{mark}")
+        cells.append("-" if math.isnan(average.value) else _bracket(average.value, average.low, average.high))
+        rows.append([*cells, *([str(average.wins)] if _tested(result) else [])])
+    return text_table(rows)
+
+
+def _group(result: MetaResult, group: GroupResult) -> str:
+    figures = _figures(result)
+    ranks = _ranks(group)
+    interval = f"{result.settings.confidence:.0%} interval"
+    heads = [TITLES.get(name, name) for name in figures]
+    rows = [["", heads[0], interval, *heads[1:], *(["rank"] if ranks else [])]]
+    order = sorted(group.metrics, key=lambda found: -found.value)
+    for found in order:
+        wins = group.clusters is not None and found.metric in group.clusters.winners
+        cells = [_figure(found.figures.get(name)) for name in figures]
+        first = f"{cells[0]}{'*' if wins else ' '}"
+        ends = f"[{found.low:.3f}, {found.high:.3f}]"
+        rows.append([found.metric, first, ends, *cells[1:], *([str(ranks[found.metric])] if ranks else [])])
+    left_out = f", {group.left_out} rows left out" if group.left_out else ""
+    return f"{group.group} ({group.n} rows{left_out})\n{text_table(rows)}"
+
+
+def _caption(result: MetaResult) -> str:
+    first = result.groups[0]
+    lines = [f"{result.headline} with {result.human}: {first.metrics[0].method}."]
+    if _tested(result):
+        tests = [test for group in result.groups for test in group.tests]
+        alpha, correction = result.settings.alpha, result.settings.correction
+        corrected = "uncorrected" if correction == "none" else f"{correction} correction"
+        lines.append(
+            f"* no metric with a higher value is significantly better ({tests[0].comparison.method}, one-sided "
+            f"p < {alpha:g}, {corrected})."
+        )
+    return "\n".join(lines)
+
+
+def _tested(result: MetaResult) -> bool:
+    return any(group.clusters is not None for group in result.groups)
+
+
+def _ranks(group: GroupResult) -> dict[str, int]:
+    if group.clusters is None:
+        return {}
+    return dict(zip(group.clusters.names, group.clusters.ranks, strict=True))
+
+
+def _figure(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
+
+
+def _bracket(value: float, low: float, high: float) -> str:
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _plain(value: object) -> object:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _short(value: float) -> str:
+    """Return three digits as tables print them: .512, $-$.040."""
+    digits = f"{abs(value):.3f}"
+    digits = digits.removeprefix("0") if digits.startswith("0.") else digits
+    return f"$-${digits}" if value < 0 and float(digits) else digits
+
+
+def _small(low: float, high: float) -> str:
+    return rf"{{\scriptsize [{_short(low)}, {_short(high)}]}}"

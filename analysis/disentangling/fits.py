@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Self
 
-from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.importance import Dominance
-from bsx.analysis.stats.regression import PooledTest, StandardErrors
-from bsx.errors import UnknownNameError
 from bsx.support.checks import Array
-from bsx.support.near import did_you_mean
 
 Interval = tuple[float, float]
 
@@ -85,63 +79,3 @@ class MetricFit:
     fitted: Array = field(repr=False)
     residuals: Array = field(repr=False)
     leverage: Array = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Regressions:
-    """The regressions of all metrics, as data.
-
-    Attributes:
-        n: rows fitted.
-        factors: names.
-        results: one fit a metric.
-        se: kind of standard errors.
-        reference: distribution behind p and ``ci``, in words.
-        intercept: whether the models have one.
-        confidence: level of all intervals.
-        alpha: p at or above which a coefficient is starred.
-        correction: for many coefficients.
-        bootstrap: resamples; 0 if none.
-        omitted: rows left out because a number was missing.
-        condition_number: of the standardised factors (largest over smallest singular value).
-        warnings: what to know before the numbers are believed.
-        groups: group -> its own result, if groups were asked for.
-        pooled: one test a metric of "all groups have the same coefficients".
-    """
-
-    n: int
-    factors: tuple[str, ...]
-    results: tuple[MetricFit, ...]
-    se: StandardErrors
-    reference: str
-    intercept: bool
-    confidence: float
-    alpha: float
-    correction: Correction
-    bootstrap: int
-    omitted: int
-    condition_number: float
-    warnings: tuple[Notice, ...]
-    groups: dict[str, Self] = field(default_factory=dict)
-    pooled: tuple[PooledTest, ...] = ()
-
-    @property
-    def parts(self) -> dict[str, Regressions]:
-        """All rows together, under the empty name, then every group."""
-        return {"": self, **self.groups}
-
-    def __getitem__(self, metric: str) -> MetricFit:
-        """Return a metric's fit.
-
-        Raises:
-            UnknownNameError: if there is none; lists those there are.
-        """
-        for fit in self.results:
-            if fit.metric == metric:
-                return fit
-        names = [fit.metric for fit in self.results]
-        raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
-
-    def __iter__(self) -> Iterator[MetricFit]:
-        """Iterate over the fits."""
-        return iter(self.results)

@@ -2,32 +2,286 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
-from bsx.analysis.disentangling.fits import Regressions
-from bsx.analysis.disentangling.tables import as_csv, as_document, as_latex, as_markdown, as_text
+from bsx.analysis.disentangling.checks import NestedTest
+from bsx.analysis.disentangling.fits import MetricFit, Notice
+from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
+from bsx.analysis.render.numbers import explained, figure, p_value
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
+from bsx.analysis.stats.clusters import Correction
+from bsx.analysis.stats.regression import PooledTest, StandardErrors
+from bsx.analysis.stats.results import Comparison
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.aligned import text_table
+from bsx.support.near import did_you_mean
+
+CSV_COLUMNS = (
+    *("group", "n", "metric", "factor", "coef", "se", "statistic", "p", "p_adjusted", "significant"),
+    *("ci_low", "ci_high", "boot_low", "boot_high", "vif", "r2_share", "partial_r2", "semipartial_r2", "r2", "adj_r2"),
+)
 
 
 @dataclass(frozen=True)
-class DisentangleResult(Regressions):
-    """The regressions of all metrics; see `bsx.analysis.disentangling.fits.Regressions` for what it holds."""
+class DisentangleResult:
+    """The regressions of all metrics.
+
+    Attributes:
+        n: rows fitted.
+        factors: names.
+        results: one fit a metric.
+        se: kind of standard errors.
+        reference: distribution behind p and ``ci``, in words.
+        intercept: whether the models have one.
+        confidence: level of all intervals.
+        alpha: p at or above which a coefficient is starred.
+        correction: for many coefficients.
+        bootstrap: resamples; 0 if none.
+        omitted: rows left out because a number was missing.
+        condition_number: of the standardised factors (largest over smallest singular value).
+        warnings: what to know before the numbers are believed.
+        groups: group -> its own result, if groups were asked for.
+        pooled: one test a metric of "all groups have the same coefficients".
+    """
+
+    n: int
+    factors: tuple[str, ...]
+    results: tuple[MetricFit, ...]
+    se: StandardErrors
+    reference: str
+    intercept: bool
+    confidence: float
+    alpha: float
+    correction: Correction
+    bootstrap: int
+    omitted: int
+    condition_number: float
+    warnings: tuple[Notice, ...]
+    groups: dict[str, DisentangleResult] = field(default_factory=dict)
+    pooled: tuple[PooledTest, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, DisentangleResult]:
+        """All rows together, under the empty name, then every group."""
+        return {"": self, **self.groups}
+
+    def __getitem__(self, metric: str) -> MetricFit:
+        """Return a metric's fit.
+
+        Raises:
+            UnknownNameError: if there is none; lists those there are.
+        """
+        for fit in self.results:
+            if fit.metric == metric:
+                return fit
+        names = [fit.metric for fit in self.results]
+        raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
+
+    def __iter__(self) -> Iterator[MetricFit]:
+        """Iterate over the fits."""
+        return iter(self.results)
+
+    def to_document(
+        self,
+        *,
+        tests: Mapping[str, Sequence[NestedTest]] | None = None,
+        comparison: tuple[str, str, Mapping[str, Comparison]] | None = None,
+        seed: int | None = None,
+    ) -> DisentangleDocument:
+        """Return the document that ``bsx disentangle`` prints, without provenance.
+
+        Args:
+            tests: metric -> nested tests, if there were any.
+            comparison: two metrics, and factor -> the comparison of their coefficients, if there was one.
+            seed: of the resamples.
+        """
+        more: dict[str, object] = {}
+        if self.groups:
+            more["groups"] = [{"group": name, **_regressions(part)} for name, part in self.groups.items()]
+            more["pooled"] = [asdict(test) for test in self.pooled]
+        if tests:
+            more["tests"] = {name: [asdict(test) for test in found] for name, found in tests.items()}
+        if comparison is not None:
+            a, b, by = comparison
+            more["comparison"] = {"a": a, "b": b, "by": {name: asdict(found) for name, found in by.items()}}
+        if seed is not None:
+            more["seed"] = seed
+        return DisentangleDocument.model_validate(_regressions(self) | more)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON; a number that is not finite becomes None."""
-        return as_document(self).to_dict()
+        return self.to_document().to_dict()
 
     def to_text(self, *, decimals: int = 3, truncate: bool = False) -> str:
         """Return tables for the terminal; ``truncate`` cuts figures off instead of rounding, as the paper does."""
-        return as_text(self, decimals, truncate=truncate)
+        blocks = [_caption(self) + "\n" + _starred(_paper_rows(self, decimals, truncate=truncate))]
+        names = list(self.factors)
+
+        def table(title: str, cells: Mapping[str, Sequence[str]], header: Sequence[str]) -> str:
+            return title + "\n" + text_table([["metric", *header], *([name, *row] for name, row in cells.items())])
+
+        def span(ends: tuple[float, float]) -> str:
+            return f"{figure(ends[0], decimals)}..{figure(ends[1], decimals)}"
+
+        level = f"{100 * self.confidence:g} %"
+        intervals = {fit.metric: [span(fit.ci[name]) for name in names] for fit in self.results}
+        blocks.append(table(f"{level} intervals (analytic)", intervals, names))
+        if self.bootstrap:
+            sampled = {
+                fit.metric: [
+                    *(span(fit.ci_bootstrap[name]) for name in names),
+                    span(fit.r2_bootstrap or (math.nan,) * 2),
+                ]
+                for fit in self.results
+            }
+            title = f"{level} intervals (percentiles of {self.bootstrap} resamples)"
+            blocks.append(table(title, sampled, [*names, "R²"]))
+        shares = {
+            fit.metric: [*(figure(fit.r2_share[name], decimals) for name in names), figure(fit.adj_r2, decimals)]
+            for fit in self.results
+        }
+        blocks.append(table("shares of R² (Shapley/LMG; they sum to R²)", shares, [*names, "adj. R²"]))
+        alone = {fit.metric: [figure(fit.semipartial_r2[name], decimals) for name in names] for fit in self.results}
+        blocks.append(table("drop in R² without the factor (semi-partial R²)", alone, names))
+        vif = ", ".join(f"{name} {value:.2f}" for name, value in self.results[0].vif.items())
+        blocks.append(f"VIF: {vif}; condition number {self.condition_number:.2f}")
+        for name, part in self.groups.items():
+            rows = _starred(_paper_rows(part, decimals, truncate=truncate))
+            blocks.append(f"group {name}: {_caption(part)}\n{rows}")
+        if self.pooled:
+            rows_ = {
+                test.metric: [
+                    figure(test.statistic, 2),
+                    str(test.df1),
+                    p_value(test.p),
+                    *map(p_value, test.by_factor.values()),
+                ]
+                for test in self.pooled
+            }
+            title = f"do the groups share their coefficients? ({self.pooled[0].method}; p for all, and for each factor)"
+            blocks.append(table(title, rows_, ["F", "df", "p", *names]))
+        notes = [f"warning ({notice.name}): {notice.message}" for notice in self.warnings]
+        if self.omitted:
+            notes.append(f"{self.omitted} rows left out because a number is missing")
+        return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
 
     def to_csv(self) -> str:
-        """Return one line a metric and factor, full precision, with a header."""
-        return as_csv(self)
+        """Return one line a group, metric and factor, full precision; the group is empty for all rows together."""
+        rows: list[list[object]] = [[*CSV_COLUMNS]]
+        for group, part in self.parts.items():
+            for fit in part.results:
+                for name in part.factors:
+                    boot = fit.ci_bootstrap.get(name, ("", ""))
+                    numbers = [fit.coef, fit.se, fit.statistic, fit.p, fit.p_adjusted]
+                    shares = [fit.vif, fit.r2_share, fit.partial_r2, fit.semipartial_r2]
+                    ends = [str(fit.significant[name]).lower(), *fit.ci[name], *boot]
+                    last = [*(share[name] for share in shares), fit.r2, fit.adj_r2]
+                    rows.append([group, part.n, fit.metric, name, *(x[name] for x in numbers), *ends, *last])
+        return csv_table(rows)
 
     def to_markdown(self, *, decimals: int = 2, truncate: bool = False) -> str:
-        """Return the paper's table (metric, coefficients, R²; a star for p >= alpha) in Markdown."""
-        return as_markdown(self, decimals, truncate=truncate)
+        """Return the paper's table (metric, coefficients, R²; a star for p >= alpha) in Markdown, then one a group."""
+        blocks = []
+        for name, part in self.parts.items():
+            rows = [[markdown_escape(cell) for cell in row] for row in _paper_rows(part, decimals, truncate=truncate)]
+            title = f"**{markdown_escape(name)}**: " if name else ""
+            caption = title + markdown_escape(_caption(part))
+            blocks.append(f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}")
+        return "\n\n".join(blocks) + "\n"
 
     def to_latex(self, *, decimals: int = 2, truncate: bool = False) -> str:
-        """Return the paper's table (metric, coefficients, R²; a star for p >= alpha) in LaTeX (booktabs)."""
-        return as_latex(self, decimals, truncate=truncate)
+        """Return the paper's table (metric, coefficients, R²; a star for p >= alpha) in LaTeX, then one a group."""
+        blocks = []
+        for name, part in self.parts.items():
+            header, *rows = _paper_rows(part, decimals, truncate=truncate)
+            lines = [
+                r"\begin{table}",
+                r"\centering",
+                latex_table(
+                    [
+                        [*(latex_escape(cell) for cell in header[:-1]), "$R^2$"],
+                        *([latex_escape(row[0]), *map(_latex_number, row[1:])] for row in rows),
+                    ]
+                ),
+                rf"\caption{{{latex_escape(name + ': ') if name else ''}{_latex_caption(part)}}}",
+                r"\end{table}",
+            ]
+            blocks.append("\n".join(lines))
+        return "\n\n".join(blocks) + "\n"
+
+
+def _regressions(result: DisentangleResult) -> dict[str, object]:
+    return {
+        "n": result.n,
+        "factors": result.factors,
+        "results": [_fit(fit, result) for fit in result.results],
+        "se": result.se,
+        "reference": result.reference,
+        "intercept": result.intercept,
+        "confidence": result.confidence,
+        "alpha": result.alpha,
+        "correction": result.correction,
+        "bootstrap": result.bootstrap,
+        "omitted": result.omitted,
+        "condition_number": result.condition_number,
+        "warnings": [{"name": notice.name, "message": notice.message} for notice in result.warnings],
+    }
+
+
+def _fit(fit: MetricFit, result: DisentangleResult) -> FitRow:
+    dominates = {how: getattr(fit.dominance, how) for how in ("completely", "conditionally", "generally")}
+    content = {name: getattr(fit, name) for name in FitRow.model_fields if hasattr(fit, name)}
+    content["conditional_dominance"] = dict(zip(result.factors, fit.dominance.conditional.tolist(), strict=True))
+    content["dominates"] = dominates
+    asked = {
+        "intercept": result.intercept,
+        "intercept_se": result.intercept,
+        "p_adjusted": result.correction != "none",
+        "ci_bootstrap": result.bootstrap,
+        "r2_bootstrap": result.bootstrap,
+        "r2_share_bootstrap": result.bootstrap,
+    }
+    return FitRow.model_validate({name: value for name, value in content.items() if asked.get(name, True)})
+
+
+def _check_decimals(decimals: int) -> None:
+    if not 1 <= decimals <= 10:
+        raise InputError(f"decimals={decimals}: from 1 to 10")
+
+
+def _paper_rows(result: DisentangleResult, decimals: int, *, truncate: bool) -> list[list[str]]:
+    """Return the cells of the paper's table, header first: metric, coefficients with stars, R²."""
+    _check_decimals(decimals)
+    rows = [["metric", *result.factors, "R²"]]
+    for fit in result.results:
+        cells = [
+            figure(fit.coef[name], decimals, truncate=truncate) + ("" if fit.significant[name] else "*")
+            for name in result.factors
+        ]
+        rows.append([fit.metric, *cells, explained(fit.r2, decimals, truncate=truncate)])
+    return rows
+
+
+def _caption(result: DisentangleResult) -> str:
+    kind = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}[result.se]
+    corrected = {"none": "", "holm": ", corrected after Holm", "bh": ", corrected after Benjamini-Hochberg"}
+    return (
+        f"n = {result.n}; standardised coefficients; * p >= {result.alpha:g} ({kind} standard errors, "
+        f"{result.reference}{corrected[result.correction]})"
+    )
+
+
+def _starred(rows: Sequence[Sequence[str]]) -> str:
+    """Return the paper's table as text; a star hangs over the edge of its column."""
+    return text_table([[row[0], *(c if c.endswith("*") else f"{c} " for c in row[1:])] for row in rows])
+
+
+def _latex_number(cell: str) -> str:
+    return f"${cell.removesuffix('*')}$" + (r"\rlap{$^*$}" if cell.endswith("*") else "")
+
+
+def _latex_caption(result: DisentangleResult) -> str:
+    caption = latex_escape(_caption(result)).replace("n =", "$n$ =", 1)
+    return caption.replace(r"* p \textgreater{}=", r"$^*$ $p \geq$", 1)

@@ -166,7 +166,20 @@ class DropRow(DocumentPart):
 
 
 class DropExampleRow(DocumentPart):
-    """A perturbed text whose score did not do what it should."""
+    """A row on which a metric did worst: did not see a changed meaning, or punished one that stayed.
+
+    Attributes:
+        metric: name.
+        perturbation: name.
+        strength: share of words or letters; None if it has none.
+        row: number of the row, from 1.
+        reference: the reference.
+        original: the clean text.
+        perturbed: the changed text.
+        score: of the clean text.
+        perturbed_score: of the changed text.
+        drop: the first minus the second.
+    """
 
     metric: str
     perturbation: str

@@ -33,8 +33,19 @@ class GainRow(DocumentPart):
     tests: list[GainTestRow] = []
 
 
-class FoldRow(DocumentPart):
-    """What one training part taught."""
+class FoldWeights(DocumentPart):
+    """What one training part taught.
+
+    Attributes:
+        fold: its name.
+        train: rows trained on.
+        test: rows scored with it.
+        purged: rows left out of training because they share a segment or a text with the test rows.
+        weights: metric -> weight.
+        best: the member that agrees best with people in the training rows.
+        penalty: of ridge, else None.
+        fell_back: no member was worth a weight, so all got the same.
+    """
 
     fold: str
     train: int
@@ -58,7 +69,7 @@ class EnsembleDocument(ResultDocument):
     average_gain: Number
     average_ci: Interval = None
     average_p: Number = None
-    folds: list[FoldRow] = []
+    folds: list[FoldWeights] = []
     kept_together: list[str] = []
     units: int = 0
     fitted: int = 0

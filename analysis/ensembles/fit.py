@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bsx.analysis.ensembles.result import FoldWeights
+from bsx.analysis.documents.ensembles import FoldWeights
 from bsx.analysis.ensembles.settings import EnsembleSettings, How
 from bsx.analysis.ensembles.weights import (
     equal_weights,
@@ -171,9 +171,18 @@ def out_of_fold(
         best = best_member(part)
         ensemble[fold.test] = training.scores[fold.test] @ weights.values
         baseline[fold.test] = training.singles[fold.test, best]
-        named = {name: float(w) for name, w in zip(metrics, weights.values, strict=True)}
-        sizes = (len(fold.train), len(fold.test), fold.purged)
-        taught.append(FoldWeights(fold.name, *sizes, named, metrics[best], weights.penalty, weights.fell_back))
+        taught.append(
+            FoldWeights(
+                fold=fold.name,
+                train=len(fold.train),
+                test=len(fold.test),
+                purged=fold.purged,
+                weights={name: float(w) for name, w in zip(metrics, weights.values, strict=True)},
+                best=metrics[best],
+                penalty=weights.penalty,
+                fell_back=weights.fell_back,
+            )
+        )
     return ensemble, baseline, taught
 
 

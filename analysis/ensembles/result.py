@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from bsx.analysis.documents.ensembles import EnsembleDocument, FoldRow, GainRow, GainTestRow
+from bsx.analysis.documents.ensembles import EnsembleDocument, FoldWeights, GainRow, GainTestRow
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.combination import Combination
@@ -77,31 +77,6 @@ class GroupGain:
 
 
 @dataclass(frozen=True)
-class FoldWeights:
-    """What one training part taught.
-
-    Attributes:
-        fold: its name.
-        train: rows trained on.
-        test: rows scored with it.
-        purged: rows left out of training because they share a segment or a text with the test rows.
-        weights: metric -> weight.
-        best: the member that agrees best with people in the training rows.
-        penalty: of ridge, else None.
-        fell_back: no member was worth a weight, so all got the same.
-    """
-
-    fold: str
-    train: int
-    test: int
-    purged: int
-    weights: dict[str, float]
-    best: str
-    penalty: float | None = None
-    fell_back: bool = False
-
-
-@dataclass(frozen=True)
 class EnsembleResult:
     """An ensemble, measured.
 
@@ -148,7 +123,7 @@ class EnsembleResult:
             average_gain=self.average_gain,
             average_ci=(self.low, self.high),
             average_p=self.p,
-            folds=[FoldRow.model_validate(asdict(fold)) for fold in self.folds],
+            folds=list(self.folds),
             kept_together=list(self.kept_together),
             units=self.units,
             fitted=self.fitted,

@@ -12,6 +12,7 @@ from typing import Unpack
 
 import numpy as np
 
+from bsx.analysis.documents.ensembles import FoldWeights
 from bsx.analysis.ensembles.fit import (
     Profiles,
     Training,
@@ -25,7 +26,7 @@ from bsx.analysis.ensembles.fit import (
     weighted,
 )
 from bsx.analysis.ensembles.gain import Measured, gains
-from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
+from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.settings import LEARNED, EnsembleOptions, EnsembleSettings
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units

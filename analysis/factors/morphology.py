@@ -21,7 +21,6 @@ from bsx.analysis.factors.lexicon import (
     build_lexicon,
     feature_overlap,
     read_lexicon,
-    write_lexicon,
 )
 from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
@@ -30,22 +29,6 @@ from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.optional import need
-
-__all__ = [
-    "Morphology",
-    "MorphologyConfig",
-    "build_lexicon",
-    "mor",
-    "mor_scores",
-    "normalise_vectors",
-    "read_lexicon",
-    "read_vectors",
-    "retrofit",
-    "retrofit_fixed_point",
-    "train_vectors",
-    "write_lexicon",
-    "write_vectors",
-]
 
 
 def mor(tokens_a: Sequence[str], tokens_b: Sequence[str], vectors: Mapping[str, NDArray[np.floating]]) -> float:

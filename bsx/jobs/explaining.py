@@ -10,7 +10,7 @@ from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.disentangling.tables import as_document, comparison_text, tests_text
+from bsx.analysis.disentangling.tables import comparison_text, tests_text
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import StandardErrors
 from bsx.analysis.stats.results import Comparison
@@ -45,7 +45,7 @@ class Explained:
     def form(self, name: str, origin: Mapping[str, object]) -> str:
         """Return everything in one of the forms of `ENDINGS`; ``origin`` goes into JSON."""
         if name == "json":
-            document = as_document(self.result, tests=self.tests, comparison=self.comparison, seed=self.seed)
+            document = self.result.to_document(tests=self.tests, comparison=self.comparison, seed=self.seed)
             return to_json({**document.to_dict(), "provenance": origin}) + "\n"
         if name == "text":
             parts = [self.result.to_text()]
