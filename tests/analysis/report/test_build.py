@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.render.tables import markdown_escape as escape
 from bsx.analysis.report.blocks import Chart, Example, ReportTable, Section, Segments
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.cells import number, p_value
@@ -324,20 +323,6 @@ class _Tags(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-
-
-@settings(deadline=None)
-@given(st.text(alphabet=st.sampled_from("<>&\"'`*_[]()#|\\!~$^{}=-+: ax1\n\u2028./"), max_size=40))
-def test_escaped_markdown_shows_the_text_itself(text: str) -> None:
-    """Rendered by an independent implementation, nothing but the text is left."""
-    import markdown
-
-    rendered = _Tags()
-    rendered.feed(markdown.markdown(f"x{escape(text)}x", extensions=["tables"]))
-    rendered.close()
-    assert rendered.tags <= {"p"}
-    expected = " ".join(re.sub(r"[\x00-\x1f\u2028]+", " ", f"x{text}x").split())
-    assert " ".join(rendered.text.replace("\x02", "").split()) == expected
 
 
 def test_hostile_text_in_markdown_makes_no_markup(tmp_path: Path) -> None:

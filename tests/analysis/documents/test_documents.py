@@ -1,0 +1,69 @@
+"""Result documents: what a command prints is read again as it was; what is not defined is null."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bsx.analysis.documents.agreement import MetaMetricRow
+from bsx.analysis.documents.base import DocumentPart, ResultDocument
+from bsx.analysis.documents.ensembles import EnsembleDocument, FoldWeights
+from bsx.analysis.documents.kinds import KINDS
+from tests.helpers import report_samples as samples
+
+
+def test_every_kind_is_read_and_written_again_unchanged(tmp_path: Path) -> None:
+    seen = set()
+    for file in samples.write(tmp_path):
+        if file.suffix == ".json":
+            content = json.loads(file.read_text(encoding="utf-8"))
+            kind = content["provenance"]["kind"]
+            written = json.loads(json.dumps(KINDS[kind].model_validate(content).to_dict(), allow_nan=False))
+            assert {name: written[name] for name in content if name != "provenance"} == {
+                name: value for name, value in content.items() if name != "provenance"
+            }
+            seen.add(kind)
+    assert seen == set(KINDS)
+
+
+def test_numbers_stay_whole_or_become_null() -> None:
+    fold = FoldWeights(
+        fold="1",
+        train=3,
+        test=2,
+        purged=0,
+        weights={"a": 1, "b": math.nan},
+        best="a",
+        penalty=math.inf,
+        fell_back=False,
+    )
+    assert fold.to_dict()["weights"] == {"a": 1, "b": None}
+    assert type(fold.to_dict()["weights"]["a"]) is int  # type: ignore[index]
+    assert fold.penalty is None
+
+
+def test_only_what_was_set_is_written_and_unknown_keys_are_kept() -> None:
+    class Row(DocumentPart):
+        a: int = 1
+        b: int = 2
+
+    row = Row.model_validate({"b": 3, "further": [math.nan]})
+    assert row.to_dict() == {"b": 3, "further": [None]}
+    assert row.more == {"further": [math.nan]} or math.isnan(row.more["further"][0])  # type: ignore[index]
+    with pytest.raises(ValidationError):
+        row.a = 5  # type: ignore[misc]
+
+
+def test_settings_notes_and_provenance_come_last() -> None:
+    document = EnsembleDocument(settings={"how": "z"}, how="z", members=["a"], groups=[], average_gain=0.5, notes=["n"])
+    assert list(document.to_dict()) == ["how", "members", "groups", "average_gain", "settings", "notes"]
+    assert list(ResultDocument(notes=["n"]).to_dict()) == ["notes"]
+
+
+def test_a_metrics_figures_follow_its_name() -> None:
+    row = MetaMetricRow.model_validate({"ci": (0.1, 0.3), "metric": "m", "method": "x", "pearson": 0.2})
+    assert list(row.to_dict()) == ["metric", "pearson", "ci", "method"]
