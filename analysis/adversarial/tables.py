@@ -29,12 +29,7 @@ from bsx.support.checks import Array
 
 
 def detection_set(result: PairsResult, name: str | None = None) -> DetectionSet:
-    """Return what `bsx.analysis.adversarial.pairs.detect_pairs` found as part of a document.
-
-    Args:
-        result: what it returned.
-        name: of the set, if it is the second one.
-    """
+    """Return what `detect_pairs` found as part of a document; ``name`` is that of the second of two sets."""
     results = [
         DetectionRow(
             metric=one.metric,
@@ -78,10 +73,7 @@ def pairs_document(
 ) -> PairsDocument:
     """Return the document that ``bsx adversarial pairs`` prints, without settings, notes and provenance.
 
-    Args:
-        found: on the first set.
-        against: on the second, if there is one.
-        drops: what `bsx.analysis.adversarial.pairs.easy_to_hard` found.
+    ``against`` is the second set, if there is one, and ``drops`` is what `easy_to_hard` found.
     """
     if against is None:
         return PairsDocument(results=found.results, tests=found.tests)
@@ -95,13 +87,7 @@ def pairs_document(
 def triples_document(
     result: TriplesResult, triples: Sequence[Triple], scores: Mapping[str, tuple[Array, Array]]
 ) -> TriplesDocument:
-    """Return the document that ``bsx adversarial triples`` prints, without settings, notes and provenance.
-
-    Args:
-        result: what `bsx.analysis.adversarial.triples.prefer_paraphrase` returned.
-        triples: what the scores are of.
-        scores: what it was given.
-    """
+    """Return the document that ``bsx adversarial triples`` prints, without settings, notes and provenance."""
     results = [
         TripleRow(
             metric=one.metric,

@@ -25,13 +25,7 @@ TIMEOUT = 60.0
 
 
 def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
-    """Compare a file with what is known about it.
-
-    Args:
-        path: the file.
-        sha256: its checksum, or None if unknown.
-        size: its size in bytes, or None if unknown.
-        name: what to call it in messages.
+    """Compare a file, called ``name`` in messages, with what is known about it; None stands for what is not known.
 
     Raises:
         InputError: saying what was expected and what was found.
@@ -46,14 +40,8 @@ def download(url: str, target: Path, sha256: str | None, size: int | None, repor
     """Fetch a file over HTTP into ``target``, which appears only when it is complete and right.
 
     An interrupted download leaves ``<target>.part`` and is resumed by the next call, if the server can do that and has
-    the same file still. A file that is complete but wrong is removed.
-
-    Args:
-        url: where the file is, http or https.
-        target: where it goes; its folder must exist.
-        sha256: its checksum, or None if unknown.
-        size: its size in bytes, or None if unknown.
-        report: called with (name, bytes so far, bytes in all or 0).
+    the same file still. A file that is complete but wrong is removed. ``report`` is called with the file's name, the
+    bytes so far and the bytes in all (or 0).
 
     Raises:
         DataUnavailableError: if the server cannot be reached, refuses, or stops early.

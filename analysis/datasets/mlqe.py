@@ -20,15 +20,8 @@ def load_mlqe(
     The columns are index, original, translation, scores, mean, z_scores, z_mean, model_scores. ``human`` is z_mean,
     ``human_raw`` the mean on the scale 0 to 100, ``judgments`` the length of ``scores``; there is no reference.
 
-    Args:
-        path: the table, or a folder with one file ``*.df.short.tsv`` at any depth.
-        lp: the language pair; taken from the file's name (or its folder's) unless given.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    The path may be that of a folder with one file ``*.df.short.tsv`` at any depth; the language pair ``lp`` is taken
+    from the name of the file or its folder unless given. Other arguments and errors: as for `bsx.analysis.load_table`.
     """
     file = Path(path)
     if file.is_dir():

@@ -25,14 +25,7 @@ def load_stsb(path: Path | str, *, name: str | None = None, skip_malformed: bool
     year, index, score, sentence1, sentence2, perhaps more; no header), a table with the columns sentence1, sentence2,
     score, and comma-separated sentence1, sentence2, score without a header (stsb-multi-mt).
 
-    Args:
-        path: the file.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Arguments and errors: as for `bsx.analysis.load_table`.
     """
     problems = Problems(skip=skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
@@ -60,15 +53,8 @@ def load_paws(
 ) -> JudgedTable:
     """Load PAWS or PAWS-X: a table with the columns sentence1, sentence2, label (or noisy_label), and perhaps id.
 
-    Args:
-        path: the table.
-        drop_placeholders: leave out the pairs of PAWS-X in which a sentence is ``NS``, not a translation.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    ``drop_placeholders`` leaves out the pairs of PAWS-X in which a sentence is ``NS``, not a translation. Other
+    arguments and errors: as for `bsx.analysis.load_table`.
     """
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
@@ -88,15 +74,8 @@ def load_qqp(
 ) -> JudgedTable:
     """Load Quora question pairs: a table with the columns question1, question2, is_duplicate, and perhaps id.
 
-    Args:
-        path: the table.
-        quoted: whether fields of a .tsv may be quoted as in CSV, and then span lines.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Fields of a .tsv may be ``quoted`` as in CSV, and then span lines. Other arguments and errors: as for
+    `bsx.analysis.load_table`.
     """
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems, quoted=quoted or None)

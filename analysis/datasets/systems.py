@@ -69,16 +69,8 @@ def load_metric_scores(
 ) -> JudgedTable:
     """Load a table with one row a judged output: system, sid, human_raw, human_z and one column a metric.
 
-    Args:
-        path: the table; a blank cell is a missing score.
-        metrics: columns of metrics; all but the named ones unless given.
-        lp: the language pair; taken from the file's name unless given.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    A blank cell is a missing score. ``metrics`` are all columns but the named ones, and ``lp`` is taken from the file's
+    name, unless given. Other arguments and errors: as for `bsx.analysis.load_table`.
     """
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)

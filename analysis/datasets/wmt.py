@@ -70,15 +70,7 @@ def load_wmt_da_system(
 ) -> JudgedTable:
     """Load system-level direct assessment: ``DA-syslevel.csv`` (``LP HUMAN SYSTEM`` between spaces) or a table.
 
-    Args:
-        path: the file.
-        lp: load only this language pair.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Arguments and errors: as for `load_wmt_da`.
     """
     problems = Problems(skip=skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
@@ -98,17 +90,9 @@ def load_darr(
 ) -> JudgedTable:
     """Load preferences between two systems' outputs for a segment, made from direct assessment (DARR).
 
-    Args:
-        path: ``RR-seglevel.csv`` or ``DARR-seglevel.csv`` (``LP DATA SID BETTER WORSE`` between spaces; that of 2020
-            has a sixth field, the difference of the two scores; the header of 2018 lacks ``DATA``), or a table with
-            the columns lp, data, sid, better, worse and perhaps difference.
-        lp: load only this language pair.
-        name: name of the data set; the file's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    The file is ``RR-seglevel.csv`` or ``DARR-seglevel.csv`` (``LP DATA SID BETTER WORSE`` between spaces; that of 2020
+    has a sixth field, the difference of the two scores; the header of 2018 lacks ``DATA``), or a table with the columns
+    lp, data, sid, better, worse and perhaps difference. Arguments and errors: as for `load_wmt_da`.
     """
     problems = Problems(skip=skip_malformed)
     builder = Builder(name or Path(path).stem, problems)

@@ -266,13 +266,7 @@ class ParseCache:
         parser: Callable[[Sequence[str]], Iterator[list[Parse | None]]],
         report: Callable[[int, int], None],
     ) -> list[Parse | None]:
-        """Return a parse of each text, from the cache or else from the parser.
-
-        Args:
-            texts: n texts.
-            parser: given texts, yields their parses in order, some at a time; None for one it cannot parse.
-            report: called with texts done and texts in all.
-        """
+        """Return a parse of each text (n,), from the cache or else from the parser, which yields some at a time."""
         keys = {text: hashlib.sha256(text.encode()).hexdigest()[:32] for text in texts}
         missing = [text for text, key in keys.items() if key not in self._known]
         done = len(keys) - len(missing)

@@ -39,14 +39,7 @@ def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
 
 
 def _mistyped(letters: list[str], places: list[int], keys: dict[str, str], rng: random.Random) -> list[str]:
-    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, two swapped.
-
-    Args:
-        letters: the word's.
-        places: which of them have a key.
-        keys: letter -> the letters around it.
-        rng: random numbers.
-    """
+    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, a swap."""
     swaps = [at for at in places if at + 1 in places and letters[at] != letters[at + 1]]
     kind = rng.choice(("beside", "insert", "delete", "swap") if swaps else ("beside", "insert", "delete"))
     at = rng.choice(swaps if kind == "swap" else places)

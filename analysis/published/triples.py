@@ -171,12 +171,7 @@ def _overlaps(name: str, triples: Sequence[Triple], facts: TripleFacts) -> list[
 
 
 def triples_text(result: TripleReproduction, names: Mapping[str, str]) -> list[str]:
-    """Return blocks of text: preference rates, then overlaps as printed and ours.
-
-    Args:
-        result: the figures.
-        names: column -> what the paper calls the metric.
-    """
+    """Return blocks of text: preference rates, then overlaps as printed and ours; ``names`` are the paper's."""
     lines = ["Figure 3, share of triples with m(A, B) > m(A, C) and its 95 % Wilson interval (the paper prints none)"]
     rows = [["", *(f"| {part.name} {part.n}" for part in result.rates)]]
     for cells in zip(*(part.metrics for part in result.rates), strict=True):

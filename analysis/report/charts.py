@@ -97,13 +97,7 @@ def intervals(
 ) -> dict[str, object]:
     """Return a forest plot: a row for each ``row``, in it a dot with its interval for each series.
 
-    Args:
-        points: the figures.
-        alt: what the chart shows, in words.
-        axis: title of the axis.
-        series: how many series there are.
-        zero: where to draw the line of no effect, or None.
-        span: ends of the axis; by default the figures decide.
+    ``zero`` is where the line of no effect stands; without a ``span`` the figures decide where the axis ends.
     """
     rows = list(dict.fromkeys(point.row for point in points))
     values: list[dict[str, object]] = [
@@ -170,17 +164,7 @@ def lines(
     span: tuple[float, float],
     ticks: Sequence[float],
 ) -> dict[str, object]:
-    """Return a small line chart.
-
-    Args:
-        points: position, series, value and name of the series each.
-        alt: what the chart shows, in words.
-        x: title of the horizontal axis.
-        y: title of the vertical one.
-        series: how many series there are.
-        span: ends of the vertical axis.
-        ticks: positions.
-    """
+    """Return a small line chart of points: position, series, value and name of the series each."""
     values: list[dict[str, object]] = [
         {"x": at, "series": place, "value": value, "name": name} for at, place, value, name in points
     ]
@@ -219,13 +203,7 @@ def lines(
 
 
 def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, object]:
-    """Return how scores spread: 5th to 95th percentile, the middle half and the median of each row.
-
-    Args:
-        rows: name and percentiles 5, 25, 50, 75, 95.
-        alt: what the chart shows, in words.
-        axis: title of the axis.
-    """
+    """Return how scores spread: 5th to 95th percentile, middle half and median of each row (name, percentiles)."""
     keys = ("p5", "p25", "p50", "p75", "p95")
     values = [{"row": name, "series": 0, **dict(zip(keys, map(float, ends), strict=True))} for name, ends in rows]
     spec = {**_spec(alt, values, 1), "height": 24 * len(rows)}
@@ -256,14 +234,7 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
 
 
 def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str, series: int) -> dict[str, object]:
-    """Return stacked bars, one a row, each part with its series' colour and a gap between.
-
-    Args:
-        rows: row, series, value and name of the series each.
-        alt: what the chart shows, in words.
-        axis: title of the axis.
-        series: how many series there are.
-    """
+    """Return stacked bars, one a row, of parts: row, series, value and name of the series each."""
     values = [
         {"row": name, "series": place, "value": max(value or 0.0, 0.0), "name": label}
         for name, place, value, label in rows

@@ -107,16 +107,8 @@ def darr(
 
     Source: Ma et al. 2018 (WMT18 metrics task), Kendall's tau formulation.
 
-    Args:
-        metric: scores (systems, segments).
-        human: raw direct assessment (systems, segments), human references excluded.
-        threshold: smallest human difference that counts, inclusive.
-        ties: see `darr_from_pairs`.
-        unit: see `darr_from_pairs`.
-        confidence: level of the interval.
-        resamples: bootstrap resamples.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out the system x segment cells where either misses a value.
+    Both matrices are (systems, segments), human references excluded; human differences from ``threshold`` on count.
+    With ``nan="omit"`` the cells where either misses a value are left out. Other arguments: as for `darr_from_pairs`.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, or no pair reaches the threshold.
@@ -200,19 +192,8 @@ def compare_darr(
 
     Source: Ma et al. 2018, section 5 (both taus in each resample; p is the share in which a's is not above b's).
 
-    Args:
-        a: the first metric's scores of the better and worse sides, 2 x (pairs,), as `Preferences.scores` returns them.
-        b: the second metric's.
-        segment: segment of each pair (pairs,).
-        ties: as in `darr_from_pairs`.
-        unit: as in `darr_from_pairs`.
-        confidence: level of the difference's interval.
-        resamples: bootstrap resamples.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out pairs for which either metric misses a score.
-
-    Raises:
-        InputError: as `darr_from_pairs`.
+    ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each, as `Preferences.scores`
+    returns them. Other arguments and errors: as for `darr_from_pairs`.
     """
     outcomes, groups, _ = _outcomes({"a_": a, "b_": b}, segment, unit, nan)
     choice("ties", ties, TIES)

@@ -136,23 +136,8 @@ def compare_grouped(
 
     Source: Koehn 2004 for pairing; segments, unlike cells, are independent.
 
-    Args:
-        a: scores of the first metric (systems, segments).
-        b: scores of the second.
-        human: human scores (systems, segments).
-        by: as in `grouped`.
-        statistic: as in `grouped`.
-        constant: as in `grouped`.
-        confidence: level of the difference's interval.
-        resamples: bootstrap resamples of segments.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out the cells that miss any of the three.
-
-    Returns:
-        Comparison; p one-sided for "a agrees better".
-
-    Raises:
-        InputError: as `grouped`.
+    ``a`` and ``b`` are the metrics' scores (systems, segments); p is one-sided for "a agrees better". Other arguments
+    and errors: as for `grouped`.
     """
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
     draws = int(np.random.default_rng(seed).integers(2**63))  # one seed for both
@@ -204,14 +189,7 @@ def resampled_groups(
 
     Several metrics resampled with one seed are paired: draw i of each rests on the same segments.
 
-    Args:
-        x: checked scores (systems, segments), NaN where ``y`` is.
-        y: human scores (systems, segments).
-        by: as in `grouped`.
-        statistic: as in `grouped`.
-        constant: as in `grouped`.
-        resamples: how many.
-        seed: of the draws.
+    The matrices x and y (systems, segments) are checked: NaN stands in the same cells. Arguments: as for `grouped`.
     """
     segments = x.shape[1]
     if by == "item":  # a segment's value does not change when segments are resampled

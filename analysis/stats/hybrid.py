@@ -87,16 +87,7 @@ def hybrid_correlation(
 
     Source: Graham & Liu 2016.
 
-    Args:
-        metric: scores (systems, segments).
-        human: human scores (systems, segments).
-        n: hybrids.
-        confidence: level of the interval.
-        seed: of the draws.
-        nan: as in `hybrid_systems`.
-
-    Raises:
-        InputError: as `hybrid_systems`, or if the hybrids do not differ.
+    Arguments and errors: as for `hybrid_systems`; hybrids must differ.
     """
     hybrids = hybrid_systems(metric, human, n, seed=seed, nan=nan)
     if hybrids.metric.ndim != 1:
@@ -162,17 +153,8 @@ def compare_hybrid_limits(
 
     Source: Koehn 2004 for pairing.
 
-    Args:
-        a: scores of the first metric (systems, segments).
-        b: scores of the second.
-        human: human scores (systems, segments).
-        confidence: level of the difference's interval.
-        resamples: bootstrap resamples of segments.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
-
-    Raises:
-        InputError: as `hybrid_correlation_limit`.
+    ``a`` and ``b`` are the metrics' scores (systems, segments). Other arguments and errors: as for
+    `hybrid_correlation_limit`.
     """
     settings(resamples=resamples, confidence=confidence)
     scores, _ = _stack(np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)]), human, nan)
@@ -184,10 +166,7 @@ def compare_hybrid_limits(
 def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Array]:
     """Return each metric's limit, and its values (metrics, resamples) over resampled segments.
 
-    Args:
-        scores: human and metric scores (1 + metrics, systems, segments).
-        resamples: how many.
-        seed: of the draws.
+    ``scores`` are those of people and metrics (1 + metrics, systems, segments).
     """
     h, *metrics = scores - np.nanmean(scores, axis=1, keepdims=True)
     size = np.nansum(scores**2, axis=(1, 2))
