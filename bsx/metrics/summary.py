@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bsx.metrics.core import Figures
 from bsx.metrics.run import Prepared, Totals
+from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
 
 _REMARKS = {
@@ -80,27 +81,22 @@ def _means(figures: Figures, means: NDArray[np.float64]) -> dict[str, float | li
 
 
 def to_text(prepared: Prepared, result: JsonObject) -> str:
-    """Return a summary as aligned lines for a terminal."""
-    figures, systems = prepared.metrics[0].figures, prepared.corpus.systems
-    width = max(len("system"), *map(len, systems))
+    """Return a summary as tables for a terminal, with the signatures."""
+    figures = prepared.metrics[0].figures
+    if figures is None:
+        rows = [["metric", "system", "n", "score"]]
+        for entry in result["metrics"]:
+            for score in entry["scores"]:
+                rows.append([entry["metric"], score["system"], str(result["segments"]), f"{score['score']:.4f}"])
+        return "\n".join([text_table(rows, "llr"), *(entry["signature"] for entry in result["metrics"])])
     lines = []
-    if figures is not None:
-        for layer in range(len(result[figures.names[0]])) if figures.every else (None,):
-            if layer is not None:
-                lines.append(f"layer {layer}")
-            lines.append(f"{'system':<{width}}  {'n':>7}  {'  '.join(figures.names)}")
-            for entry in result["systems"]:
-                means = (entry[name] if layer is None else entry[name][layer] for name in figures.names)
-                numbers = [f"{mean:{len(name)}.4f}" for name, mean in zip(figures.names, means, strict=True)]
-                lines.append(f"{entry['name']:<{width}}  {entry['n']:>7}  {'  '.join(numbers)}")
-        return "\n".join([*lines, result["signature"]])
-    label = max(len("metric"), *(len(entry["metric"]) for entry in result["metrics"]))
-    lines.append(f"{'metric':<{label}}  {'system':<{width}}  {'n':>7}  {'score':>9}")
-    for entry in result["metrics"]:
-        for score in entry["scores"]:
-            figure = f"{score['score']:9.4f}"
-            lines.append(f"{entry['metric']:<{label}}  {score['system']:<{width}}  {result['segments']:>7}  {figure}")
-    return "\n".join([*lines, *(entry["signature"] for entry in result["metrics"])])
+    for layer in range(len(result[figures.names[0]])) if figures.every else (None,):
+        rows = [["system", "n", *figures.names]]
+        for entry in result["systems"]:
+            means = (entry[name] if layer is None else entry[name][layer] for name in figures.names)
+            rows.append([entry["name"], str(entry["n"]), *(f"{mean:.4f}" for mean in means)])
+        lines += [*([] if layer is None else [f"layer {layer}"]), text_table(rows)]
+    return "\n".join([*lines, result["signature"]])
 
 
 def flags(prepared: Prepared, totals: Sequence[Totals]) -> list[str]:
