@@ -37,8 +37,25 @@ class Family(_Entry):
     computed: list[str] = []
 
 
+class Conversion(_Entry):
+    """How a package's file becomes files that transformers reads, on first use, in the user's cache.
+
+    ``name`` says which converter of `bsx.models.conversion` does it; ``file`` is the file, of the package's
+    ``version``, with its ``sha256``; ``tokenizer`` is the digest of the tokenizer that comes out.
+    """
+
+    name: Literal["e5s1"]
+    file: str
+    version: str
+    sha256: Sha256
+    tokenizer: Sha256
+
+
 class Source(_Entry):
-    """Where a model's files come from: exactly one of a hub, an installed Python package, or a local folder."""
+    """Where a model's files come from: exactly one of a hub, an installed Python package, or a local folder.
+
+    ``sha256`` is the digest of the weights, after their conversion if there is a ``convert``.
+    """
 
     hub: str | None = None
     revision: str | None = None
@@ -47,6 +64,7 @@ class Source(_Entry):
     extra: str | None = None
     path: str | None = None
     sha256: Sha256 | None = None
+    convert: Conversion | None = None
 
     @model_validator(mode="after")
     def _one_origin(self) -> Source:
@@ -57,8 +75,10 @@ class Source(_Entry):
             raise ValueError("a hub source needs a revision")
         if self.hub is None and self.revision is not None:
             raise ValueError("revision goes with hub only")
-        if self.package is None and (self.folder is not None or self.extra is not None):
-            raise ValueError("folder and extra go with package only")
+        if self.package is None and any(field is not None for field in (self.folder, self.extra, self.convert)):
+            raise ValueError("folder, extra and convert go with package only")
+        if self.convert is not None and self.sha256 is None:
+            raise ValueError("convert needs the sha256 of the weights that come out")
         return self
 
     def __str__(self) -> str:
@@ -82,7 +102,11 @@ class Evidence(_Entry):
 
 
 class ModelEntry(_Entry):
-    """One encoder: where its weights are, how deep it is, and which layer to score with."""
+    """One encoder: where its weights are, how deep it is, and which layer to score with.
+
+    ``quantisation`` names the number format that the weights were reduced to, if they were; ``languages_source`` is who
+    says which languages it was trained on.
+    """
 
     name: str
     aliases: list[str] = []
@@ -95,6 +119,8 @@ class ModelEntry(_Entry):
     parameters: int | None = Field(default=None, ge=1)
     licence: str
     languages: list[str] | Literal["multilingual"]
+    languages_source: str | None = None
+    quantisation: str | None = None
     leading_space: bool = False
     evidence: list[Evidence]
     notes: str | None = None

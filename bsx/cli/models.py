@@ -143,7 +143,7 @@ def _load(registry: Path | None) -> Catalog:
 
 
 def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str, object]:
-    from bsx.models.files import find
+    from bsx.models.files import is_here
 
     with_baseline = catalog.baseline_languages(entry.name)
     return {
@@ -155,7 +155,7 @@ def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str,
         "licence": entry.licence,
         "evidence": [evidence.model_dump(exclude_none=True) for evidence in entry.evidence],
         "baseline": language in with_baseline if language is not None else bool(with_baseline),
-        "available": find(entry.source) is not None,
+        "available": is_here(entry.source),
         "source": str(entry.source),
     }
 

@@ -10,7 +10,7 @@ from bsx.catalog.entries import MetricEntry, Source
 from bsx.errors import BsxError
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins
-from bsx.models.files import find
+from bsx.models.files import is_here
 from bsx.support.optional import EXTRAS
 from bsx.support.untyped import JsonObject
 
@@ -76,7 +76,7 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
         return "with `model=` or `lang=`" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
     source = known.source if known is not None else Source(hub=entry.model, revision="main")
-    if find(source) is not None:
+    if is_here(source):
         return "yes"
     return "needs its model, or `model=`" if issubclass(kind, EncoderMetric) else "needs its model"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bsx.catalog.entries import Source
 from bsx.errors import ModelUnavailableError
+from bsx.support.folders import cache_folder
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 TOKENIZERS = (
@@ -48,11 +49,13 @@ def find(source: Source) -> Path | None:
     """Return the folder that holds a model's files on this machine, or None; never uses the network."""
     if source.path is not None:
         folder = Path(source.path).expanduser()
+    elif source.convert is not None:
+        folder = converted_folder(source)
     elif source.package is not None:
-        spec = importlib.util.find_spec(source.package)
-        if spec is None or spec.origin is None:
+        folder_or_none = package_folder(source)
+        if folder_or_none is None:
             return None
-        folder = Path(spec.origin).parent / (source.folder or ".")
+        folder = folder_or_none
     else:
         folder_or_none = _cached_snapshot(source)
         if folder_or_none is None:
@@ -60,6 +63,23 @@ def find(source: Source) -> Path | None:
         folder = folder_or_none
     complete = (folder / "config.json").is_file() and weight_files(folder)
     return folder if complete else None
+
+
+def is_here(source: Source) -> bool:
+    """Tell whether a model can be used without a network: its files are here, or what they are made of is."""
+    return find(source) is not None or (source.convert is not None and package_folder(source) is not None)
+
+
+def package_folder(source: Source) -> Path | None:
+    """Return the folder of an installed package that holds a model's files, or None; the package is not imported."""
+    spec = importlib.util.find_spec(source.package or "")
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent / (source.folder or ".")
+
+
+def converted_folder(source: Source) -> Path:
+    """Return the folder in the user's cache that holds what a package's file is converted to; it need not exist."""
+    assert source.convert is not None  # noqa: S101 - for the type checker; callers ask for conversions only
+    return cache_folder() / "models" / f"{source.convert.name}-{source.convert.sha256[:16]}"
 
 
 def _cached_snapshot(source: Source) -> Path | None:

