@@ -76,6 +76,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _unsynced() -> Iterator[None]:
+    """Leave it to the system when files come to the disk: they need not outlive it, and waiting takes minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _no_card() -> Iterator[None]:
     """Compute on the CPU where a test names no device; tests/test_cuda.py takes this back."""
     import torch

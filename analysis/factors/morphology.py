@@ -227,5 +227,5 @@ class Morphology(Factor[MorphologyConfig]):
         trained = train_vectors(corpus)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_vectors(file, trained)
+            write_vectors(file, trained, own=True)
         return trained, origin

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bsx.data import cells
 from bsx.data.lines import NamedFile
+from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
 
@@ -243,7 +244,8 @@ class ParseCache:
         if self._file.exists():
             self._load(self._file)
         else:
-            self._file.write_text(json.dumps({"parser": dict(identity)}, ensure_ascii=False) + "\n", encoding="utf-8")
+            with atomic_text(self._file, own=True) as stream:
+                stream.write(json.dumps({"parser": dict(identity)}, ensure_ascii=False) + "\n")
 
     def _load(self, file: Path) -> None:
         raw = file.read_bytes()

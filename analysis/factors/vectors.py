@@ -80,10 +80,16 @@ def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32
         yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
 
 
-def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]]) -> None:
-    """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again."""
+def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, own: bool = False) -> None:
+    """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again.
+
+    Args:
+        file: the file.
+        vectors: word -> vector (dim,).
+        own: whether the file belongs to a cache of bsx; otherwise it may be no input of the run.
+    """
     dimensions = len(next(iter(vectors.values()))) if vectors else 0
-    with atomic_text(file) as stream:
+    with atomic_text(file, own=own) as stream:
         stream.write(f"{len(vectors)} {dimensions}\n")
         for word, vector in vectors.items():
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")

@@ -109,7 +109,7 @@ class BaselineRun:
             "sums": self._sums.tolist(),
             "squares": self._squares.tolist(),
         }
-        with atomic_text(self._state) as stream:
+        with atomic_text(self._state, own=True) as stream:
             json.dump(content, stream)
 
     def mean(self) -> np.ndarray:

@@ -7,19 +7,15 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from bsx.catalog.entries import Baseline, EnsembleEntry, ModelEntry, _Entry, validate
-from bsx.data.output import atomic_text
-from bsx.errors import InputError, RegistryError
+from bsx.data.output import atomic_text, make_folder
+from bsx.data.run import check_output
+from bsx.errors import RegistryError
 from bsx.support.folders import user_folder
 
 
 def overlay_folder(named: Path | None) -> Path:
     """Return the folder to write to, made if need be: ``named``, or the user's registry folder."""
-    folder = named if named is not None else user_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
-    return folder
+    return make_folder(named if named is not None else user_folder())
 
 
 def _content(entry: BaseModel) -> dict[str, object]:
@@ -35,18 +31,15 @@ def _content(entry: BaseModel) -> dict[str, object]:
     return {name: value for name, value in said.items() if value is not None or fields[name].is_required()}
 
 
-def _write(file: Path, entry: _Entry) -> Path:
+def _write(file: Path, entry: _Entry, *, own: bool = True) -> Path:
     """Write an entry that is right when it is read again; otherwise nothing is written."""
     import yaml
 
     text = yaml.safe_dump(_content(entry), sort_keys=False, allow_unicode=True, width=120)
     if validate(type(entry), yaml.safe_load(text), file) != entry:
         raise RegistryError(f"{file}: the entry would not be the same when it is read again; nothing was written")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{file.parent}: cannot be made ({error.strerror})") from error
-    with atomic_text(file) as stream:
+    make_folder(file.parent)
+    with atomic_text(file, own=own) as stream:
         stream.write(text)
     return file
 
@@ -65,8 +58,7 @@ def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
 
 def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path | None = None) -> Path:
     """Write an ensemble to the overlay, or to a file of its own, and return the file."""
-    if file is None:
-        file = overlay_folder(named) / "ensembles" / f"{entry.name}.yaml"
-    elif not file.parent.is_dir():
-        raise InputError(f"{file}: the folder {file.parent} does not exist")
-    return _write(file, entry)
+    if file is not None:
+        check_output(file)
+        return _write(file, entry, own=False)
+    return _write(overlay_folder(named) / "ensembles" / f"{entry.name}.yaml", entry)

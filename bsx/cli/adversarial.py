@@ -46,7 +46,8 @@ def pairs(
     sentence2: Annotated[str | None, typer.Option(help="Column of candidates. [sentence2 or question2]")] = None,
     lower: Lower = None,
     curves: Annotated[
-        Path | None, typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.")
+        Path | None,
+        typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.", writable=True),
     ] = None,
     format: Format = "text",
     output: Output = None,
@@ -121,7 +122,9 @@ def _finish(found: Fooled, kind: str, format: str, output: Path | None) -> None:
 @adversarial.command()
 def build_triples(
     file: Annotated[Path, typer.Argument(help="paws: labelled pairs; nouns: texts and their paraphrases.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.", writable=True)
+    ],
     how: Annotated[
         Literal["paws", "nouns"], typer.Option(help="From pairs that share sentences, or by permuting nouns.")
     ] = "paws",

@@ -45,7 +45,7 @@ def perturb(
     correction: Correction = "none",
     worst: Annotated[int, typer.Option(min=0, help="Worst rows to keep for each result (JSON).")] = 3,
     save: Annotated[
-        Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.")
+        Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ] = None,
     skip_errors: Annotated[bool, typer.Option("--skip-errors", help="Go on without rows a metric fails on.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,

@@ -36,7 +36,10 @@ def disentangle(
     checks: Annotated[bool, typer.Option("--checks", help="Test for bends and for products of factors.")] = False,
     compare: Annotated[str | None, typer.Option(help="Two metrics A,B whose coefficients to compare.")] = None,
     format: Annotated[Literal["text", "json", "csv", "latex", "markdown"], typer.Option(help="How to print.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for all forms of the result.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for all forms of the result.", writable=True, file_okay=False),
+    ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""

@@ -39,7 +39,9 @@ def ensemble(
         Path | None, typer.Option(help="For --how factors: what bsx disentangle --format json printed.")
     ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the result to this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the result to this file.", writable=True)
+    ] = None,
     save: Annotated[
         str | None, typer.Option(help="Keep the ensemble as the metric ensemble:NAME, or in a file NAME.yaml.")
     ] = None,

@@ -14,7 +14,9 @@ from bsx.cli.output import progress_bar, show
 
 def factors(
     file: Annotated[Path, typer.Argument(help="Sentence pairs: .tsv (unquoted), .csv, .jsonl or .parquet.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Table to write: all columns and one a factor.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Table to write: all columns and one a factor.", writable=True)
+    ],
     factors: Annotated[
         str, typer.Option(help="Factors, name:field=value,… each, separated by commas.")
     ] = "syn,lex,mor",

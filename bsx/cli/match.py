@@ -16,7 +16,7 @@ def match(
     candidate: Annotated[str, typer.Argument(help="The candidate text.")],
     reference: Annotated[str, typer.Argument(help="The reference text.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the alignment as JSON.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg, .pdf or .html.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg, .pdf or .html.", writable=True)] = None,
     **settings: Any,
 ) -> None:
     """Show the token alignment behind a score."""

@@ -14,7 +14,9 @@ from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, take, with_sett
 from bsx.cli.output import names, progress_bar
 
 Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.", writable=True)
+]
 _PICTURE = ".png, .svg or .pdf"
 
 
@@ -41,11 +43,17 @@ def meta(
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
-    scores_out: Annotated[Path | None, typer.Option(help="Keep the scores: .tsv, .csv, .jsonl or .parquet.")] = None,
+    scores_out: Annotated[
+        Path | None, typer.Option(help="Keep the scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
+    ] = None,
     format: Format = "text",
     output: Output = None,
-    plot: Annotated[Path | None, typer.Option(help=f"Draw correlations with intervals: {_PICTURE}.")] = None,
-    plot_tests: Annotated[Path | None, typer.Option(help=f"Draw the matrix of tests: {_PICTURE}.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help=f"Draw correlations with intervals: {_PICTURE}.", writable=True)
+    ] = None,
+    plot_tests: Annotated[
+        Path | None, typer.Option(help=f"Draw the matrix of tests: {_PICTURE}.", writable=True)
+    ] = None,
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""

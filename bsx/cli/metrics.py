@@ -22,7 +22,9 @@ Human = Annotated[str, typer.Option("--human", help="Column of human scores.")]
 Group = Annotated[str | None, typer.Option("--group", help="Column to correlate within; lp if there is one.")]
 Lang = Annotated[str, typer.Option("-l", "--lang", help="Keep rows of a column lp that go into this language.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl or .parquet.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl or .parquet.", writable=True)
+]
 
 
 @metrics.callback(invoke_without_command=True)
@@ -92,7 +94,7 @@ def layers(
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Which correlation.")] = "pearson",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples of segments, for the intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)] = None,
     output: Output = None,
     format: Format = "text",
     device: Device = "auto",
@@ -189,7 +191,9 @@ def _finish(
 def fit_alignment(
     source: Annotated[str, typer.Option("-s", "--source", help="File of source sentences, one per line.")],
     target: Annotated[str, typer.Option("-t", "--target", help="File of their translations, one per line.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the map (.safetensors).")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to write the map (.safetensors).", writable=True)
+    ],
     model: Annotated[str | None, typer.Option("-m", "--model", help="Encoder of both languages.")] = None,
     layer: Annotated[int | None, typer.Option(help="Layer; the top one unless given.")] = None,
     kind: Annotated[

@@ -18,7 +18,9 @@ from bsx.support.settings import Config, build_config
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.", writable=True)
+]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]
 Lower = Annotated[

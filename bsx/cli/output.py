@@ -3,13 +3,60 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
+import typer
+
+from bsx.data.run import check_outputs, is_stream, keep_out, one_run, reading
 from bsx.support.json_text import to_json
+
+
+class Commands(typer.Typer):
+    """Commands that begin by holding their outputs, the options with ``writable=True``, against all else they name."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # type: ignore[override]
+        """Return a decorator that adds a command."""
+        return lambda function: super(Commands, self).command(name, **settings)(_guarded(function))
+
+
+def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = {
+        name: next((option for option in get_args(parameter.annotation) if hasattr(option, "writable")), None)
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
+    }
+
+    @functools.wraps(command)
+    def run(**given: Any) -> Any:
+        with one_run():
+            for name in [name for name in given if not getattr(options[name], "writable", False)]:
+                for path in _existing(given[name]):
+                    if path.is_file():
+                        reading(path)
+                    elif name in ("cache", "registry"):
+                        keep_out(path)
+            written = [n for n, o in options.items() if o is not None and o.writable and o.file_okay and given.get(n)]
+            outputs = [Path(given[name]) for name in written]
+            check_outputs(outputs)
+            streams = any(is_stream(output) for output in outputs)
+            with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
+                return command(**given)
+
+    return run
+
+
+def _existing(value: object) -> Iterator[Path]:
+    """Yield the files and folders that the value of an option names, such as those in ``name:field=file``."""
+    for text in value if isinstance(value, list | tuple) else [value]:
+        for part in dict.fromkeys([str(text), *re.split("[:=,]", str(text))]) if isinstance(text, str | Path) else ():
+            with contextlib.suppress(OSError, ValueError):
+                if re.search(r"[./]", part) and Path(part).exists():
+                    yield Path(part)
 
 
 class Tables(Protocol):

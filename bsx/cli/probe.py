@@ -42,10 +42,13 @@ def probe(
     group: Annotated[str | None, typer.Option(help="Its column of groups to average over; lp if there is one.")] = None,
     lang: Annotated[str, typer.Option("-l", "--lang", help="Keep its rows whose lp goes into this language.")] = "en",
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Correlation with people.")] = "pearson",
-    plot: Annotated[Path | None, typer.Option(help="Draw everything over layers: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw everything over layers: .png, .svg or .pdf.", writable=True)
+    ] = None,
     format: Annotated[Literal["text", "json", "csv", "latex"], typer.Option(help="How to print.")] = "text",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a row a task and layer: .tsv .csv .jsonl .parquet.")
+        Path | None,
+        typer.Option("-o", "--output", help="Write a row a task and layer: .tsv .csv .jsonl .parquet.", writable=True),
     ] = None,
     **settings: Any,
 ) -> None:

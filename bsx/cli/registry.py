@@ -41,7 +41,9 @@ def tune(
     statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Correlation.")] = "pearson",
     resamples: Annotated[int, typer.Option(min=10, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Draw correlation over layers: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw correlation over layers: .png, .svg or .pdf.", writable=True)
+    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write layer and evidence to the overlay registry.")] = False,
     registry: Overlay = None,
     format: Format = "text",
@@ -89,7 +91,9 @@ def baseline(
     tolerance: Annotated[
         float | None, typer.Option(min=0, help="Stop when every standard error is at most this.")
     ] = None,
-    state: Annotated[Path | None, typer.Option(help="File that keeps the sums, so that a run can go on.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="File that keeps the sums, so that a run can go on.", writable=True)
+    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the baseline to the overlay registry.")] = False,
     registry: Overlay = None,
     format: Format = "text",

@@ -18,7 +18,7 @@ def report(
         list[Path],
         typer.Argument(help="Tables of scores (.tsv, .csv, .jsonl, .parquet), and .json documents of --format json."),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The report: .html or .md.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The report: .html or .md.", writable=True)],
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "Evaluation report",
     align: Annotated[
         str | None, typer.Option(help="Draw token alignments of the worst examples with this model.")

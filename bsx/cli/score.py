@@ -37,7 +37,10 @@ def score(
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
     id: Annotated[str | None, typer.Option(help="Column of --data that names the segments.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write one row per segment: .tsv, .csv, .jsonl or .parquet.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Write one row per segment: .tsv, .csv, .jsonl or .parquet.", writable=True
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,

@@ -39,7 +39,9 @@ def _command(architecture: Architecture) -> Any:
     def command(
         train: Annotated[list[str], typer.Option("--train", help="Table of training data; repeatable.")],
         valid: Annotated[list[str], typer.Option("--valid", help="Table of validation data; repeatable.")],
-        output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the metric in.")],
+        output: Annotated[
+            Path, typer.Option("-o", "--output", help="Folder to save the metric in.", writable=True, file_okay=False)
+        ],
         model: Annotated[str, typer.Option("-m", "--model", help="Frozen encoder: registry name, folder or hub id.")],
         seeds: Annotated[str, typer.Option("--seed", "--seeds", help="One network a seed, like 1,2,3.")] = "1",
         candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
@@ -145,7 +147,14 @@ def curve(
     test: Annotated[list[str], typer.Option("--test", help="Table that agreement is measured on; repeatable.")],
     sizes: Annotated[str, typer.Option(help="Numbers of training instances, like 100,1000.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for the trainings; a later run goes on there.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder for the trainings; a later run goes on there.",
+            writable=True,
+            file_okay=False,
+        ),
     ],
     model: Annotated[str, typer.Option("-m", "--model", help="Frozen encoder: registry name, folder or hub id.")],
     judgments: Annotated[
@@ -160,7 +169,7 @@ def curve(
     ] = (None),
     lang: Annotated[str | None, typer.Option("-l", "--lang", help="Keep rows whose lp goes into it.")] = None,
     confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
-    plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.", writable=True)] = None,
     format: Annotated[Literal["text", "json", "csv"], typer.Option(help="How to print.")] = "text",
     **settings: Any,
 ) -> None:

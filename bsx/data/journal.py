@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
+import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -14,37 +14,53 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.commit import tidy
 from bsx.data.corpus import Corpus, Segment
+from bsx.data.output import atomic_path, atomic_text
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
 
 Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
 Block = TypeVar("Block")
 _HEADER = "run.json"
+_LOCK = "bsx.lock"  # the first file of a journal, by which its folder is known
 
 
 class Journal:
     """The folder ``<output>.partial`` with one file for each finished block.
 
     It appears with the first block. Each file appears under its name only when it is complete, so that a process that
-    dies at any moment leaves whole blocks and nothing else that would be read.
+    dies at any moment leaves whole blocks and nothing else that would be read. Only files that a journal has are ever
+    removed, and the folder with them if it is empty then.
 
     Args:
         output: the file that the run will write.
 
     Attributes:
-        temporary: the unfinished output of this run, which a run that dies leaves behind and the next one removes.
         settings: what the run that began the journal noted for those that continue it.
+
+    Raises:
+        InputError: if something of the folder's name is there that bsx did not make.
     """
 
     def __init__(self, output: Path) -> None:
         self.folder = output.with_name(output.name + ".partial")
         self.settings: JsonObject = {}
-        self.temporary: Path | None = None
         self._header: JsonObject = {}
         self._blocks = 0
         self._lock: IO[bytes] | None = None
         self._open = False
+        if os.path.lexists(self.folder) and not self._is_ours():
+            raise InputError(
+                f"{self.folder}: is in the way of what the run keeps there, and bsx did not make it: move it, or give "
+                "`output=` another name"
+            )
+
+    def _is_ours(self) -> bool:
+        if self.folder.is_symlink() or not self.folder.is_dir():
+            return False
+        names = [file.name for file in self.folder.iterdir()]
+        return not names or _LOCK in names
 
     def exists(self) -> bool:
         """Tell whether an unfinished run left its blocks here."""
@@ -78,8 +94,6 @@ class Journal:
                     f"{self.folder}: was begun with another {name}: {_difference(begun.get(name), wanted.get(name))}; "
                     "give what it was begun with, or start over without `resume=True`"
                 )
-        self._remove_leftover()
-        self._write_header()
         self._open = True
         return True
 
@@ -91,11 +105,15 @@ class Journal:
         """
         if self.folder.exists():
             self.drop()
-        self.folder.mkdir()
-        self._take_lock()
+        try:
+            self.folder.mkdir(exist_ok=True)
+            self._take_lock()
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
         self.settings = dict(settings)
         self._header = {"identity": dict(identity), "settings": self.settings}
-        self._write_header()
+        with atomic_text(self.folder / _HEADER, own=True) as stream:
+            stream.write(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n")
         self._open = True
 
     def drop(self) -> None:
@@ -120,23 +138,18 @@ class Journal:
 
     def append(self, arrays: Arrays) -> None:
         """Keep a finished block."""
-        temporary = self.folder / "block.tmp"
-        try:
-            with temporary.open("wb") as stream:
-                np.savez(stream, allow_pickle=False, **arrays)
-            temporary.replace(self._path(self._blocks))
-        except OSError as error:
-            raise InputError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
+        with atomic_path(self._path(self._blocks), own=True) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
         self._blocks += 1
 
     def discard(self) -> None:
-        """Remove the journal, and the unfinished output of the run that began it."""
-        if self.exists() and not self._header:
-            with contextlib.suppress(OSError, ValueError):
-                self._header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
-        self._remove_leftover()
+        """Remove the journal."""
+        with contextlib.suppress(OSError):
+            tidy(self.folder)
+            for file in [self.folder / _HEADER, *self.folder.glob("block-*.npz"), self.folder / _LOCK]:
+                file.unlink(missing_ok=True)
+            self.folder.rmdir()
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
         self._header, self._blocks, self._open = {}, 0, False
 
     def close(self) -> None:
@@ -153,19 +166,6 @@ class Journal:
     def _path(self, number: int) -> Path:
         return self.folder / f"block-{number:07d}.npz"
 
-    def _write_header(self) -> None:
-        self._header["temporary"] = self.temporary.name if self.temporary is not None else None
-        temporary = self.folder / "run.tmp"
-        temporary.write_text(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        temporary.replace(self.folder / _HEADER)
-
-    def _remove_leftover(self) -> None:
-        name = self._header.get("temporary")
-        if isinstance(name, str) and Path(name).name == name and name.endswith(".tmp"):
-            leftover = self.folder.with_name(name)
-            if leftover != self.temporary:
-                leftover.unlink(missing_ok=True)
-
     def _lock_or_refuse(self) -> None:
         if not self._take_lock():
             raise InputError(f"{self.folder}: another process is writing this output: wait, or give -o another name")
@@ -177,7 +177,7 @@ class Journal:
         except ImportError:
             return True
         if self._lock is None:
-            lock = (self.folder / "lock").open("wb")
+            lock = (self.folder / _LOCK).open("wb")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

@@ -23,7 +23,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO
 
+from bsx.data.commit import settle
 from bsx.data.corpus import Segment
+from bsx.data.run import reading
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
 
@@ -188,6 +190,8 @@ class NamedFile:
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
         self._facts: tuple[int, int] | None = None
+        settle(self.path)
+        reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
             self.spool = _spooled(path)
             if self.spool is None and self.path.is_dir():

@@ -26,7 +26,6 @@ def open_corpus(
     source_column: str | None = None,
     wants: frozenset[str] = frozenset({"reference"}),
     keep_rows: bool = False,
-    output: Path | None = None,
 ) -> Iterator[Corpus]:
     """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
 
@@ -44,10 +43,9 @@ def open_corpus(
         source_column: the table's column of sources.
         wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
         keep_rows: give each segment of a table its whole row.
-        output: the file that the run will write.
 
     Raises:
-        InputError: if the two ways are mixed or incomplete, or a file cannot be used or would be overwritten.
+        InputError: if the two ways are mixed or incomplete, or a file cannot be used.
     """
     if data is not None:
         if candidates or references or source_file is not None:
@@ -61,11 +59,6 @@ def open_corpus(
     named = [*candidates, *references, *(name for name in (data, source_file) if name is not None)]
     if named.count("-") > 1:
         raise InputError("only one file can be standard input (-)")
-    for name in named:
-        if output is not None and output.exists() and name != "-" and Path(name).exists() and output.samefile(name):
-            raise InputError(
-                f"{output}: is an input of this run, which would overwrite it: give `output=` another name"
-            )
     if data is not None:
         file = NamedFile(data)
         columns = Table(file, first_line=True).columns

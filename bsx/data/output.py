@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
 from bsx.data.cells import Spelled, spelled, spelled_json
-from bsx.errors import NO_ROOM, InputError
+from bsx.data.commit import Commit
+from bsx.data.run import check_output, is_stream
+from bsx.errors import InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -21,47 +21,41 @@ FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
 
 @contextlib.contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path, *, own: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that replaces it on success and vanishes on failure.
 
+    Args:
+        path: the file, or a name of standard output, to which the content is copied in the end.
+        own: whether bsx chose the place; otherwise it may be no input and no other output of the run.
+
     Raises:
-        InputError: if the folder is missing or cannot be written to, or the disk is full.
+        InputError: if the place cannot be written to (see `bsx.data.run.check_output`), or the disk is full.
     """
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder, not a file to write to")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write in {path.parent} ({error.strerror})") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        try:
-            temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
-            temporary.replace(path)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be replaced ({error.strerror})") from error
-    except OSError as error:
-        if error.filename is not None or error.errno not in NO_ROOM:
-            raise
-        raise InputError(f"{path}: cannot be written ({os.strerror(error.errno)})") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with Commit(path, own=own) as commit:
+        yield commit.new()
 
 
 @contextlib.contextmanager
-def atomic_text(path: Path) -> Iterator[TextIO]:
+def atomic_text(path: Path, *, own: bool = False) -> Iterator[TextIO]:
     """Yield a UTF-8 text stream whose content becomes ``path`` on success; see `atomic_path`."""
     with (
-        atomic_path(path) as temporary,
+        atomic_path(path, own=own) as temporary,
         temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
     ):
         yield stream
+
+
+def make_folder(folder: Path) -> Path:
+    """Return a folder, made if it is not there, and those above it.
+
+    Raises:
+        InputError: if it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
+    return folder
 
 
 def cell(value: object) -> str:
@@ -77,22 +71,22 @@ def _fitted(value: object, kind: str) -> object:
 
 
 def check_table(path: Path) -> None:
-    """Raise InputError unless a table of this name can be written."""
-    if path.suffix not in FORMATS:
+    """Raise InputError unless a table can be written there; on standard output it is TSV."""
+    if path.suffix not in FORMATS and not is_stream(path):
         raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(FORMATS)}")
+    check_output(path)
 
 
 class ScoreTable:
     """A table file written row by row; use it as a context manager.
 
     Args:
-        path: .tsv (unquoted), .csv, .jsonl or .parquet.
+        path: .tsv (unquoted), .csv, .jsonl, .parquet, or a name of standard output, which gets TSV.
         types: Arrow types of columns of a Parquet file; others are taken from the rows.
 
     Attributes:
         signature: if set before the end, written beside the table as ``<path>.signature.txt``.
         sidecar: if set before the end, written beside the table as ``<path>.signatures.json``.
-        temporary: the unfinished file, while there is one.
 
     Raises:
         InputError: for another file type or an unwritable place, before anything is computed.
@@ -104,19 +98,22 @@ class ScoreTable:
         self.sidecar: object | None = None
         self._types = dict(types or {})
         self._path = path
-        self._arrow = need("pyarrow", "writing Parquet files") if path.suffix == ".parquet" else None
+        self._kind = ".tsv" if is_stream(path) else path.suffix
+        self._arrow = need("pyarrow", "writing Parquet files") if self._kind == ".parquet" else None
+        self._commit = Commit(path)
         self._exits = contextlib.ExitStack()
         self._columns: list[str] | None = None
         self._pending: list[dict[str, object]] = []
         self._writer: Untyped = None
-        self.temporary: Path | None = None
 
     def __enter__(self) -> ScoreTable:
-        self.temporary = self._exits.enter_context(atomic_path(self._path))
-        if self._arrow is None:
-            self._stream = self._exits.enter_context(
-                self.temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="")
-            )
+        with contextlib.ExitStack() as opened:
+            commit = opened.enter_context(self._commit)
+            self._temporary = commit.new()
+            if self._arrow is None:
+                stream = self._temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+                self._stream = opened.enter_context(stream)
+            self._exits = opened.pop_all()
         return self
 
     def write(self, row: dict[str, object]) -> None:
@@ -124,16 +121,16 @@ class ScoreTable:
         if self._columns is None:
             self._columns = list(row)
             self._start(row)
-        if self._path.suffix == ".jsonl":
+        if self._kind == ".jsonl":
             own = {
                 name: float(spelled(v))
                 for name, v in row.items()
                 if isinstance(v, float) and not isinstance(v, Spelled)
             }
             self._stream.write(spelled_json(row | own) + "\n")
-        elif self._path.suffix == ".tsv":
+        elif self._kind == ".tsv":
             self._stream.write("\t".join(cell(row[name]) for name in self._columns) + "\n")
-        elif self._path.suffix == ".csv":
+        elif self._kind == ".csv":
             self._write_csv(spelled(row[name]) for name in self._columns)
         else:
             self._pending.append(row)
@@ -141,9 +138,9 @@ class ScoreTable:
                 self._flush()
 
     def _start(self, row: dict[str, object]) -> None:
-        if self._path.suffix == ".tsv":
+        if self._kind == ".tsv":
             self._stream.write("\t".join(row) + "\n")
-        elif self._path.suffix == ".csv":
+        elif self._kind == ".csv":
             self._write_csv(row)
 
     def _write_csv(self, fields: Iterable[str]) -> None:
@@ -161,7 +158,7 @@ class ScoreTable:
         if unclear:  # None, a list, …: what the first rows together say
             inferred = arrow.Table.from_pylist([{name: row[name] for name in unclear} for row in self._pending]).schema
             types |= {name: inferred.field(name).type for name in unclear}
-        self._writer = arrow.parquet.ParquetWriter(self.temporary, arrow.schema(list(types.items())))
+        self._writer = arrow.parquet.ParquetWriter(self._temporary, arrow.schema(list(types.items())))
         self._exits.callback(self._writer.close)
 
     def _flush(self) -> None:
@@ -178,18 +175,15 @@ class ScoreTable:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        if error is None:
-            with self._exits:
-                self._flush()
-                if self._arrow is not None and self._writer is not None and self.signature is not None:
-                    self._writer.add_key_value_metadata({"bsx.signature": self.signature})
-            outcome: bool | None = None
-        else:
-            outcome = self._exits.__exit__(kind, error, trace)
-        if error is None and self.sidecar is not None:
-            with atomic_text(self._path.with_name(self._path.name + ".signatures.json")) as stream:
-                stream.write(json.dumps(self.sidecar, ensure_ascii=False, indent=2) + "\n")
-        if error is None and self.signature is not None:
-            with atomic_text(self._path.with_name(self._path.name + ".signature.txt")) as stream:
-                stream.write(self.signature + "\n")
-        return outcome
+        if error is not None:
+            return self._exits.__exit__(kind, error, trace)
+        with self._exits:
+            self._flush()
+            if self._arrow is not None and self._writer is not None and self.signature is not None:
+                self._writer.add_key_value_metadata({"bsx.signature": self.signature})
+            if self.sidecar is not None and not is_stream(self._path):
+                content = json.dumps(self.sidecar, ensure_ascii=False, indent=2)
+                self._commit.new(".signatures.json").write_text(content + "\n", encoding="utf-8")
+            if self.signature is not None and not is_stream(self._path):
+                self._commit.new(".signature.txt").write_text(self.signature + "\n", encoding="utf-8")
+        return None

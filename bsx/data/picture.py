@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bsx.data.output import atomic_path
+from bsx.data.run import check_output
 from bsx.errors import InputError
 from bsx.support.optional import need
 
@@ -20,7 +21,7 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f
 
 
 def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
-    """Raise InputError unless the file's name says a format that can be drawn and its folder is there.
+    """Raise InputError unless the file's name says a format that can be drawn and it can be written there.
 
     Args:
         path: of the picture.
@@ -28,8 +29,7 @@ def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
     """
     if path.suffix not in formats:
         raise InputError(f"{path}: cannot draw this format; the name must end in {', '.join(formats)}")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist")
+    check_output(path)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from bsx.data.commit import settle
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
@@ -20,6 +21,7 @@ def read_sidecar(file: str | Path) -> list[JsonObject]:
         InputError: if there is a sidecar that bsx did not write.
     """
     sidecar = Path(f"{file}.signatures.json")
+    settle(Path(file))
     if str(file) == "-" or not sidecar.is_file():
         return []
     try:

@@ -89,11 +89,11 @@ def export(embedder: TransformerEmbedder, target: Path, precision: WeightFormat)
     """
     make_folder(target.parent)
     try:
-        with atomic_path(target) as temporary:
+        with atomic_path(target, own=True) as temporary:
             _write(embedder, temporary, precision)
             _seal(temporary)
     except ExportError as error:
-        with atomic_text(_failed(target)) as stream:
+        with atomic_text(_failed(target), own=True) as stream:
             stream.write(str(error))
         raise
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from bsx.catalog.catalog import load_registry
 from bsx.data.lines import LineFiles, NamedFile
+from bsx.data.run import as_one_run, check_output
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.embedding.fit_mapping import MappingSettings, fit, read_links
@@ -14,6 +15,7 @@ from bsx.metrics.embedding.mapping import Mapping
 from bsx.support.progress import Progress
 
 
+@as_one_run
 def fit_alignment(
     source: str | Path,
     target: str | Path,
@@ -50,8 +52,7 @@ def fit_alignment(
     """
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: the name of a map must end in .safetensors")
-    if not output.parent.is_dir():
-        raise InputError(f"{output}: the folder {output.parent} does not exist")
+    check_output(output)
     corpus = LineFiles({"target": NamedFile(target)}, [NamedFile(source)])
     texts = [(segment.references[0], segment.candidates[0]) for segment in corpus]
     given = read_links(NamedFile(links), texts) if links is not None else None

@@ -17,6 +17,7 @@ from bsx.catalog.entries import Baseline
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline
 from bsx.data.lines import NamedFile
+from bsx.data.run import as_one_run, check_output
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
@@ -57,6 +58,7 @@ class ComputedBaseline:
         return f"{self.model}, {self.language}: {self.pairs} pairs\n{text_table(rows, 'r')}"
 
 
+@as_one_run
 def baseline(
     model: str,
     *,
@@ -92,6 +94,8 @@ def baseline(
         InputError: for a corpus or state that cannot be used.
         UnknownNameError: for an unknown model or language.
     """
+    if state is not None:
+        check_output(state)
     sentences = list(NamedFile(corpus).lines())
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     entry, language = catalog.model(model), find_language(lang, catalog)

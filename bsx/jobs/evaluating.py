@@ -13,7 +13,8 @@ from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, read_columns
-from bsx.data.output import ScoreTable
+from bsx.data.output import ScoreTable, check_table
+from bsx.data.run import as_one_run
 from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
@@ -98,6 +99,7 @@ class MetaRun:
     notes: list[str]
 
 
+@as_one_run
 def meta(
     wanted: Wanted,
     *,
@@ -124,6 +126,8 @@ def meta(
     Raises:
         InputError: for a table, column or metric that cannot be used.
     """
+    if scores_out is not None:
+        check_table(scores_out)
     data = texts.data if texts is not None else None
     given = set_fields(settings)
     if metrics:

@@ -15,7 +15,8 @@ from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import StandardErrors
 from bsx.analysis.stats.results import Comparison
 from bsx.data.columns import Labels, read_columns
-from bsx.data.output import atomic_text
+from bsx.data.output import atomic_text, make_folder
+from bsx.data.run import check_outputs
 from bsx.data.sidecar import known_signatures
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -63,7 +64,8 @@ class Explained:
             origin: goes into JSON.
             plot: draw coefficients, shares of R² and each metric's residuals, too.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
+        check_outputs(folder / f"disentangle.{ending}" for ending in ENDINGS.values())
         for name, ending in ENDINGS.items():
             with atomic_text(folder / f"disentangle.{ending}") as stream:
                 stream.write(self.form(name, origin))

@@ -13,6 +13,7 @@ import numpy as np
 from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors
 from bsx.data.output import ScoreTable, check_table
+from bsx.data.run import as_one_run
 from bsx.data.tables import TableFile
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
@@ -61,6 +62,7 @@ class Factored:
         return text_table(rows)
 
 
+@as_one_run
 def factors(
     file: Path,
     output: Path,

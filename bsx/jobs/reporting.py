@@ -10,9 +10,11 @@ from bsx.analysis.report.build import build_report, has_examples
 from bsx.analysis.report.documents import read_document
 from bsx.analysis.report.result import which_format
 from bsx.data.output import atomic_path
+from bsx.data.run import as_one_run
 from bsx.support.provenance import provenance
 
 
+@as_one_run
 def report(
     files: Sequence[Path],
     output: Path,

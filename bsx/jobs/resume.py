@@ -10,7 +10,7 @@ import numpy as np
 
 from bsx.data.corpus import Segment
 from bsx.data.journal import Arrays, Journal, continued
-from bsx.data.output import ScoreTable
+from bsx.data.run import is_stream
 from bsx.errors import BsxError
 from bsx.metrics.blocks import BlockScores
 from bsx.metrics.run import Prepared, ScoredBlock
@@ -30,7 +30,7 @@ def keeping(output: Path | None, resume: bool, say: Say) -> Iterator[Journal | N
         resume: whether the user goes on with unfinished runs.
         say: told what the user should know.
     """
-    if output is None:
+    if output is None or is_stream(output):
         yield None
         return
     journal = Journal(output)
@@ -51,7 +51,6 @@ def keeping(output: Path | None, resume: bool, say: Say) -> Iterator[Journal | N
 
 def kept_blocks(
     journal: Journal | None,
-    table: ScoreTable | None,
     resume: bool,
     prepared: Prepared,
     tokens: int,
@@ -62,7 +61,6 @@ def kept_blocks(
 
     Args:
         journal: the journal, if there is one.
-        table: the output, if there is one.
         resume: whether to take up an unfinished run.
         prepared: metrics and input.
         tokens: of a block; a run that goes on keeps to what the first one had.
@@ -71,8 +69,6 @@ def kept_blocks(
     """
     corpus = prepared.corpus
     settings = {"tokens": tokens}
-    if journal is not None and table is not None:
-        journal.temporary = table.temporary
 
     def identity() -> dict[str, object]:
         return {

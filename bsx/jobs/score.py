@@ -12,7 +12,8 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
-from bsx.data.output import ScoreTable
+from bsx.data.output import ScoreTable, check_table
+from bsx.data.run import as_one_run, is_stream
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
@@ -62,9 +63,7 @@ class Input:
         """Return the names of all files."""
         return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]
 
-    def open(
-        self, wants: frozenset[str], *, keep_rows: bool, output: Path | None = None
-    ) -> contextlib.AbstractContextManager[Corpus]:
+    def open(self, wants: frozenset[str], *, keep_rows: bool) -> contextlib.AbstractContextManager[Corpus]:
         """Open them as a corpus; see `bsx.data.open.open_corpus`."""
         return open_corpus(
             self.candidates,
@@ -77,7 +76,6 @@ class Input:
             source_column=self.source,
             wants=wants,
             keep_rows=keep_rows,
-            output=output,
         )
 
 
@@ -125,6 +123,7 @@ class ScoredFiles:
         return [*about_metrics, *about_encoders, *flags(self.prepared, self.totals)]
 
 
+@as_one_run
 def score_files(
     given: Input,
     metrics: Sequence[str] | None = None,
@@ -151,7 +150,7 @@ def score_files(
     Raises:
         InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
     """
-    if resume and output is None:
+    if resume and (output is None or is_stream(output)):
         raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
     if metrics is None and (given.sources is not None or given.source is not None):
         raise InputError(
@@ -162,10 +161,12 @@ def score_files(
         from bsx.cluster.dataset import alike
 
         run = alike(run)
+    if output is not None:
+        check_table(output)
     wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, run)
     with contextlib.ExitStack() as stack:
         keep_rows = metrics is not None and output is not None
-        corpus = stack.enter_context(given.open(wants, keep_rows=keep_rows, output=output))
+        corpus = stack.enter_context(given.open(wants, keep_rows=keep_rows))
         for spec in metrics or ():
             for kind in sorted(wanted_sides([spec], run) - corpus.has):
                 raise InputError(lacking(spec, kind))
@@ -191,7 +192,7 @@ def score_files(
 
         rows: Callable[[ScoredBlock], Iterator[dict[str, object]]]
         rows = (lambda block: _rows(block, prepared)) if alone is None else lambda block: _figures(block, alone, corpus)
-        for block in kept_blocks(journal, table, resume, prepared, block_tokens(made), blocks, say):
+        for block in kept_blocks(journal, resume, prepared, block_tokens(made), blocks, say):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                 total.add(scores, undefined, block.segments)
             if table is not None:

@@ -117,7 +117,7 @@ class ModelRecord(_Record):
         """Write the record as YAML, all or nothing."""
         import yaml
 
-        with atomic_text(file) as stream:
+        with atomic_text(file, own=True) as stream:
             yaml.safe_dump(self.model_dump(), stream, sort_keys=False, allow_unicode=True, width=120)
 
 

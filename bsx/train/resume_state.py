@@ -65,7 +65,7 @@ class Progress:
 def write_tensors(file: Path, tensors: Weights, facts: Mapping[str, object]) -> None:
     """Write tensors and what belongs to them to a safetensors file that appears when it is complete."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with atomic_path(file) as temporary:
+    with atomic_path(file, own=True) as temporary:
         save_tensors(whole, temporary, {"bsx": json.dumps(facts)})
 
 

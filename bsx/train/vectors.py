@@ -130,7 +130,7 @@ class VectorStore:
         keys = [text_key(text) for text in texts]
         index = {"texts": keys, "pieces": states.lengths.tolist(), "checksums": sums}
         file = self.folder / f"{hashlib.sha256(''.join(keys).encode()).hexdigest()[:32]}.safetensors"
-        with atomic_path(file) as temporary:
+        with atomic_path(file, own=True) as temporary:
             save_tensors({"vectors": torch.from_numpy(vectors)}, temporary, {"index": json.dumps(index)})
         self._open(file)
 

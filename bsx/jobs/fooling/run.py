@@ -15,6 +15,7 @@ from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.output import ScoreTable, check_table
+from bsx.data.run import as_one_run
 from bsx.data.sidecar import lower_by_sidecar
 from bsx.data.tables import Table, TableFile
 from bsx.errors import InputError, MissingExtraError
@@ -331,6 +332,7 @@ class BuiltTriples:
         return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
 
 
+@as_one_run
 def build_triples(
     file: Path,
     output: Path,

@@ -1,0 +1,214 @@
+"""What one run reads and writes: nothing that it reads may be one of its outputs, and no two outputs the same file."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import ParamSpec, TextIO, TypeVar
+
+from bsx.errors import InputError
+
+STREAMS = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+"""What means standard output."""
+BESIDE = (".signature.txt", ".signatures.json")
+"""Ends of the names of what lies beside a table and speaks of it."""
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+_Key = str | tuple[int, int]
+
+
+class _Run:
+    """The files of a run: each by its resolved path and, if it is there, by device and inode."""
+
+    def __init__(self) -> None:
+        self.read: set[_Key] = set()
+        self.folders: list[Path] = []
+        self.outputs: dict[_Key, Path] = {}
+        self.written: set[_Key] = set()
+        self.stdout = sys.stdout
+
+
+_RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+
+
+@contextlib.contextmanager
+def one_run() -> Iterator[None]:
+    """Remember until the end what is read and written; a run within a run is part of it."""
+    if _RUN.get() is not None:
+        yield
+        return
+    token = _RUN.set(_Run())
+    try:
+        yield
+    finally:
+        _RUN.reset(token)
+
+
+def as_one_run(job: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Make each call of a function `one_run`."""
+
+    @functools.wraps(job)
+    def run(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        with one_run():
+            return job(*args, **kwargs)
+
+    return run
+
+
+def is_stream(path: Path | str) -> bool:
+    """Tell whether a name means standard output."""
+    return str(path) in STREAMS
+
+
+def standard_output() -> TextIO:
+    """Return standard output as it was when the run began: a command may print elsewhere while a file goes there."""
+    run = _RUN.get()
+    return run.stdout if run is not None else sys.stdout
+
+
+def reading(path: Path | str) -> None:
+    """Note that the run reads a file.
+
+    Raises:
+        InputError: if the run will write it.
+    """
+    run = _RUN.get()
+    if run is None:
+        return
+    keys = _keys(Path(path))
+    output = next((run.outputs[key] for key in keys if key in run.outputs), None)
+    if output is not None:
+        raise _overwritten(output)
+    run.read.update(keys)
+
+
+def keep_out(folder: Path) -> None:
+    """Note that nothing the user names may be written in a folder, such as a cache: what is there is bsx's own.
+
+    Raises:
+        InputError: if the run will write a file there.
+    """
+    run = _RUN.get()
+    if run is None:
+        return
+    run.folders.append(folder.resolve())
+    for output in run.outputs.values():
+        _check_folders(run, output)
+
+
+def check_output(path: Path | str) -> None:
+    """Refuse what a user named for a file to write, unless it can be one; done before anything is computed.
+
+    Args:
+        path: an empty place in a folder that can be written to, a regular file, or a name of standard output.
+
+    Raises:
+        InputError: if it is anything else, or the run reads it or what would lie beside it.
+    """
+    path = Path(path)
+    if is_stream(path):
+        return
+    check_place(path)
+    run = _RUN.get()
+    if run is None:
+        return
+    keys = _keys_of_output(path)
+    if run.read.intersection(keys):
+        raise _overwritten(path)
+    _check_folders(run, path)
+    run.outputs.update({key: path for key in keys if key not in run.written})
+
+
+def check_outputs(paths: Iterable[Path]) -> None:
+    """Check all files that a run is to write; see `check_output`.
+
+    Raises:
+        InputError: if two are the same, too.
+    """
+    seen: set[_Key] = set()
+    for path in paths:
+        check_output(path)
+        keys = _keys_of_output(path)
+        if seen.intersection(keys):
+            raise _twice(path)
+        seen.update(keys)
+
+
+def begin_output(path: Path) -> None:
+    """Note that a file is about to be written; see `check_output`.
+
+    Raises:
+        InputError: if the run wrote it before; or as `check_output`.
+    """
+    check_output(path)
+    run = _RUN.get()
+    if run is not None:
+        keys = _keys_of_output(path)
+        if run.written.intersection(keys):
+            raise _twice(path)
+        run.written.update(key for key in keys if isinstance(key, str))
+
+
+def end_output(path: Path) -> None:
+    """Note that a file was written, or will not be: from now on it may be read."""
+    run = _RUN.get()
+    if run is not None:
+        run.outputs = {key: output for key, output in run.outputs.items() if output != path}
+
+
+def check_place(path: Path) -> None:
+    """Raise InputError unless a file can be written there: regular, or not there yet in a folder that is."""
+    if str(path) == ".":
+        raise InputError("the name of a file to write is empty")
+    try:
+        kind = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        kind = stat.S_IFREG
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be written ({reason})") from error
+    if stat.S_ISDIR(kind):
+        raise InputError(f"{path}: is a folder, not a file to write to")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
+    links = [path.parent.resolve(), *([path.readlink()] if path.is_symlink() else [])]
+    if not stat.S_ISREG(kind) or any(link.is_relative_to("/proc") for link in links):
+        raise InputError(f"{path}: is not a file but a device, a pipe or a socket; - is standard output")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: cannot write in {path.parent} (Permission denied)")
+
+
+def _keys(path: Path) -> list[_Key]:
+    """Return what tells a file from others: where it is, links followed, and what it is."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return [os.path.realpath(path)]
+    return [os.path.realpath(path), (found.st_dev, found.st_ino)]
+
+
+def _keys_of_output(path: Path) -> list[_Key]:
+    if is_stream(path):
+        return ["-"]
+    return [key for name in ("", *BESIDE) for key in _keys(path.with_name(path.name + name))]
+
+
+def _overwritten(output: Path) -> InputError:
+    return InputError(f"{output}: is an input of this run, which would overwrite it: give `output=` another name")
+
+
+def _twice(output: Path) -> InputError:
+    return InputError(f"{output}: two outputs of this run are this file: give one of them another name")
+
+
+def _check_folders(run: _Run, output: Path) -> None:
+    folder = next((folder for folder in run.folders if output.resolve().is_relative_to(folder)), None)
+    if folder is not None:
+        raise InputError(f"{output}: lies in {folder}, which bsx keeps for itself: give `output=` another name")

@@ -1,0 +1,127 @@
+"""Where a run may write: in regular files and on standard output, and in nothing that it reads."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bsx.data.lines import NamedFile
+from bsx.data.output import ScoreTable, atomic_text
+from bsx.data.run import check_output, check_outputs, keep_out, one_run, reading
+from bsx.errors import InputError
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (_fifo, "is not a file but a device, a pipe or a socket"),
+        (_socket, "is not a file but a device, a pipe or a socket"),
+        (Path.mkdir, "is a folder, not a file to write to"),
+        (lambda path: path.symlink_to(path.parent), "is a folder, not a file to write to"),
+        (lambda path: path.symlink_to("/dev/null"), "is not a file but a device, a pipe or a socket"),
+        (lambda path: path.symlink_to("/proc/self/fd/0"), "is not a file but a device, a pipe or a socket"),
+        (lambda path: path.symlink_to(path), "cannot be written"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused(
+    make: Callable[[Path], object], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    path = Path("o.tsv")
+    make(path)
+    before = path.lstat()
+    with pytest.raises(InputError, match=f"o.tsv: {message}"):
+        check_output(path)
+    with pytest.raises(InputError, match=message), ScoreTable(path):
+        pass
+    assert path.lstat() == before
+
+
+@pytest.mark.parametrize("name", ["", "\0.tsv", "x" * 300 + ".tsv", "no/o.tsv", "file/o.tsv"])
+def test_a_name_that_cannot_be_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    with pytest.raises(InputError):
+        check_output(name)
+    with pytest.raises(InputError), atomic_text(Path(name)):
+        pass
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("kind", ["itself", "another spelling", "symbolic link", "hard link", "its sidecar"])
+@pytest.mark.parametrize("first", ["read", "checked"])
+def test_an_input_is_no_output(kind: str, first: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("id\n1\n")
+    output = tmp_path / "b.tsv"
+    if kind == "symbolic link":
+        output.symlink_to(file)
+    elif kind == "hard link":
+        output.hardlink_to(file)
+    elif kind == "its sidecar":
+        file = tmp_path / "b.tsv.signatures.json"
+        file.write_text("{}")
+    else:
+        output = file if kind == "itself" else tmp_path / ".." / tmp_path.name / "a.tsv"
+    steps = [lambda: NamedFile(file), lambda: check_output(output)]
+    with one_run():
+        one, two = steps if first == "read" else reversed(steps)
+        one()
+        with pytest.raises(InputError, match=r"is an input of this run, which would overwrite it"):
+            two()
+    check_output(output)  # another run may
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    (tmp_path / "l.json").symlink_to(path)
+    for other in (path, tmp_path / "l.json", tmp_path / ".." / tmp_path.name / "a.json"):
+        with one_run(), pytest.raises(InputError, match="two outputs of this run are this file"):
+            check_outputs([path, other])
+    with one_run():
+        check_outputs([path, tmp_path / "b.json"])
+        with atomic_text(path) as stream:
+            stream.write("{}")
+        reading(path)  # what is written may be read
+        with pytest.raises(InputError), atomic_text(path):
+            pass
+    with one_run(), pytest.raises(InputError, match="two outputs"):
+        check_outputs([Path("-"), Path("/dev/stdout")])
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_bsx_keeps_for_itself_is_no_place_for_an_output(first: bool, tmp_path: Path) -> None:
+    with one_run():
+        if first:
+            keep_out(tmp_path)
+            with pytest.raises(InputError, match="which bsx keeps for itself"):
+                check_output(tmp_path / "a.json")
+        else:
+            check_output(tmp_path / "a.json")
+            with pytest.raises(InputError, match="which bsx keeps for itself"):
+                keep_out(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_standard_output_is_written_to(name: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    with ScoreTable(Path(name)) as table:
+        table.write({"id": "é", "score": 0.5})
+        table.signature = "s"
+    assert capsysbinary.readouterr().out == "id\tscore\né\t0.5\n".encode()
+    with pytest.raises(ZeroDivisionError), atomic_text(Path(name)) as stream:
+        stream.write(f"half {1 // 0}")
+    assert capsysbinary.readouterr().out == b""
