@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bsx.cli.help import WholeSummaries
-from bsx.cli.output import Commands
+from bsx.cli.output import GuardedCommands
 from bsx.errors import InputError
 from bsx.support.environment import keep_together
 
@@ -65,7 +65,7 @@ def _show_version(wanted: bool) -> None:
 
 def build(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
-    app = Commands(
+    app = GuardedCommands(
         name="bsx",
         cls=_Bsx,
         help="Evaluate generated text: score candidates with BERTScore and its relatives, see which tokens matched.",

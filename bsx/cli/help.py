@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 import typer.core
 
-from bsx.cli.output import Commands
+from bsx.cli.output import GuardedCommands
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter
@@ -32,4 +32,4 @@ def _summary(text: str) -> str:
 
 def group(*, no_args_is_help: bool = False) -> typer.Typer:
     """Return a command that has commands of its own."""
-    return Commands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
+    return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)

@@ -17,12 +17,12 @@ from bsx.data.run import check_outputs, is_stream, keep_out, one_run, reading
 from bsx.support.json_text import to_json
 
 
-class Commands(typer.Typer):
+class GuardedCommands(typer.Typer):
     """Commands that begin by holding their outputs, the options with ``writable=True``, against all else they name."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # type: ignore[override]
         """Return a decorator that adds a command."""
-        return lambda function: super(Commands, self).command(name, **settings)(_guarded(function))
+        return lambda function: super(GuardedCommands, self).command(name, **settings)(_guarded(function))
 
 
 def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
