@@ -22,7 +22,7 @@ from bsx.models.choice import Choice, choose
 from bsx.models.locate import Checkpoint, locate
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.support.settings import build_config, takes
-from bsx.support.untyped import Settings, Untyped
+from bsx.support.untyped import Settings, Untyped, blaming
 
 
 def memory_budget(memory: str | None, device: torch.device) -> int:
@@ -81,13 +81,15 @@ class LocatedModel:
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
         if leading_space is None:
             leading_space = entry.leading_space if entry is not None else False
-        return Tokenizer(
-            self._inner_tokenizer,
-            position_limit=min((at for at in limits if at is not None), default=None),
-            leading_space=leading_space,
-            specials=specials,
-            long=long,
-        )
+        with blaming(f"{self.checkpoint.folder}: its tokenizer cannot be used"):
+            return Tokenizer(
+                self._inner_tokenizer,
+                position_limit=min((at for at in limits if at is not None), default=None),
+                leading_space=leading_space,
+                specials=specials,
+                long=long,
+                vocabulary=getattr(self.architecture.config, "vocab_size", None),
+            )
 
 
 def locate_model(choice: Choice, catalog: Catalog, *, trust_remote_code: bool = False) -> LocatedModel:

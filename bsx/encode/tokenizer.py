@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.support.untyped import Untyped
+from bsx.support.untyped import Untyped, blaming
 
 Specials = Literal["match", "exclude", "bert-score"]
 LongText = Literal["truncate", "window"]
@@ -63,6 +63,7 @@ class Tokenizer:
             ``exclude``: they weigh 0 and cannot be matched; ``bert-score``: only CLS and SEP weigh 0, others count as
             words, which is what bert-score 0.3.13 does for T5, XLM and mBART.
         long: cut texts at the limit, or read them in overlapping windows.
+        vocabulary: ids that the model has vectors for; None if it is not known.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Tokenizer:
         leading_space: bool = False,
         specials: Specials = "match",
         long: LongText = "truncate",
+        vocabulary: int | None = None,
     ) -> None:
         self._inner = inner
         self.leading_space = leading_space
@@ -91,6 +93,7 @@ class Tokenizer:
             self.weighs_nothing = self._lookup({inner.cls_token_id, inner.sep_token_id} - {None})
         else:
             self.weighs_nothing = self.is_special
+        self._vocabulary = min(self.vocabulary_size, vocabulary or self.vocabulary_size)
         self.cannot_match = self.is_special if specials == "exclude" else self._lookup(set())
 
     @property
@@ -140,7 +143,14 @@ class Tokenizer:
             for half in re.findall("[\ud800-\udfff]", "".join(prepared)):
                 raise InputError(f"a text holds {half!r}, half a character: it must be read as UTF-8") from None
             raise
-        return list(encoded["input_ids"])
+        ids = list(encoded["input_ids"])
+        highest = max(map(max, filter(None, ids)), default=0)
+        if highest >= self._vocabulary:
+            raise InputError(
+                f"{self._inner.name_or_path}: its tokenizer cannot be used: it gives the id {highest}, and the model's "
+                f"vocabulary has {self._vocabulary}"
+            )
+        return ids
 
     def words(self, text: str) -> NDArray[np.int64]:
         """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).
@@ -243,7 +253,10 @@ def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Untyped:
     """Load a checkpoint's tokenizer from its folder, without network."""
     from transformers import AutoTokenizer
 
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
-    except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"{folder}: its tokenizer cannot be loaded: {' '.join(str(error).split())}") from error
+    with blaming(f"{folder}: its tokenizer cannot be loaded"):
+        inner = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        if len(inner) <= len(inner.all_special_ids):  # what the library makes of a folder without the files
+            raise ValueError("its files hold no vocabulary")
+        if not inner.model_max_length > 0:
+            raise ValueError(f"its tokenizer_config.json says model_max_length {inner.model_max_length}")
+    return inner

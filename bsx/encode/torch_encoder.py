@@ -8,15 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Literal
 
 import torch
-from safetensors import SafetensorError
 
 from bsx.catalog.entries import Family
 from bsx.errors import InputError
-from bsx.support.untyped import Untyped
+from bsx.support.untyped import Untyped, blaming
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
@@ -123,27 +121,27 @@ class Architecture:
         """
         from transformers import AutoConfig
 
-        try:
+        with blaming(f"{folder}: its config.json cannot be used"):
             config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{folder}: its config.json cannot be used: {' '.join(str(error).split())}") from error
-        use_own_code(config, folder)
-        if config.model_type not in families:
-            raise InputError(
-                f"{folder}: the architecture {config.model_type!r} is not one bsx knows how to cut at a layer "
-                f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it"
-            )
-        family = families[config.model_type]
-        positions = getattr(config, "position_embedding_type", None) or "absolute"
-        if positions != "absolute":
-            raise InputError(
-                f"{folder}: needs {positions} positions, which transformers 5 no longer computes: "
-                "it would run as another model"
-            )
-        for name, value in family.settings.items():
-            setattr(config, name, value)
-        depth = int(getattr(config, family.layer_count))
-        return cls(folder, config, family, depth, int(config.hidden_size), position_limit(config, family))
+            use_own_code(config, folder)
+            if config.model_type not in families:
+                raise InputError(
+                    f"{folder}: the architecture {config.model_type!r} is not one bsx knows how to cut at a layer "
+                    f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it"
+                )
+            family = families[config.model_type]
+            positions = getattr(config, "position_embedding_type", None) or "absolute"
+            if positions != "absolute":
+                raise InputError(
+                    f"{folder}: needs {positions} positions, which transformers 5 no longer computes: "
+                    "it would run as another model"
+                )
+            for name, value in family.settings.items():
+                setattr(config, name, value)
+            depth, dimensions = int(getattr(config, family.layer_count)), int(config.hidden_size)
+            if not (1 <= depth <= 10_000 and 1 <= dimensions <= 1_000_000):
+                raise ValueError(f"it says {depth} layers of {dimensions} dimensions")
+            return cls(folder, config, family, depth, dimensions, position_limit(config, family))
 
     @property
     def pad_id(self) -> int:
@@ -232,7 +230,7 @@ class TransformerEmbedder:
         import transformers
 
         loader = getattr(transformers, self._family.model_class)
-        with _quiet_loading():
+        with _quiet_loading(), blaming(f"{folder}: its weights cannot be loaded"):
             try:
                 model, report = loader.from_pretrained(
                     folder,
@@ -243,13 +241,18 @@ class TransformerEmbedder:
                     weights_only=True,
                     output_loading_info=True,
                 )
-            except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
-                raise InputError(f"{folder}: its weights cannot be loaded: {' '.join(str(error).split())}") from error
+            except RuntimeError as error:
+                if "ignore_mismatched_sizes" in str(error):  # the library's hint is to a report that nobody sees
+                    raise ValueError("their shapes are not those that its config.json says") from error
+                raise
         spared = ("pooler", "decoder", *self._family.computed)
         absent = [name for name in report["missing_keys"] if not any(part in name for part in spared)]
         if absent:
             raise InputError(f"{folder}: the weights lack {len(absent)} tensors of the encoder, {absent[0]} among them")
         encoder = getattr(model, self._family.encoder) if self._family.encoder is not None else model
+        for name, weight in encoder.named_parameters():
+            if not weight.sum(dtype=torch.float32).isfinite():
+                raise InputError(f"{folder}: its weights cannot be used: {name} holds what is no finite number")
         return encoder.to(self.device).eval().requires_grad_(False)
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

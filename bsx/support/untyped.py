@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, TypeAlias
+
+from bsx.errors import BsxError, InputError
 
 Untyped: TypeAlias = Any
 """An object of a library without types, such as torch, transformers, pyarrow, stanza or scikit-learn."""
@@ -12,3 +16,26 @@ JsonObject: TypeAlias = dict[str, Any]
 
 Settings: TypeAlias = dict[str, Any]
 """Settings by name, on their way to the class that checks them."""
+
+
+@contextlib.contextmanager
+def blaming(what: str) -> Iterator[None]:
+    """Blame a file for whatever a library raises while it reads or runs what is in it; no list of that would be whole.
+
+    Args:
+        what: the file and what failed, as the start of a sentence.
+
+    Raises:
+        InputError: instead of any other error.
+    """
+    try:
+        yield
+    except BsxError:
+        raise
+    except BaseException as error:
+        # What a panic in Rust raises is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        plain = isinstance(error, OSError | ValueError | RuntimeError) or type(error) is Exception
+        kind = "" if plain else f"{type(error).__name__}: "
+        raise InputError(f"{what}: {kind}{' '.join(str(error).split())[:300]}") from error

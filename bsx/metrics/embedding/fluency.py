@@ -13,9 +13,8 @@ from bsx.encode.batching import plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.encode.torch_encoder import use_own_code
-from bsx.errors import InputError
 from bsx.metrics.learned.resources import locate_resource
-from bsx.support.untyped import Settings, Untyped
+from bsx.support.untyped import Settings, Untyped, blaming
 
 _BATCH_TOKENS = 2048
 
@@ -44,13 +43,10 @@ class LanguageModel:
 
         local: Settings = {"local_files_only": True, "trust_remote_code": False}
         folder = self._resource.folder
-        try:
+        with blaming(f"{folder}: cannot be loaded as a language model"):
             config = AutoConfig.from_pretrained(folder, **local)
             use_own_code(config, folder)
             model: Untyped = AutoModelForCausalLM.from_pretrained(folder, config=config, weights_only=True, **local)
-        except (OSError, ValueError, RuntimeError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"{self._resource.folder}: cannot be loaded as a language model: {reason}") from error
         return model.float().to(self._device).eval().requires_grad_(False)
 
     def score(self, texts: Sequence[str], *, root: bool = False) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.tensors import load_weights
+from bsx.support.untyped import blaming
 
 Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
 
@@ -77,28 +78,31 @@ class Recipe:
         if not listing.is_file():
             return cls()
         recipe = cls(known=True)
-        prompts = folder / "config_sentence_transformers.json"
-        if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
-            raise InputError(f"{folder}: puts a prompt before every text, which bsx does not do")
-        for module in json.loads(listing.read_text(encoding="utf-8")):
-            kind = str(module["type"]).rpartition(".")[2]
-            at = folder / module["path"]
-            if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
-                raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
-            if kind == "Transformer":
-                if module["path"]:
-                    raise InputError(f"{folder}: keeps its encoder in {module['path']}: name that folder as the model")
-                limits = folder / "sentence_bert_config.json"
-                if limits.is_file():
-                    said = json.loads(limits.read_text(encoding="utf-8"))
-                    recipe.max_tokens = said.get("max_seq_length")
-                    recipe.lowercase = bool(said.get("do_lower_case"))
-            elif kind == "Pooling":
-                recipe.pooling = _poolings(at)
-            elif kind == "Dense":
-                recipe.dense.append(_dense(at))
-            elif kind != "Normalize":  # the cosine does not see it
-                raise InputError(f"{folder}: has a module {kind}, which bsx cannot run (Pooling, Dense, Normalize)")
+        with blaming(f"{folder}: its modules.json, or a file that it names, cannot be used"):
+            prompts = folder / "config_sentence_transformers.json"
+            if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
+                raise InputError(f"{folder}: puts a prompt before every text, which bsx does not do")
+            for module in json.loads(listing.read_text(encoding="utf-8")):
+                kind = str(module["type"]).rpartition(".")[2]
+                at = folder / module["path"]
+                if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
+                    raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
+                if kind == "Transformer":
+                    if module["path"]:
+                        raise InputError(
+                            f"{folder}: keeps its encoder in {module['path']}: name that folder as the model"
+                        )
+                    limits = folder / "sentence_bert_config.json"
+                    if limits.is_file():
+                        said = json.loads(limits.read_text(encoding="utf-8"))
+                        recipe.max_tokens = said.get("max_seq_length")
+                        recipe.lowercase = bool(said.get("do_lower_case"))
+                elif kind == "Pooling":
+                    recipe.pooling = _poolings(at)
+                elif kind == "Dense":
+                    recipe.dense.append(_dense(at))
+                elif kind != "Normalize":  # the cosine does not see it
+                    raise InputError(f"{folder}: has a module {kind}, which bsx cannot run (Pooling, Dense, Normalize)")
         return recipe
 
 

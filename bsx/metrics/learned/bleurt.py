@@ -20,7 +20,7 @@ from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.learned.resources import locate_resource
 from bsx.support.tensors import load_weights
-from bsx.support.untyped import JsonObject, Untyped
+from bsx.support.untyped import JsonObject, Untyped, blaming
 
 _LIMIT = 512
 
@@ -103,8 +103,10 @@ class Bleurt(PairMetric[BleurtConfig]):
         """Find the checkpoint and read its configuration."""
         name = self.config.model or self.entry.model
         self._resource = locate_resource(str(name), "bleurt")
-        self._said = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
-        kind = self._said.get("model_type")
+        with blaming(f"{self._resource.folder}: its config.json cannot be used"):
+            self._said = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
+            kind = self._said.get("model_type")
+            int(self._said["hidden_size"]), self._limit
         if kind not in ("bleurt", "bert"):
             raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not BLEURT's")
 
@@ -137,16 +139,18 @@ class Bleurt(PairMetric[BleurtConfig]):
         pieces = next(
             iter([*folder.glob("sent_piece.model"), *folder.glob("spiece.model"), *folder.glob("spm.model")]), None
         )
-        if pieces is not None and self._said.get("model_type") == "bleurt":
-            return DebertaV2Tokenizer.from_pretrained(folder, vocab_file=str(pieces))
-        if self._said.get("model_type") == "bleurt":
+        if self._said.get("model_type") != "bleurt":
+            return load_tokenizer(folder)
+        with blaming(f"{folder}: its tokenizer cannot be loaded"):
+            if pieces is not None:
+                return DebertaV2Tokenizer.from_pretrained(folder, vocab_file=str(pieces))
             return BertTokenizer.from_pretrained(folder)
-        return load_tokenizer(folder)
 
     @cached_property
     def _model(self) -> BleurtModel:
-        model = BleurtModel(self._said)
-        model.load(load_weights(self._resource.folder), self._resource.folder)
+        with blaming(f"{self._resource.folder}: its config.json or its weights cannot be used"):
+            model = BleurtModel(self._said)
+            model.load(load_weights(self._resource.folder), self._resource.folder)
         return model.to(self.encoders.device).eval().requires_grad_(False)
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:

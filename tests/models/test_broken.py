@@ -1,0 +1,304 @@
+"""Model folders that are damaged: each ends in one line that names the file, whatever the libraries make of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Outcome
+from tests.helpers import tiny
+
+Cli = Callable[..., Outcome]
+Change = Callable[[Path], object]
+
+
+def config(**changes: Any) -> Change:
+    return edit("config.json", lambda content: content.update(changes))
+
+
+def edit(name: str, change: Callable[[Any], object]) -> Change:
+    def apply(folder: Path) -> None:
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
+        change(content)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+    return apply
+
+
+def without(name: str, *keys: str) -> Change:
+    return edit(name, lambda content: [content.pop(key) for key in keys])
+
+
+def put(name: str, content: bytes) -> Change:
+    def apply(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return apply
+
+
+def cut(name: str, share: float) -> Change:
+    def apply(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: int(len(content) * share)])
+
+    return apply
+
+
+def tensors(change: Callable[[dict[str, Any]], object]) -> Change:
+    def apply(folder: Path) -> None:
+        from safetensors.torch import load_file, save_file
+
+        held = load_file(folder / "model.safetensors")
+        change(held)
+        save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return apply
+
+
+def header(change: Callable[[dict[str, Any]], object]) -> Change:
+    def apply(folder: Path) -> None:
+        file = folder / "model.safetensors"
+        raw = file.read_bytes()
+        size = int.from_bytes(raw[:8], "little")
+        content = json.loads(raw[8 : 8 + size])
+        change(content)
+        text = json.dumps(content).encode()
+        file.write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + size :])
+
+    return apply
+
+
+WORDS = "embeddings.word_embeddings.weight"
+QUERY = "encoder.layer.0.attention.self.query.weight"
+
+CORRUPTIONS: dict[str, Change] = {
+    "config empty": put("config.json", b""),
+    "config cut": cut("config.json", 0.5),
+    "config binary": put("config.json", b"\xff\xfe\x00\x01"),
+    "config list": put("config.json", b"[]"),
+    "config null": put("config.json", b"null"),
+    "config number": put("config.json", b"3"),
+    "config deep": put("config.json", b"[" * 100_000),
+    "config without model_type": without("config.json", "model_type", "architectures"),
+    "model_type unknown": config(model_type="no-such"),
+    "model_type number": config(model_type=3),
+    "model_type list": config(model_type=["bert"]),
+    "model_type t5": config(model_type="t5"),
+    "model_type xlnet": config(model_type="xlnet"),
+    "hidden_size text": config(hidden_size="32"),
+    "hidden_size null": config(hidden_size=None),
+    "hidden_size zero": config(hidden_size=0),
+    "hidden_size negative": config(hidden_size=-32),
+    "hidden_size other": config(hidden_size=64),
+    "hidden_size fraction": config(hidden_size=32.5),
+    "hidden_size huge": config(hidden_size=10**12),
+    "hidden_size beyond": config(hidden_size=10**40),
+    "hidden_size list": config(hidden_size=[32]),
+    "layers text": config(num_hidden_layers="three"),
+    "layers null": config(num_hidden_layers=None),
+    "layers beyond": config(num_hidden_layers=10**9),
+    "layers negative": config(num_hidden_layers=-1),
+    "heads zero": config(num_attention_heads=0),
+    "heads uneven": config(num_attention_heads=5),
+    "heads text": config(num_attention_heads="4"),
+    "intermediate null": config(intermediate_size=None),
+    "intermediate other": config(intermediate_size=7),
+    "vocab smaller": config(vocab_size=10),
+    "vocab larger": config(vocab_size=10_000),
+    "vocab huge": config(vocab_size=10**12),
+    "vocab text": config(vocab_size="many"),
+    "positions other": config(max_position_embeddings=8),
+    "positions text": config(max_position_embeddings="64"),
+    "positions list": config(max_position_embeddings=[64]),
+    "positions zero": config(max_position_embeddings=0),
+    "positions kind": config(position_embedding_type=["absolute"]),
+    "activation unknown": config(hidden_act="no-such"),
+    "activation number": config(hidden_act=3),
+    "activation null": config(hidden_act=None),
+    "dropout text": config(hidden_dropout_prob="little"),
+    "dropout beyond": config(hidden_dropout_prob=7),
+    "norm eps text": config(layer_norm_eps="small"),
+    "pad beyond": config(pad_token_id=10**9),
+    "pad text": config(pad_token_id="zero"),  # noqa: S106 - a setting of the model
+    "dtype unknown": config(dtype="float99"),
+    "dtype list": config(dtype=[1]),
+    "quantised unknown": config(quantization_config={"quant_method": "no-such"}),
+    "quantised number": config(quantization_config=3),
+    "decoder": config(is_decoder=True, add_cross_attention=True),
+    "tokenizer empty": put("tokenizer.json", b""),
+    "tokenizer cut": cut("tokenizer.json", 0.5),
+    "tokenizer list": put("tokenizer.json", b"[]"),
+    "tokenizer binary": put("tokenizer.json", b"\xff\xfe\x00"),
+    "tokenizer object": put("tokenizer.json", b"{}"),
+    "tokenizer model missing": without("tokenizer.json", "model"),
+    "tokenizer model kind": edit("tokenizer.json", lambda content: content["model"].update(type="NoSuch")),
+    "tokenizer vocab list": edit("tokenizer.json", lambda content: content["model"].update(vocab=[])),
+    "tokenizer vocab empty": edit("tokenizer.json", lambda content: content["model"].update(vocab={})),
+    "tokenizer vocab negative": edit("tokenizer.json", lambda content: content["model"]["vocab"].update(cat=-1)),
+    "tokenizer vocab beyond": edit("tokenizer.json", lambda content: content["model"]["vocab"].update(cat=999_999)),
+    "tokenizer normalizer": edit("tokenizer.json", lambda content: content.update(normalizer={"type": "NoSuch"})),
+    "tokenizer processor": edit("tokenizer.json", lambda content: content.update(post_processor={"type": "Bert"})),
+    "tokenizer version": edit("tokenizer.json", lambda content: content.update(version="9.9")),
+    "tokenizer gone": lambda folder: [file.unlink() for file in folder.glob("*token*")],
+    "tokenizer a folder": lambda folder: [(folder / "tokenizer.json").unlink(), (folder / "tokenizer.json").mkdir()],
+    "tokenizer settings cut": cut("tokenizer_config.json", 0.5),
+    "tokenizer settings list": put("tokenizer_config.json", b"[]"),
+    "tokenizer class number": edit("tokenizer_config.json", lambda c: c.update(tokenizer_class=3)),
+    "tokenizer limit text": edit("tokenizer_config.json", lambda c: c.update(model_max_length="long")),
+    "tokenizer limit negative": edit("tokenizer_config.json", lambda c: c.update(model_max_length=-1)),
+    "tokenizer side": edit("tokenizer_config.json", lambda c: c.update(truncation_side="up")),
+    "tokenizer cls number": edit("tokenizer_config.json", lambda c: c.update(cls_token=5)),
+    "tokenizer pad missing": edit("tokenizer_config.json", lambda c: c.update(added_tokens_decoder={"x": 1})),
+    "weights empty": put("model.safetensors", b""),
+    "weights cut": cut("model.safetensors", 0.5),
+    "weights header cut": cut("model.safetensors", 0.01),
+    "weights header long": put("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"),
+    "weights header no JSON": put("model.safetensors", (4).to_bytes(8, "little") + b"{]{]"),
+    "weights random": put("model.safetensors", bytes(range(256)) * 40),
+    "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
+    "weights offsets": header(lambda content: content[WORDS].update(data_offsets=[0, 10**15])),
+    "weights offsets negative": header(lambda content: content[WORDS].update(data_offsets=[-8, 0])),
+    "weights shape": header(lambda content: content[WORDS].update(shape=[1, 1])),
+    "weights shape huge": header(lambda content: content[WORDS].update(shape=[2**62, 2**62])),
+    "weights dtype": header(lambda content: content[WORDS].update(dtype="Q7")),
+    "weights metadata list": header(lambda content: content.update(__metadata__=[1])),
+    "weights a folder": lambda f: [(f / "model.safetensors").unlink(), (f / "model.safetensors").mkdir()],
+    "tensor missing": tensors(lambda held: held.pop(QUERY)),
+    "tensors missing": tensors(lambda held: [held.pop(name) for name in list(held) if "layer.1" in name]),
+    "tensor flat": tensors(lambda held: held.update({QUERY: held[QUERY].flatten()})),
+    "tensor smaller": tensors(lambda held: held.update({WORDS: held[WORDS][:5].contiguous()})),
+    "tensor not a number": tensors(lambda held: held[QUERY].fill_(float("nan"))),
+    "tensor infinite": tensors(lambda held: held[WORDS].fill_(float("inf"))),
+    "vocabulary of five": lambda folder: [
+        config(vocab_size=5, pad_token_id=0)(folder),
+        tensors(lambda held: held.update({WORDS: held[WORDS][:5].contiguous()}))(folder),
+    ],
+}
+
+
+# Of a sentence-transformers model that is whole: modules.json, 1_Pooling, 2_Dense.
+MODULES = ("", "1_Pooling", "2_Dense")
+POOLING, DENSE = "1_Pooling/config.json", "2_Dense/config.json"
+
+SENTENCE_CORRUPTIONS: dict[str, Change] = {
+    "modules empty": put("modules.json", b""),
+    "modules binary": put("modules.json", b"\xff\xfe"),
+    "modules number": put("modules.json", b"3"),
+    "modules texts": put("modules.json", b'["Pooling"]'),
+    "modules without type": put("modules.json", b'[{"path": ""}]'),
+    "modules without path": put("modules.json", b'[{"type": "Pooling"}]'),
+    "modules path number": put("modules.json", b'[{"type": "Pooling", "path": 3}]'),
+    "modules unknown": put("modules.json", b'[{"type": "models.CLIP", "path": "0_CLIP"}]'),
+    "pooling gone": lambda folder: (folder / POOLING).unlink(),
+    "pooling empty": put(POOLING, b""),
+    "pooling list": put(POOLING, b"[]"),
+    "pooling none": put(POOLING, b"{}"),
+    "pooling null": put(POOLING, b"null"),
+    "dense cut": cut(DENSE, 0.5),
+    "dense list": put(DENSE, b"[1]"),
+    "dense activation": put(DENSE, b'{"activation_function": "torch.nn.NoSuch"}'),
+    "dense weights gone": lambda folder: (folder / "2_Dense/model.safetensors").unlink(),
+    "dense weights cut": cut("2_Dense/model.safetensors", 0.5),
+    "dense weights other": put("2_Dense/model.safetensors", (2).to_bytes(8, "little") + b"{}"),
+    "prompts list": put("config_sentence_transformers.json", b"[]"),
+    "limits text": put("sentence_bert_config.json", b'{"max_seq_length": "long"}'),
+}
+BLEURT_CORRUPTIONS: dict[str, Change] = {
+    "config empty": put("config.json", b""),
+    "config list": put("config.json", b"[]"),
+    "config without size": without("config.json", "hidden_size"),
+    "config without layers": without("config.json", "num_hidden_layers"),
+    "config size text": config(hidden_size="wide"),
+    "config limit text": config(max_position_embeddings="long"),
+    "config activation": config(hidden_act="no-such"),
+    "config heads": config(num_attention_heads=0),
+    "weights cut": cut("model.safetensors", 0.5),
+    "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
+    "tokenizer cut": cut("tokenizer.json", 0.5),
+    "tokenizer list": put("tokenizer.json", b"[]"),
+}
+
+
+@pytest.fixture
+def score(cli: Cli, tmp_path: Path, one_thread: None) -> Callable[..., Outcome]:
+    (tmp_path / "c.txt").write_text("a cat\n")
+    (tmp_path / "r.txt").write_text("the cat sat\n")
+    return lambda *words: cli("score", "-c", tmp_path / "c.txt", "-r", tmp_path / "r.txt", *words)
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BSX_TRACEBACK", raising=False)
+
+
+def check(result: Outcome, folder: Path) -> None:
+    error = result.err.splitlines()[-1]
+    assert (result.status, result.out) == (2, ""), result
+    assert error.startswith((f"bsx: error: {folder}", "bsx: error: sentence: " + str(folder))), error
+    assert "nobody foresaw" not in error
+    assert "Traceback" not in result.err
+
+
+def damaged(whole: str | Path, change: Change, tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    shutil.copytree(whole, folder)
+    change(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", CORRUPTIONS)
+def test_a_damaged_encoder(
+    name: str, score: Callable[..., Outcome], tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    folder = damaged(tiny_model("bert"), CORRUPTIONS[name], tmp_path)
+    check(score("-m", folder, "--layer", "2"), folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["weights cut", "tensor missing", "tensor not a number", "vocabulary of five", "hidden_size other"]
+)
+def test_a_damaged_encoder_under_onnx(
+    name: str,
+    score: Callable[..., Outcome],
+    tiny_model: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setenv("BSX_BACKEND", "onnx")
+    folder = damaged(tiny_model("bert"), CORRUPTIONS[name], tmp_path)
+    check(score("-m", folder, "--layer", "2"), folder)
+
+
+@pytest.mark.parametrize("name", SENTENCE_CORRUPTIONS)
+def test_a_damaged_sentence_encoder(
+    name: str, score: Callable[..., Outcome], tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    whole = tmp_path / "whole"
+    shutil.copytree(tiny_model("bert"), whole)
+    kinds = ("Transformer", "Pooling", "Dense")
+    listing = [{"type": f"models.{kind}", "path": at} for kind, at in zip(kinds, MODULES, strict=True)]
+    (whole / "modules.json").write_text(json.dumps(listing))
+    for at in MODULES[1:]:
+        (whole / at).mkdir()
+    (whole / POOLING).write_text(json.dumps({"pooling_mode_mean_tokens": True}))
+    (whole / DENSE).write_text(json.dumps({"activation_function": "torch.nn.modules.activation.Tanh"}))
+    weights = {"linear.weight": torch.eye(tiny.DIM), "linear.bias": torch.zeros(tiny.DIM)}
+    save_file(weights, whole / "2_Dense/model.safetensors")
+    assert score("--metric", f"sentence:model={whole}").status == 0
+    folder = damaged(whole, SENTENCE_CORRUPTIONS[name], tmp_path)
+    check(score("--metric", f"sentence:model={folder}"), folder)
+
+
+@pytest.mark.parametrize("name", BLEURT_CORRUPTIONS)
+def test_a_damaged_bleurt(name: str, score: Callable[..., Outcome], tmp_path: Path) -> None:
+    folder = damaged(tiny.build_bleurt(tmp_path / "whole"), BLEURT_CORRUPTIONS[name], tmp_path)
+    check(score("--metric", f"bleurt:model={folder}"), folder)
