@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.kinds import KINDS
-from bsx.analysis.documents.scores import SidecarDocument
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
+from bsx.data.sidecar import Sidecar, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
@@ -39,7 +39,7 @@ class ScoreRows:
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     numeric: frozenset[str]
-    sidecar: SidecarDocument | None
+    sidecar: Sidecar | None
     signature: str | None
 
     @property
@@ -145,17 +145,10 @@ def _table(file: NamedFile) -> ScoreRows:
             numeric.add(_clean_text(name))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
             row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
-    beside = file.path.with_name(file.path.name + ".signatures.json")
-    sidecar = None
-    if beside.is_file():
-        found = NamedFile(beside).json()
-        # The sidecar of bsx factors describes factors, not metrics.
-        if not (isinstance(found, dict) and "factors" in found):
-            sidecar = _shaped(SidecarDocument, found if isinstance(found, dict) else {}, str(beside))
     line = file.path.with_name(file.path.name + ".signature.txt")
     signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
     columns = tuple(_clean_text(name) for name in table.columns)
-    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
+    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), read_sidecar(file.path), signature)
 
 
 def _text(value: object) -> str | None:

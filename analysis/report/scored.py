@@ -9,11 +9,11 @@ import numpy as np
 
 from bsx.analysis.documents.agreement import CompareDocument
 from bsx.analysis.documents.base import ResultDocument
-from bsx.analysis.documents.scores import ScoredMetricRow, SystemScoreRow
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
 from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
+from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 
 Kind = TypeVar("Kind", bound=ResultDocument)
