@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import json
 import os
 import zipfile
@@ -24,6 +26,7 @@ Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
 Block = TypeVar("Block")
 _HEADER = "run.json"
 _LOCK = "bsx.lock"  # the first file of a journal, by which its folder is known
+_DIGEST = hashlib.sha256().digest_size
 
 
 class Journal:
@@ -82,11 +85,14 @@ class Journal:
             return False
         self._lock_or_refuse()
         try:
-            self._header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
+            self._header = dict(json.loads((self.folder / _HEADER).read_text(encoding="utf-8")))
             begun = dict(self._header["identity"])
             self.settings = dict(self._header["settings"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            whole = self._header["digest"] == _digest(begun, self.settings)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{self.folder}: cannot be read ({error}): start over without `resume=True`") from error
+        if not whole:
+            raise InputError(f"{self.folder / _HEADER}: is damaged: start over without `resume=True`")
         wanted = json.loads(json.dumps(identity))
         for name in sorted({*begun, *wanted}):
             if begun.get(name) != wanted.get(name):
@@ -111,7 +117,8 @@ class Journal:
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
         self.settings = dict(settings)
-        self._header = {"identity": dict(identity), "settings": self.settings}
+        digest = _digest(identity, self.settings)
+        self._header = {"identity": dict(identity), "settings": self.settings, "digest": digest}
         with atomic_text(self.folder / _HEADER, own=True) as stream:
             stream.write(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n")
         self._open = True
@@ -129,8 +136,11 @@ class Journal:
         """Yield the finished blocks in order; one that is damaged, and what follows it, counts as not finished."""
         while (path := self._path(self._blocks)).is_file():
             try:
-                with np.load(path, allow_pickle=False) as content:
-                    arrays = {name: content[name] for name in content.files}
+                digest, content = (raw := path.read_bytes())[:_DIGEST], raw[_DIGEST:]
+                if hashlib.sha256(content).digest() != digest:  # a zip file checks what members hold, not their names
+                    break
+                with np.load(io.BytesIO(content), allow_pickle=False) as members:
+                    arrays = {name: members[name] for name in members.files}
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 break
             self._blocks += 1
@@ -138,8 +148,10 @@ class Journal:
 
     def append(self, arrays: Arrays) -> None:
         """Keep a finished block."""
-        with atomic_path(self._path(self._blocks), own=True) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
+        content = io.BytesIO()
+        np.savez(content, allow_pickle=False, **arrays)
+        with atomic_path(self._path(self._blocks), own=True) as temporary:
+            temporary.write_bytes(hashlib.sha256(content.getvalue()).digest() + content.getvalue())
         self._blocks += 1
 
     def discard(self) -> None:
@@ -185,6 +197,10 @@ class Journal:
                 return False
             self._lock = lock
         return True
+
+
+def _digest(*said: object) -> str:
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _difference(begun: object, wanted: object) -> str:

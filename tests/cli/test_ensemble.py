@@ -374,7 +374,7 @@ def test_an_ensemble_is_not_saved_with_what_a_file_may_not_set(cli: Run, tmp_pat
     table = tmp_path / "t.tsv"
     table.write_text("comet:python=x/bin/python\tchrf\th\n" + "".join(f"{i}\t{i * i}\t{i + 1}\n" for i in range(9)))
     done = cli(
-        "ensemble", table, "--metrics", "comet:python=x/bin/python,chrf", "--human", "h", "--save", tmp_path / "e.yaml"
+        "ensemble", table, "--column", "comet:python=x/bin/python,chrf", "--human", "h", "--save", tmp_path / "e.yaml"
     )
     assert done.status == 2
     assert "say which metric the column holds with --member comet:python=x/bin/python=METRIC" in done.err

@@ -176,6 +176,8 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
     table = tmp_path / "factors.tsv"
     found = bsx.jobs.factors(Path(judged), table, "lex", sentence1="reference", sentence2="candidate")
     assert found.summary["written"] == found.summary["pairs"] == 24
+    together = bsx.jobs.ensemble(table, ["a", "lex"], "human")  # beside the table lies what factors says of its columns
+    assert (together.signatures, list(together.result.combination.weights)) == ({}, ["a", "lex"])
     explained = bsx.jobs.disentangle(
         table, ["a", "b"], ["lex", "human"], checks=True, add=[["human"]], compare=("a", "b")
     )

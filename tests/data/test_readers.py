@@ -1,0 +1,73 @@
+"""One gate for what is read: no other module opens files for reading, but for the reasons given here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.test_rooms import ROOT
+
+GATE = {"bsx/data/lines.py", "bsx/data/tables.py"}
+
+# Files that bsx wrote itself or that come with it, and formats of libraries.
+OWN: dict[str, str] = {
+    "analysis/datasets/fetch.py": "the state of a download, and an archive that was downloaded",
+    "analysis/datasets/obtain.py": "the lock of a folder of data",
+    "analysis/factors/parsers.py": "digests of a parser's files",
+    "analysis/factors/parses.py": "the cache of parses",
+    "analysis/factors/vectors.py": "what its own process wrote",
+    "analysis/published/kaster2021.py": "shipped figures",
+    "analysis/report/html.py": "shipped parts of a page",
+    "bsx/bertscore/baseline.py": "the state of a run",
+    "bsx/catalog/overlay.py": "reads an entry again before it is written",
+    "bsx/data/journal.py": "the journal of a run",
+    "bsx/encode/cache/encoding.py": "digests of code",
+    "bsx/encode/cache/file.py": "the cache of vectors",
+    "bsx/encode/onnx_export.py": "exports of models",
+    "bsx/metrics/embedding/mapping.py": "arrays of NumPy and PyTorch",
+    "bsx/metrics/embedding/sentence.py": "folders of models",
+    "bsx/metrics/learned/bleurt.py": "folders of models",
+    "bsx/metrics/learned/workers/comet_model.py": "folders of models, in another interpreter",
+    "bsx/metrics/learned/workers/laser_model.py": "folders of models, in another interpreter",
+    "bsx/metrics/learned/workers/serve.py": "the requests of this process, in another interpreter",
+    "bsx/models/files.py": "digests of models",
+    "bsx/support/faces.py": "the package's own source",
+    "bsx/support/memory.py": "what the system says of memory",
+    "bsx/support/provenance.py": "digests",
+    "bsx/support/tensors.py": "safetensors and weights of PyTorch",
+    "bsx/train/vectors.py": "the vectors of a training",
+}
+READERS = {
+    *("read_text", "read_bytes", "read_parquet", "read_csv", "read_json", "ParquetFile", "safe_open", "safe_load"),
+    *("loadtxt", "genfromtxt", "fromfile", "DictReader"),
+}
+MODULES = {"csv.reader", "json.load", "yaml.load", "np.load", "torch.load", "gzip.open", "tarfile.open", "sys.stdin"}
+
+
+def readers(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines that read a file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in MODULES:
+            yield node.lineno
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        if name.rpartition(".")[2] in READERS:
+            yield node.lineno
+        modes = [a.value for a in (*node.args, *(k.value for k in node.keywords)) if isinstance(a, ast.Constant)]
+        if name.endswith("open") and any(mode in ("r", "rb", "rt", "r+b") for mode in modes):
+            yield node.lineno
+
+
+def test_nothing_reads_past_the_gate() -> None:
+    found = {
+        str(file.relative_to(ROOT)): f"{file.relative_to(ROOT)}:{line}"
+        for folder in ("bsx", "analysis")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for line in readers(ast.parse(file.read_text(encoding="utf-8")))
+        if not str(file.relative_to(ROOT)).startswith(("bsx/analysis", "bsx/registry"))
+    }
+    strangers = {name: place for name, place in found.items() if name not in GATE | OWN.keys()}
+    assert not strangers, f"read through bsx.data.lines.NamedFile or bsx.data.tables.Table: {list(strangers.values())}"
+    gone = OWN.keys() - found.keys()
+    assert not gone, f"these read nothing any more: {gone}"
