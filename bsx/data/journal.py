@@ -150,8 +150,8 @@ class Journal:
         """Keep a finished block."""
         content = io.BytesIO()
         np.savez(content, allow_pickle=False, **arrays)
-        with atomic_path(self._path(self._blocks), own=True) as temporary:
-            temporary.write_bytes(hashlib.sha256(content.getvalue()).digest() + content.getvalue())
+        with atomic_path(self._path(self._blocks), own=True) as temporary, temporary.open("wb") as stream:
+            stream.write(hashlib.sha256(content.getvalue()).digest() + content.getvalue())
         self._blocks += 1
 
     def discard(self) -> None:
