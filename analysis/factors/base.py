@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Generic, SupportsFloat, TypeAlias, TypedDict
+from typing import Annotated, ClassVar, Generic, Literal, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
 from bsx.catalog.entries import FactorEntry
@@ -94,7 +94,7 @@ class ResourceOptions(TypedDict, total=False):
     parallel: str | None
     parses1: Path | None
     parses2: Path | None
-    parser: str
+    parser: Literal["stanza", "spacy"]
     parser_dir: Path | None
     download: bool
     vectors: Path | None
@@ -106,45 +106,33 @@ class ResourceOptions(TypedDict, total=False):
     progress: Progress | None
 
 
-@dataclass(frozen=True)
-class Resources:
-    """What factors may read beside the sentences, and where they may keep what is costly to compute.
+class Resources(BaseModel):
+    """What factors may read beside the sentences, and where they may keep what is costly to compute."""
 
-    Attributes:
-        human: column of human judgements (semantic factor).
-        translation: column with the translation of each first sentence into the language of the second.
-        dictionary: file ``word TAB translation``, first language to second, for want of a translation.
-        parallel: column with the metric's score of parallel text (cross-lingual bias).
-        parses1: CoNLL-U file with a parse of each first sentence.
-        parses2: the same for the second sentences.
-        parser: ``stanza`` or ``spacy``, unless there are files of parses.
-        parser_dir: folder of a local parser model.
-        download: let the parser's package fetch its model.
-        vectors: file of word vectors, ``.vec`` or ``.bin``.
-        train_vectors: train word vectors on the sentences instead.
-        lexicon: file of a morphological lexicon; built from the parses' features unless given.
-        cache: folder that keeps parses and trained vectors; a later run goes on from there.
-        jobs: processes at a time.
-        seed: seed of everything that draws at random.
-        progress: called with a phase's name, items done and items in all.
-    """
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    human: str | None = None
-    translation: str | None = None
-    dictionary: Path | None = None
-    parallel: str | None = None
-    parses1: Path | None = None
-    parses2: Path | None = None
-    parser: str = "stanza"
-    parser_dir: Path | None = None
-    download: bool = False
-    vectors: Path | None = None
-    train_vectors: bool = False
-    lexicon: Path | None = None
-    cache: Path | None = None
-    jobs: int = 1
-    seed: int = 42
-    progress: Progress | None = None
+    human: Annotated[str | None, Field(description="Column of human judgements, for sem.")] = None
+    translation: Annotated[
+        str | None, Field(description="Column of translations of sentence1 into sentence2's language, for lex.")
+    ] = None
+    dictionary: Annotated[
+        Path | None, Field(description="File with word TAB translation on each line, for lex instead.")
+    ] = None
+    parallel: Annotated[str | None, Field(description="Column of scores of parallel text, for clb.")] = None
+    parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of sentence1.")] = None
+    parses2: Annotated[Path | None, Field(description="The same of sentence2.")] = None
+    parser: Annotated[Literal["stanza", "spacy"], Field(description="Parser, where no parses are given.")] = "stanza"
+    parser_dir: Annotated[Path | None, Field(description="Its models.")] = None
+    download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
+    vectors: Annotated[Path | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
+    train_vectors: Annotated[bool, Field(description="Train them on these sentences.")] = False
+    lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None
+    cache: Annotated[Path | None, Field(description="Folder to keep parses and vectors in; go on from there.")] = None
+    jobs: Annotated[int, Field(ge=1, description="Processes for tree distances.")] = 1
+    seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 42
+    progress: Annotated[
+        Progress | None, Field(description="Called with a phase's name, items done and items in all.")
+    ] = None
 
     def report(self, phase: str, done: int, total: int) -> None:
         """Tell how far a phase is, if anybody listens."""

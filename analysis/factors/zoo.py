@@ -124,5 +124,5 @@ def compute_factors(
         if isinstance(factors, str)
         else [factor if isinstance(factor, Factor) else get_factor(factor, preset=preset) for factor in factors]
     )
-    shared = Resources(**resources)
+    shared = build_config(resources, Resources)
     return {factor.spec: factor.compute(pairs, shared) for factor in made}

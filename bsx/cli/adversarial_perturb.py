@@ -3,51 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Confidence, Correction, Download, Format, Output, Score, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Format, Output, Score, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar, show, write_result
 from bsx.data.cells import finite
 from bsx.errors import InputError
+from bsx.jobs.settings import PerturbSettings
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+@with_settings(config=PerturbSettings, before="save")
 def perturb(
     file: Annotated[
         str | None, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
     ] = None,
     metric: Score = None,
-    candidate: Annotated[
-        str | None, typer.Option(help="Column of texts to change; the references themselves unless given.")
-    ] = None,
-    reference: Annotated[str, typer.Option(help="Column of references.")] = "reference",
-    source: Annotated[str | None, typer.Option(help="Column of sources, for the perturbation source.")] = None,
     perturbation: Annotated[
         str, typer.Option(help="Perturbations, separated by commas; all: those that can be applied.")
     ] = "all",
     strength: Annotated[str, typer.Option(help="Shares of words or letters, separated by commas.")] = "0.1,0.3",
-    control: Annotated[
-        str, typer.Option(help="Perturbation that keeps the meaning, to measure others against.")
-    ] = "no-punctuation",
-    parses: Annotated[Path | None, typer.Option(help="CoNLL-U file with parses of the texts to change.")] = None,
-    parser: Annotated[Literal["stanza", "spacy"] | None, typer.Option(help="Or parse them with this.")] = None,
-    parser_dir: Annotated[Path | None, typer.Option("--parser-dir", "--stanza-dir", help="Its models.")] = None,
-    download: Download = False,
-    seed: Annotated[int, typer.Option(help="Seed of perturbations and resamples.")] = 1,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples, and swaps of the tests.")] = 1000,
-    confidence: Confidence = 0.95,
-    correction: Correction = "none",
-    worst: Annotated[int, typer.Option(min=0, help="Worst rows to keep for each result (JSON).")] = 3,
     save: Annotated[
         Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ] = None,
-    skip_errors: Annotated[bool, typer.Option("--skip-errors", help="Go on without rows a metric fails on.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,
     format: Format = "text",
     output: Output = None,
@@ -57,7 +41,6 @@ def perturb(
     from bsx.data.output import check_table
     from bsx.jobs.perturbing import perturb as run
     from bsx.support.provenance import provenance
-    from bsx.support.settings import build_config
 
     if list_all:
         write_result(_listing(format), output)
@@ -67,32 +50,20 @@ def perturb(
     if save is not None:
         check_table(save)
     names = None if perturbation == "all" else [name.strip() for name in perturbation.split(",") if name.strip()]
+    how = take_keywords(settings, PerturbSettings)
     with progress_bar() as report:
         found = run(
             file,
             metric,
-            candidate=candidate,
-            reference=reference,
-            source=source,
             perturbations=names,
             strengths=_strengths(strength),
-            control=control,
-            parses=parses,
-            parser=parser,
-            parser_dir=parser_dir,
-            download=download,
-            seed=seed,
-            resamples=resamples,
-            confidence=confidence,
-            correction=correction,
-            worst=worst,
-            skip_errors=skip_errors,
-            settings=build_config(settings, ScorerConfig),
+            settings=take(settings, ScorerConfig),
             progress=report,
+            **how,
         )
     if save is not None:
         found.save_cases(save)
-    read: list[str | Path] = [file, *([parses] if parses is not None else [])]
+    read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
     content = found.to_dict() | {"provenance": provenance("adversarial-perturb", read, found.metrics.signatures)}
     content["notes"] = [spelled(note) for note in found.notes]
     show(content, found.result.to_text, format, output)

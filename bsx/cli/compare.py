@@ -10,7 +10,7 @@ from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.meta import Format, Output
-from bsx.cli.options import OF_ONE_METRIC, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, specs, take, with_settings
 from bsx.cli.output import progress_bar
 
 
@@ -35,7 +35,6 @@ def compare(
     **settings: Any,
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.catalog.specs import split_specs
     from bsx.cli.output import render, write_result
     from bsx.jobs.comparing import compare as run
     from bsx.jobs.score import Input
@@ -44,7 +43,7 @@ def compare(
     files, columns = ([], systems) if data is not None else (systems, [])
     with progress_bar() as report:
         found = run(
-            [spec for part in metric for spec in split_specs(part)],
+            specs(metric),
             Input(files, references or [], sources, data, columns, reference or [], source, None),
             how=take(settings, CompareSettings),
             settings=take(settings, ScorerConfig),

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from bsx.cli.messages import say
+from bsx.cli.options import take_keywords, with_settings
+from bsx.jobs.settings import DisentangleSettings
 
 
+@with_settings(config=DisentangleSettings, before="add")
 def disentangle(
     file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
     column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
     factors: Annotated[list[str], typer.Option(help="Columns of factors to explain them with, likewise.")],
-    se: Annotated[Literal["classic", "hc3", "cluster"], typer.Option(help="Kind of standard errors.")] = "classic",
-    cluster: Annotated[str | None, typer.Option(help="Column of clusters, for --se cluster.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column of groups to fit one by one and compare.")] = None,
-    lang: Annotated[
-        str | None, typer.Option("-l", "--lang", help="Keep rows of a column lp that go into this language.")
-    ] = None,
-    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = False,
-    bootstrap: Annotated[int, typer.Option(help="Resamples for bootstrap intervals; 0 for none.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the resamples.")] = 1,
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    correction: Annotated[
-        Literal["none", "holm", "bh"], typer.Option(help="Correct p for the number of coefficients.")
-    ] = "none",
-    nan: Annotated[
-        Literal["error", "omit"], typer.Option(help="Refuse missing numbers, or leave such rows out.")
-    ] = "error",
     add: Annotated[
         list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
     ] = None,
-    checks: Annotated[bool, typer.Option("--checks", help="Test for bends and for products of factors.")] = False,
     compare: Annotated[str | None, typer.Option(help="Two metrics A,B whose coefficients to compare.")] = None,
     format: Annotated[Literal["text", "json", "csv", "latex", "markdown"], typer.Option(help="How to print.")] = "text",
     output: Annotated[
@@ -41,6 +27,7 @@ def disentangle(
         typer.Option("-o", "--output", help="Folder for all forms of the result.", writable=True, file_okay=False),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
+    **settings: Any,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
     from bsx.cli.output import names, split_names
@@ -55,19 +42,9 @@ def disentangle(
         file,
         names(column),
         names(factors),
-        se=se,
-        cluster=cluster,
-        group=group,
-        lang=lang,
-        intercept=intercept,
-        bootstrap=bootstrap,
-        seed=seed,
-        confidence=confidence,
-        correction=correction,
-        nan=nan,
         add=[split_names(added) for added in add or []],
-        checks=checks,
         compare=None if compare is None else (a, b),
+        **take_keywords(settings, DisentangleSettings),
     )
     origin = provenance("disentangle", [file], found.signatures)
     if output is not None:

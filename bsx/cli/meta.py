@@ -10,7 +10,7 @@ import typer
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, specs, take, with_settings
 from bsx.cli.output import names, progress_bar
 
 Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
@@ -57,7 +57,6 @@ def meta(
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
-    from bsx.catalog.specs import split_specs
     from bsx.cli.output import render, write_result
     from bsx.jobs.evaluating import Wanted
     from bsx.jobs.evaluating import meta as evaluate
@@ -74,7 +73,7 @@ def meta(
         found = evaluate(
             Wanted(names(column), human, group, system, segment, names(lower)),
             file=file,
-            metrics=[spec for part in metric or [] for spec in split_specs(part)],
+            metrics=specs(metric),
             texts=Input([], [], None, data, candidate or [], reference or [], source, None),
             scores_out=scores_out,
             how=how,

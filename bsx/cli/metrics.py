@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import Format, Registry
+from bsx.cli.options import Format, Registry, specs, take_keywords, with_settings
 from bsx.cli.output import progress_bar
+from bsx.cli.output import show as show_result
+from bsx.jobs.settings import AblationSettings, SweepSettings
 from bsx.support.aligned import text_table
+
+if TYPE_CHECKING:
+    from bsx.jobs.ablation import Ablation
+    from bsx.jobs.layers import LayerSweep
 from bsx.support.json_text import to_json
 
 metrics = group()
-Candidate = Annotated[str, typer.Option("--candidate", help="Column of candidates.")]
-Reference = Annotated[str, typer.Option("--reference", help="Column of references.")]
-Human = Annotated[str, typer.Option("--human", help="Column of human scores.")]
-Group = Annotated[str | None, typer.Option("--group", help="Column to correlate within; lp if there is one.")]
-Lang = Annotated[str, typer.Option("-l", "--lang", help="Keep rows of a column lp that go into this language.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.")]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write a table: .tsv, .csv, .jsonl or .parquet.", writable=True)
@@ -80,47 +81,25 @@ def show(
 
 
 @metrics.command()
+@with_settings(config=SweepSettings, before="plot")
 def layers(
     data: Annotated[list[str], typer.Option(help="Table of human-judged segments; repeatable.")],
     model: Annotated[str, typer.Option("-m", "--model", help="Encoder.")],
     metric: Annotated[
         list[str] | None, typer.Option(help="Metrics with a field layer, as for bsx score --metric. [bertscore]")
     ] = None,
-    candidate: Candidate = "candidate",
-    reference: Reference = "reference",
-    human: Human = "human",
-    group: Group = None,
-    lang: Lang = "en",
-    statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Which correlation.")] = "pearson",
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples of segments, for the intervals.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)] = None,
     output: Output = None,
     format: Format = "text",
-    device: Device = "auto",
+    **settings: Any,
 ) -> None:
     """Score human-judged data with every layer, for any metrics that have layers; each text is encoded once."""
-    from bsx.catalog.specs import split_specs
     from bsx.jobs.layers import sweep_layers
 
-    specs = [spec for part in metric or ["bertscore"] for spec in split_specs(part)]
+    how = take_keywords(settings, SweepSettings)
     with progress_bar() as report:
-        found = sweep_layers(
-            specs,
-            data,
-            model,
-            lang=lang,
-            candidate=candidate,
-            reference=reference,
-            human=human,
-            group=group,
-            statistic=statistic,
-            resamples=resamples,
-            seed=seed,
-            device=device,
-            progress=report,
-        )
-    _finish(found.rows(), found.to_text(), found.notes, output, format)
+        found = sweep_layers(specs(metric or ["bertscore"]), data, model, progress=report, **how)
+    _finish(found, found.rows(), output, format)
     if plot is not None:
         from bsx.analysis.agreement.plots import draw_metric_layers
 
@@ -128,23 +107,17 @@ def layers(
 
 
 @metrics.command()
+@with_settings(config=AblationSettings, before="output")
 def ablation(
     data: Annotated[str, typer.Option(help="Table of human-judged segments.")],
     model: Annotated[str, typer.Option("-m", "--model", help="Encoder.")],
-    mnli_model: Annotated[str | None, typer.Option(help="Encoder fine-tuned on MNLI, for the rows with MNLI.")] = None,
-    layer: Annotated[int | None, typer.Option(help="Layer without power means; the model's best unless given.")] = None,
-    candidate: Candidate = "candidate",
-    reference: Reference = "reference",
-    human: Human = "human",
-    group: Group = None,
     long_idf: Annotated[
         list[str] | None,
         typer.Option(help="GROUP=FILE: all references of a group's test set, one text per line (IDF-L); repeatable."),
     ] = None,
-    lang: Lang = "en",
     output: Output = None,
     format: Format = "text",
-    device: Device = "auto",
+    **settings: Any,
 ) -> None:
     """Correlate every combination of MoverScore's components with human scores, for three ways of matching."""
     from bsx.errors import InputError
@@ -156,26 +129,14 @@ def ablation(
         if not equals:
             raise InputError(f"--long-idf {part}: write GROUP=FILE")
         files[name] = Path(file)
+    how = take_keywords(settings, AblationSettings)
     with progress_bar() as report:
-        found = ablate(
-            data,
-            model,
-            mnli_model=mnli_model,
-            layer=layer,
-            candidate=candidate,
-            reference=reference,
-            human=human,
-            group=group,
-            long_idf=files,
-            lang=lang,
-            device=device,
-            progress=report,
-        )
-    _finish(found.rows, found.to_text(), found.notes, output, format)
+        found = ablate(data, model, long_idf=files, progress=report, **how)
+    _finish(found, found.rows, output, format)
 
 
 def _finish(
-    rows: Sequence[Mapping[str, object]], text: str, notes: list[str], output: Path | None, format: str
+    found: Ablation | LayerSweep, rows: Sequence[Mapping[str, object]], output: Path | None, format: str
 ) -> None:
     if output is not None:
         from bsx.data.output import ScoreTable
@@ -183,8 +144,8 @@ def _finish(
         with ScoreTable(output) as table:
             for row in rows:
                 table.write(dict(row))
-    say(notes)
-    print(to_json({"results": rows}) if format == "json" else text)
+    say(found.notes)
+    show_result(found.to_dict(), found.to_text, format)
 
 
 @metrics.command("fit-alignment")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 import typer
-from pydantic import BaseModel
+from annotated_types import Ge
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import SHORT, spelled
+from bsx.cli.output import names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import Config, build_config
+from bsx.support.settings import Config, Keywords, as_model, build_config, complete
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -40,7 +41,7 @@ OF_ONE_METRIC = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "mode
 
 
 def with_settings(
-    *leave_out: str, config: type[BaseModel] = ScorerConfig
+    *leave_out: str, config: type = ScorerConfig, before: str | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one option for each field of a class of settings.
 
@@ -48,36 +49,41 @@ def with_settings(
 
     Args:
         leave_out: fields that make no sense for this command.
-        config: the settings; a command may be decorated once for each of several classes.
+        config: the settings, a pydantic model or a TypedDict; a command may be decorated once for each of several.
+        before: the parameter before which the options stand in the help; after all unless given.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(function, eval_str=True)
-        fields = {name: field for name, field in config.model_fields.items() if name not in leave_out}
+        fields = {name: field for name, field in as_model(config).model_fields.items() if name not in leave_out}
+        lists = {name for name, field in fields.items() if _holds_names(field.annotation)}
 
         def command(**arguments: Any) -> Any:
             settings = {name: arguments.pop(name) for name in fields}
+            settings |= {name: names(settings[name]) or fields[name].default for name in lists}
             given = {name: value for name, value in settings.items() if value != fields[name].default}
             return function(**arguments, **given)
 
-        parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        for name, field in fields.items():
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [p.replace(kind=keyword) for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        place = [p.name for p in parameters].index(before) if before is not None else len(parameters)
+        for at, (name, field) in enumerate(fields.items()):
             flags = SHORT.get(name, [f"--{name.replace('_', '-')}"])
             if name == "leading_space":
                 flags = ["--leading-space/--no-leading-space"]
             elif field.annotation is bool:
                 flags = [f"{flags[0]}/--no-{name.replace('_', '-')}"] if field.default else flags
             option = typer.Option(
-                *flags, help=spelled(field.description or ""), show_default=field.default not in (None, False)
+                *flags,
+                help=spelled(field.description or ""),
+                min=next((mark.ge for mark in field.metadata if isinstance(mark, Ge)), None),
+                show_default=field.default not in (None, False),
+                writable=field.json_schema_extra == {"writable": True},
             )
-            parameters.append(
-                inspect.Parameter(
-                    name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=field.default,
-                    annotation=Annotated[field.annotation, option],
-                )
-            )
+            kind = list[str] | None if name in lists else field.annotation
+            default = None if name in lists else field.default
+            made = inspect.Parameter(name, keyword, default=default, annotation=Annotated[kind, option])
+            parameters.insert(place + at, made)
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -88,7 +94,27 @@ def with_settings(
 
 def take(settings: dict[str, Any], kind: type[Config]) -> Config:
     """Take the settings of one class out of those that were given, and check them."""
-    return build_config({name: settings.pop(name) for name in kind.model_fields if name in settings}, kind)
+    return build_config(_of(settings, kind), kind)
+
+
+def take_keywords(settings: dict[str, Any], kind: type[Keywords]) -> Keywords:
+    """Take the keywords that a TypedDict lists out of the settings that were given, and check them."""
+    return complete(cast(Keywords, _of(settings, kind)), kind)
+
+
+def _of(settings: dict[str, Any], kind: type) -> dict[str, Any]:
+    return {name: settings.pop(name) for name in as_model(kind).model_fields if name in settings}
+
+
+def _holds_names(annotation: object) -> bool:
+    return any(get_origin(kind) is Sequence for kind in (annotation, *get_args(annotation)))
+
+
+def specs(parts: Iterable[str] | None) -> list[str]:
+    """Return the metrics in an option that may be repeated and may hold several each time."""
+    from bsx.catalog.specs import split_specs
+
+    return [spec for part in parts or () for spec in split_specs(part)]
 
 
 def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:

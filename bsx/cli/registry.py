@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.help import group
 from bsx.cli.messages import say
-from bsx.cli.options import Format, with_settings
+from bsx.cli.options import Format, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar, show
+from bsx.jobs.settings import LANG, BaselineSettings, TuneSettings
 
 registry = group()
 Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
@@ -28,19 +29,11 @@ def show_help(context: typer.Context) -> None:
 
 @registry.command()
 @with_settings(*_NOT_HERE)
+@with_settings(config=TuneSettings, before="plot")
 def tune(
     model: Annotated[str, typer.Argument(help="Registry name or alias, folder, or hub id.")],
     data: Annotated[list[str], typer.Option(help="Table with candidates, references and human scores; repeatable.")],
-    lang: Annotated[str, typer.Option("-l", "--lang", help="Language of the candidates.")],
-    candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
-    reference: Annotated[str, typer.Option(help="Column of references.")] = "reference",
-    human: Annotated[str, typer.Option(help="Column of human scores.")] = "human",
-    group: Annotated[
-        str | None, typer.Option(help="Column of groups to average over; lp (language pairs into --lang) if there.")
-    ] = None,
-    statistic: Annotated[Literal["pearson", "kendall"], typer.Option(help="Correlation.")] = "pearson",
-    resamples: Annotated[int, typer.Option(min=10, help="Bootstrap resamples.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
+    lang: Annotated[str, typer.Option("-l", "--lang", help=LANG)],
     plot: Annotated[
         Path | None, typer.Option(help="Draw correlation over layers: .png, .svg or .pdf.", writable=True)
     ] = None,
@@ -51,24 +44,10 @@ def tune(
 ) -> None:
     """Score human-judged data with every layer and choose the one that agrees best."""
     from bsx.jobs.tuning import tune as run
-    from bsx.support.settings import build_config
 
+    how, config = take_keywords(settings, TuneSettings), take(settings, ScorerConfig)
     with progress_bar() as report:
-        result = run(
-            model,
-            data,
-            lang,
-            candidate=candidate,
-            reference=reference,
-            human=human,
-            group=group,
-            statistic=statistic,
-            resamples=resamples,
-            seed=seed,
-            registry=registry,
-            settings=build_config(settings, ScorerConfig),
-            progress=report,
-        )
+        result = run(model, data, lang, registry=registry, settings=config, progress=report, **how)
     say(result.notes)
     if plot is not None:
         from bsx.analysis.agreement.plots import draw_layers
@@ -82,41 +61,29 @@ def tune(
 
 @registry.command()
 @with_settings(*_NOT_HERE, "idf", "multi_ref", "strict")
+@with_settings(config=BaselineSettings, before="registry")
 def baseline(
     model: Annotated[str, typer.Argument(help="Registry name or alias.")],
     corpus: Annotated[str, typer.Option(help="Sentences of the language, one per line.")],
     lang: Annotated[str, typer.Option("-l", "--lang", help="Their language.")],
-    pairs: Annotated[int, typer.Option(min=2, help="Random pairs to score.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random pairs.")] = 1,
-    tolerance: Annotated[
-        float | None, typer.Option(min=0, help="Stop when every standard error is at most this.")
-    ] = None,
-    state: Annotated[
-        Path | None, typer.Option(help="File that keeps the sums, so that a run can go on.", writable=True)
-    ] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write the baseline to the overlay registry.")] = False,
     registry: Overlay = None,
     format: Format = "text",
     **settings: Any,
 ) -> None:
     """Compute a rescaling baseline: the mean scores of random pairs of sentences, for every layer."""
     from bsx.jobs.baselines import baseline as run
-    from bsx.support.settings import build_config
 
+    how, config = take_keywords(settings, BaselineSettings), take(settings, ScorerConfig)
     with progress_bar() as report:
         result = run(
             model,
             lang=lang,
             corpus=corpus,
-            pairs=pairs,
-            seed=seed,
-            tolerance=tolerance,
-            state=state,
-            write=write,
             registry=registry,
-            settings=build_config(settings, ScorerConfig),
+            settings=config,
             progress=report,
             notify=lambda line: say([line]),
+            **how,
         )
     show(result.to_dict(), result.to_text, format)
     if result.file is not None:

@@ -9,7 +9,7 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import take, with_settings
+from bsx.cli.options import specs, take, with_settings
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 from bsx.support.json_text import to_json
@@ -62,16 +62,14 @@ def score(
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
-    from bsx.catalog.specs import split_specs
     from bsx.jobs.score import Cluster, Input, score_files
 
     if engine == "local" and (address is not None or workers > 1):
         raise InputError(f"--{'workers' if address is None else 'address'} goes with --engine ray")
-    specs = [spec for part in metric for spec in split_specs(part)] if metric else None
     with progress_bar() as report:
         scored = score_files(
             Input(candidates or (), references or (), sources, data, candidate or (), reference or (), source, id),
-            specs,
+            specs(metric) or None,
             output=output,
             resume=resume,
             cluster=Cluster(address, workers) if engine == "ray" else None,

@@ -13,15 +13,15 @@ import typer
 
 from bsx.cli.help import group
 from bsx.cli.messages import say
-from bsx.cli.options import whole_numbers, with_settings
+from bsx.cli.options import take, whole_numbers, with_settings
 from bsx.cli.output import progress_bar
 from bsx.encode.run_config import RunConfig
+from bsx.jobs.settings import TrainingColumns
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
-    from bsx.jobs.training.data import TrainingColumns
     from bsx.jobs.training.run import TrainingJob
     from bsx.train.record import ModelRecord
 
@@ -36,6 +36,7 @@ _HELP = {
 def _command(architecture: Architecture) -> Any:
     @with_settings(config=RunConfig)
     @with_settings(config=TrainConfig)
+    @with_settings("outputs", "references", config=TrainingColumns, before="outputs")
     def command(
         train: Annotated[list[str], typer.Option("--train", help="Table of training data; repeatable.")],
         valid: Annotated[list[str], typer.Option("--valid", help="Table of validation data; repeatable.")],
@@ -44,13 +45,6 @@ def _command(architecture: Architecture) -> Any:
         ],
         model: Annotated[str, typer.Option("-m", "--model", help="Frozen encoder: registry name, folder or hub id.")],
         seeds: Annotated[str, typer.Option("--seed", "--seeds", help="One network a seed, like 1,2,3.")] = "1",
-        candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
-        reference: Annotated[str, typer.Option(help="Column of references.")] = "reference",
-        source: Annotated[str, typer.Option(help="Column of sources.")] = "source",
-        human: Annotated[
-            list[str] | None, typer.Option(help="Column of human scores; repeat it for several judgments: their mean.")
-        ] = None,
-        lang: Annotated[str | None, typer.Option("-l", "--lang", help="Keep rows whose lp goes into it.")] = None,
         outputs: Annotated[
             list[str] | None, typer.Option(help="Systems' outputs that DARR data are about; repeatable.")
         ] = None,
@@ -64,11 +58,7 @@ def _command(architecture: Architecture) -> Any:
         format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
         **settings: Any,
     ) -> None:
-        from bsx.jobs.training.data import TrainingColumns
-
-        columns = TrainingColumns(
-            candidate, reference, source, human or ["human"], lang, outputs or (), references or ()
-        )
+        columns = take({**settings, "outputs": outputs or (), "references": references or ()}, TrainingColumns)
         job = _read(architecture, {"train": train, "valid": valid}, columns, model, settings, vectors)
         with kept_on_interrupt(output, "the same command with --resume goes on from there"), progress_bar() as report:
             record = job.run(output, whole_numbers("--seeds", seeds), resume=resume, report=report, notify=_tell)
@@ -86,15 +76,12 @@ def _read(
     files: Mapping[str, Sequence[str]],
     columns: TrainingColumns,
     model: str,
-    settings: Mapping[str, object],
+    settings: dict[str, Any],
     vectors: Path | None,
 ) -> TrainingJob:
     from bsx.jobs.training.run import TrainingJob
-    from bsx.support.settings import build_config
 
-    own = {name: value for name, value in settings.items() if name in TrainConfig.model_fields}
-    config = build_config(own, TrainConfig)
-    run = build_config({name: value for name, value in settings.items() if name not in own}, RunConfig)
+    config, run = take(settings, TrainConfig), take(settings, RunConfig)
     job = TrainingJob.read(architecture, files, columns, model, config, run, vectors)
     say(job.notes)
     return job
@@ -140,6 +127,7 @@ for _name in ARCHITECTURES:
 @train.command()
 @with_settings(config=RunConfig)
 @with_settings("loss", config=TrainConfig)
+@with_settings("outputs", "references", config=TrainingColumns, before="confidence")
 def curve(
     architecture: Annotated[Literal["esim", "bilstm", "bilstm-attention"], typer.Argument(help="Which network.")],
     train: Annotated[list[str], typer.Option("--train", help="Table of training data; repeatable.")],
@@ -161,13 +149,6 @@ def curve(
         str, typer.Option(help="Judgments of each instance, like 1,3, drawn from several --human; 0: all.")
     ] = "0",
     seeds: Annotated[str, typer.Option("--seed", "--seeds", help="Repetitions with other draws.")] = "1,2,3",
-    candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
-    reference: Annotated[str, typer.Option(help="Column of references.")] = "reference",
-    source: Annotated[str, typer.Option(help="Column of sources.")] = "source",
-    human: Annotated[
-        list[str] | None, typer.Option(help="Column of human scores; repeat it for several judgments.")
-    ] = (None),
-    lang: Annotated[str | None, typer.Option("-l", "--lang", help="Keep rows whose lp goes into it.")] = None,
     confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.", writable=True)] = None,
     format: Annotated[Literal["text", "json", "csv"], typer.Option(help="How to print.")] = "text",
@@ -176,7 +157,6 @@ def curve(
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
     from bsx.analysis.agreement.plots import draw_learning_curve
     from bsx.data.picture import check_picture
-    from bsx.jobs.training.data import TrainingColumns
 
     if plot is not None:
         check_picture(plot)
@@ -185,7 +165,7 @@ def curve(
         "per_instance": whole_numbers("--judgments", judgments),
         "seeds": whole_numbers("--seeds", seeds),
     }
-    columns = TrainingColumns(candidate, reference, source, human or ["human"], lang)
+    columns = take(settings, TrainingColumns)
     files = {"train": train, "valid": valid, "test": test}
     job = _read(architecture, files, columns, model, settings, output / "vectors")
     with kept_on_interrupt(output, "the same command goes on from there"), progress_bar() as report:

@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from bsx.jobs.fooling.settings import PairSettings as PairSettings, TripleSettings as TripleSettings
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probing.input import PeopleTable as PeopleTable
-    from bsx.jobs.probing.run import Findings as Findings, ProbePlan as ProbePlan, probe as probe
+    from bsx.jobs.probing.run import Findings as Findings, probe as probe
     from bsx.jobs.reporting import report as report
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
     from bsx.jobs.score import score_files as score_files
-    from bsx.jobs.training.data import TrainingColumns as TrainingColumns
+    from bsx.jobs.settings import ProbePlan as ProbePlan, TrainingColumns as TrainingColumns
     from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
+from bsx.jobs.settings import AblationSettings
 from bsx.metrics.embedding.ablation import MATCHINGS, grid
 from bsx.metrics.run import score_corpus
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
+from bsx.support.settings import complete, takes
 
 Row = dict[str, str | float | None]
 
@@ -34,6 +37,10 @@ class Ablation:
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the rows, for other programs."""
+        return {"results": self.rows}
+
     def to_text(self) -> str:
         """Return a table, for people."""
         groups = [name for name in self.rows[0] if name not in ("components", "matching")]
@@ -44,41 +51,29 @@ class Ablation:
         return text_table(rows, "llr")
 
 
+@takes(AblationSettings)
 def ablate(
     data: str,
     model: str,
     *,
-    mnli_model: str | None = None,
-    layer: int | None = None,
-    candidate: str = "candidate",
-    reference: str = "reference",
-    human: str = "human",
-    group: str | None = None,
     long_idf: Mapping[str, Path] | None = None,
-    lang: str = "en",
-    device: str = "auto",
     progress: Progress | None = None,
+    **how: Unpack[AblationSettings],
 ) -> Ablation:
     """Correlate every combination with human scores, for three ways of matching.
 
     Args:
         data: table of human-judged segments.
         model: the encoder.
-        mnli_model: encoder fine-tuned on MNLI, for the rows with MNLI.
-        layer: layer without power means; the model's best unless given.
-        candidate: column of candidates.
-        reference: column of references.
-        human: column of human scores.
-        group: column to correlate within; ``lp`` if there is one.
         long_idf: group -> file of all references of its test set, a text a line.
-        lang: rows of a column ``lp`` that go into another language are left out.
-        device: where to run.
         progress: called with a group's name, done and total.
+        **how: columns of the table, models, and where to run.
 
     Raises:
         InputError: for a table that cannot be used, or a group of ``long_idf`` that it does not have.
     """
-    judged = read_judged([data], candidate, reference, human, group, lang)
+    asked = complete(how, AblationSettings)
+    judged = read_judged([data], asked, asked["lang"])
     groups = list(dict.fromkeys(judged.groups))
     files = dict(long_idf or {})
     for name in files:
@@ -86,12 +81,13 @@ def ablate(
             raise InputError(f"`long_idf={name}`: write GROUP=FILE with one of the groups {', '.join(groups)}")
     catalog = load_registry()
     entry = catalog.find(model)
+    layer = asked["layer"]
     if layer is None and entry is not None and isinstance(entry.layer, int):
         layer = entry.layer
     figures = {}
     for group in groups:
-        encoders = Encoders(device=device, registry=catalog)
-        combinations = list(grid(model, layer, long_idf=files.get(group), mnli=mnli_model))
+        encoders = Encoders(device=asked["device"], registry=catalog)
+        combinations = list(grid(model, layer, long_idf=files.get(group), mnli=asked["mnli_model"]))
         metrics = {(row.name, m): row.metric(m, encoders) for row in combinations for m in MATCHINGS}
         chosen = [i for i, name in enumerate(judged.groups) if name == group]
         corpus = MemoryCorpus(
@@ -105,8 +101,8 @@ def ablate(
     rows: list[Row] = []
     for components, matching in dict.fromkeys((components, matching) for components, matching, _ in figures):
         found = {group: figures.get((components, matching, group)) for group in groups}
-        complete = [value for value in found.values() if value is not None]
-        mean = sum(complete) / len(complete) if len(complete) == len(groups) else None
+        known = [value for value in found.values() if value is not None]
+        mean = sum(known) / len(known) if len(known) == len(groups) else None
         rows.append({"components": components, "matching": matching, **found, "mean": mean})
     return Ablation(rows, list(judged.notes))
 

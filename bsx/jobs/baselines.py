@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
+from bsx.jobs.settings import BaselineSettings
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
-from bsx.support.settings import set_fields
+from bsx.support.settings import complete, set_fields, takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,20 +61,17 @@ class ComputedBaseline:
 
 
 @as_one_run
+@takes(BaselineSettings)
 def baseline(
     model: str,
     *,
     lang: str,
     corpus: str | Path,
-    pairs: int = 1_000_000,
-    seed: int = 1,
-    tolerance: float | None = None,
-    state: Path | None = None,
-    write: bool = False,
     registry: Path | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
+    **how: Unpack[BaselineSettings],
 ) -> ComputedBaseline:
     """Score random pairs of a corpus' sentences with every layer.
 
@@ -80,20 +79,18 @@ def baseline(
         model: registry name or alias.
         lang: language of the sentences.
         corpus: file of sentences, one a line.
-        pairs: how many pairs to score.
-        seed: of the pairs.
-        tolerance: stop when every standard error is at most this.
-        state: file that keeps the sums, so that a run can go on; beside the baseline if that is written.
-        write: write the baseline to the overlay registry.
         registry: overlay folder to read and write; the user's own unless given.
         settings: of the scorer and where it runs; model, language, registry and layer are said here.
         progress: called with phase, done and total.
         notify: called with a sentence if the run goes on from a kept state.
+        **how: pairs, precision, and what is kept; a baseline that is written has its ``state`` beside it.
 
     Raises:
         InputError: for a corpus or state that cannot be used.
         UnknownNameError: for an unknown model or language.
     """
+    asked = complete(how, BaselineSettings)
+    state, write, seed = asked["state"], asked["write"], asked["seed"]
     if state is not None:
         check_output(state)
     sentences = list(NamedFile(corpus).lines())
@@ -106,7 +103,7 @@ def baseline(
     run = BaselineRun(scorer, sentences, seed=seed, state=state)
     if run.pairs and notify is not None:
         notify(f"going on after {run.pairs} pairs ({state})")
-    run.run(pairs, tolerance=tolerance, progress=progress)
+    run.run(asked["pairs"], tolerance=asked["tolerance"], progress=progress)
     result = run.result(language.code, Path(corpus).name)
     file = None
     if write:

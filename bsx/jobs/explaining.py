@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.tables import comparison_text, tests_text
-from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.regression import StandardErrors
 from bsx.analysis.stats.results import Comparison
 from bsx.data.columns import Labels, read_columns
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
 from bsx.data.sidecar import known_signatures
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
+from bsx.jobs.settings import DisentangleSettings
+from bsx.support.checks import Array
 from bsx.support.json_text import to_json
+from bsx.support.settings import complete, takes
 
 ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md"}
 
@@ -80,24 +81,15 @@ class Explained:
             draw_residuals(self.result, fit.metric, folder / f"residuals-{name}.png")
 
 
+@takes(DisentangleSettings)
 def disentangle(
     file: Path,
     columns: Sequence[str],
     factors: Sequence[str],
     *,
-    se: StandardErrors = "classic",
-    cluster: str | None = None,
-    group: str | None = None,
-    lang: str | None = None,
-    intercept: bool = False,
-    bootstrap: int = 0,
-    seed: int = 1,
-    confidence: float = 0.95,
-    correction: Correction = "none",
-    nan: NanPolicy = "error",
     add: Sequence[Sequence[str]] = (),
-    checks: bool = False,
     compare: tuple[str, str] | None = None,
+    **how: Unpack[DisentangleSettings],
 ) -> Explained:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
 
@@ -107,23 +99,16 @@ def disentangle(
         file: table of scores and factors.
         columns: those to explain.
         factors: columns to explain them with.
-        se: kind of standard errors.
-        cluster: column of clusters, for ``se="cluster"``.
-        group: column of groups to fit one by one and compare.
-        lang: keep rows of a column ``lp`` that go into this language.
-        intercept: fit one.
-        bootstrap: resamples for bootstrap intervals; 0 for none.
-        seed: of the resamples.
-        confidence: level of the intervals.
-        correction: of p for the number of coefficients.
-        nan: refuse missing numbers, or leave such rows out.
         add: groups of factors; tests whether each adds anything to the others.
-        checks: test for bends and for products of factors.
         compare: two metrics whose coefficients to compare.
+        **how: the regression, its intervals and tests, and rows.
 
     Raises:
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
+    asked = complete(how, DisentangleSettings)
+    group, lang, bootstrap, confidence = asked["group"], asked["lang"], asked["bootstrap"], asked["confidence"]
+    se, cluster, nan, seed, intercept = asked["se"], asked["cluster"], asked["nan"], asked["seed"], asked["intercept"]
     labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
     table = read_columns(file, [*dict.fromkeys([*columns, *factors])], labels)
     if lang is not None:
@@ -140,15 +125,15 @@ def disentangle(
         bootstrap=bootstrap,
         seed=seed,
         confidence=confidence,
-        correction=correction,
+        correction=asked["correction"],
     )
     tests: dict[str, list[NestedTest]] = {}
-    for name in columns if add or checks else ():
+    for name in columns if add or asked["checks"] else ():
         found = []
         for added in add:
             base = [factor for factor in factors if factor not in added]
             found.append(nested_test(table, name, base, added, intercept=intercept, se=se, cluster=cluster, nan=nan))
-        if checks:
+        if asked["checks"]:
             found += linearity_checks(table, name, factors, se=se, cluster=cluster, nan=nan).values()
         if found:
             tests[name] = found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.tables import TableFile
 from bsx.errors import InputError
+from bsx.jobs.settings import FactorSettings
 from bsx.support.aligned import text_table
+from bsx.support.settings import complete, takes
 
 
 class FactorRow(TypedDict):
@@ -63,19 +65,14 @@ class Factored:
 
 
 @as_one_run
+@takes(FactorSettings)
 def factors(
     file: Path,
     output: Path,
     factors: str | Sequence[str] = "syn,lex,mor",
     *,
-    lang: str = "en",
-    sentence1: str = "sentence1",
-    sentence2: str = "sentence2",
-    preset: str | None = None,
     resources: Resources | None = None,
-    nan: Literal["keep", "omit", "error"] = "keep",
-    prefix: str = "",
-    registry: Path | None = None,
+    **how: Unpack[FactorSettings],
 ) -> Factored:
     """Score sentence pairs by linguistic factors and write their table with one more column a factor.
 
@@ -83,25 +80,21 @@ def factors(
         file: table of sentence pairs.
         output: table to write.
         factors: names, or ``name:field=value``.
-        lang: language of both sides, or of each: ``de-en``.
-        sentence1: column of first sentences, LEX's reference.
-        sentence2: column of second sentences.
-        preset: settings by name, such as ``kaster2021``.
         resources: what factors may read beside the sentences.
-        nan: pairs without a value: write nan, leave out, or refuse.
-        prefix: goes before the names of the new columns.
-        registry: folder laid over the registry.
+        **how: columns, languages, and what to do about pairs without a value.
 
     Raises:
         InputError: for a table or factor that cannot be used.
     """
-    made = get_factors(factors, preset=preset, registry=registry)
+    asked = complete(how, FactorSettings)
+    sentence1, sentence2, nan, lang = asked["sentence1"], asked["sentence2"], asked["nan"], asked["lang"]
+    made = get_factors(factors, preset=asked["preset"], registry=asked["registry"])
     check_table(output)
     resources = resources if resources is not None else Resources()
     if (resources.parses1 is None) != (resources.parses2 is None):
         raise InputError("parses come for both sides: give `parses1=` and `parses2=`")
     table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
-    names = {factor.spec: prefix + factor.spec for factor in made}
+    names = {factor.spec: asked["prefix"] + factor.spec for factor in made}
     for name in names.values():
         if name in table.columns:
             raise InputError(f"{file}: has a column {name!r} already: choose another name with `prefix=`")
@@ -124,7 +117,7 @@ def factors(
         "pairs": len(rows),
         "written": int(wanted.sum()),
         "lang": lang,
-        "preset": preset,
+        "preset": asked["preset"],
         "nan": nan,
         "factors": [_describe(name, scores) for name, scores in results.items()],
     }

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.stats.layers import LayerAgreement, layer_agreement
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from bsx.jobs.settings import JudgedColumns, TuneSettings
+
+Scores = NDArray[np.float32]
 
 
 @dataclass
@@ -30,19 +37,31 @@ class Judged:
     names: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def agreement(self, precision: Scores, recall: Scores, f1: Scores, how: TuneSettings) -> LayerAgreement:
+        """Correlate the scores of all layers, (layers, segments) each, with the human scores."""
+        return layer_agreement(
+            precision,
+            recall,
+            f1,
+            self.human,
+            self.groups,
+            statistic=how["statistic"],
+            resamples=how["resamples"],
+            seed=how["seed"],
+        )
 
-def read_judged(
-    files: Sequence[str], candidate: str, reference: str, human: str, group: str | None, code: str
-) -> Judged:
+
+def read_judged(files: Sequence[str], columns: JudgedColumns, code: str) -> Judged:
     """Read tables; rows of a column ``lp`` whose target is another language than ``code`` are left out, with a note.
 
     Raises:
         InputError: naming file and line of a human score that is not a number, or if nothing is left.
     """
     judged = Judged()
+    candidate, reference, human = columns["candidate"], columns["reference"], columns["human"]
     for name in files:
         table = Table(name)
-        by = group if group is not None else table.first("lp")
+        by = columns["group"] if columns["group"] is not None else table.first("lp")
         wanted = [candidate, reference, human, *([] if by is None else [by])]
         table.require(*wanted)
         stem = Path(name).stem

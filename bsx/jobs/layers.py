@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Unpack
 
 import numpy as np
 
-from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.analysis.stats.layers import LayerAgreement
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
+from bsx.jobs.settings import SweepSettings
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import find_metric, get_metrics
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
+from bsx.support.settings import complete, takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,10 @@ class LayerSweep:
             for layer in range(len(result.mean))
         ]
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the rows, for other programs."""
+        return {"results": self.rows()}
+
     def to_text(self) -> str:
         """Return a table, for people."""
         rows = [["metric", "layer", "mean", "95% interval", ""]]
@@ -58,21 +65,14 @@ class LayerSweep:
         return text_table(rows)
 
 
+@takes(SweepSettings)
 def sweep_layers(
     metrics: Sequence[str],
     data: Sequence[str],
     model: str,
     *,
-    lang: str = "en",
-    candidate: str = "candidate",
-    reference: str = "reference",
-    human: str = "human",
-    group: str | None = None,
-    statistic: Statistic = "pearson",
-    resamples: int = 1000,
-    seed: int = 1,
-    device: str = "auto",
     progress: Progress | None = None,
+    **how: Unpack[SweepSettings],
 ) -> LayerSweep:
     """Score human-judged data with every layer; each text is encoded once for all metrics.
 
@@ -80,22 +80,15 @@ def sweep_layers(
         metrics: specs of metrics that have a setting ``layer``, left open.
         data: tables with candidates, references and human scores.
         model: the encoder.
-        lang: rows of a column ``lp`` that go into another language are left out.
-        candidate: column of candidates.
-        reference: column of references.
-        human: column of human scores.
-        group: column of groups to average over; ``lp`` if there is one.
-        statistic: the correlation.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-        device: where to run.
         progress: called with phase, done and total.
+        **how: columns of the tables, what is measured on them, and where to run.
 
     Raises:
         InputError: for a metric without layers, or a table that cannot be used.
     """
-    judged = read_judged(data, candidate, reference, human, group, lang)
-    encoders = Encoders(model=model, device=device)
+    asked = complete(how, SweepSettings)
+    judged = read_judged(data, asked, asked["lang"])
+    encoders = Encoders(model=model, device=asked["device"])
     depth = encoders.locate(None).architecture.depth
     for spec in metrics:
         name, given = read_spec(spec)
@@ -108,18 +101,6 @@ def sweep_layers(
     def swept() -> Iterator[tuple[str, LayerAgreement]]:
         for spec, names in zip(metrics, joined, strict=True):
             values = np.stack([scores[name]["candidate"].values for name in names]).astype(np.float32)
-            yield (
-                spec,
-                layer_agreement(
-                    values,
-                    values,
-                    values,
-                    judged.human,
-                    judged.groups,
-                    statistic=statistic,
-                    resamples=resamples,
-                    seed=seed,
-                ),
-            )
+            yield spec, judged.agreement(values, values, values, asked)
 
     return LayerSweep(dict(swept()), tuple(judged.names), list(judged.notes))

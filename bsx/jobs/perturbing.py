@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import Robustness
 from bsx.analysis.adversarial.robustness import robustness
-from bsx.analysis.stats.clusters import Correction
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
+from bsx.jobs.settings import PerturbSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.support.progress import Progress
+from bsx.support.settings import complete, takes
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
@@ -76,10 +77,7 @@ def find_parses(
     texts: Texts,
     column: str,
     lang: str | None,
-    parses: Path | None,
-    parser: str | None,
-    folder: Path | None,
-    download: bool,
+    how: PerturbSettings,
     cache: Path | None,
     report: Progress | None,
 ) -> tuple[list[Parse | None] | None, dict[str, object] | None]:
@@ -87,6 +85,7 @@ def find_parses(
     from bsx.analysis.factors.parsers import make_parser
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
+    parses, parser = how["parses"], how["parser"]
     if parses is not None:
         if parser is not None:
             raise InputError("give `parses=FILE` or `parser=NAME`, not both")
@@ -98,7 +97,7 @@ def find_parses(
         return None, None
     if lang is None:
         raise InputError("`parser=` needs to know the language: say `lang=`")
-    made = make_parser(parser, lang, "parse", pretokenized=False, folder=folder, download=download)
+    made = make_parser(parser, lang, "parse", pretokenized=False, folder=how["parser_dir"], download=how["download"])
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
@@ -224,28 +223,16 @@ class PerturbRun:
                     table.write(cells)
 
 
+@takes(PerturbSettings)
 def perturb(
     file: str,
     metrics: Sequence[str],
     *,
-    candidate: str | None = None,
-    reference: str = "reference",
-    source: str | None = None,
     perturbations: Sequence[str] | None = None,
     strengths: Sequence[float] = (0.1, 0.3),
-    control: str = "no-punctuation",
-    parses: Path | None = None,
-    parser: Literal["stanza", "spacy"] | None = None,
-    parser_dir: Path | None = None,
-    download: bool = False,
-    seed: int = 1,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    correction: Correction = "none",
-    worst: int = 3,
-    skip_errors: bool = False,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **how: Unpack[PerturbSettings],
 ) -> PerturbRun:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
@@ -254,36 +241,24 @@ def perturb(
     Args:
         file: the table; ``-`` is standard input.
         metrics: their specs.
-        candidate: column of texts to change; the references themselves unless given.
-        reference: column of references.
-        source: column of sources, for the perturbation ``source`` and metrics that need them.
         perturbations: their names; all that can be applied unless given.
         strengths: shares of words or letters.
-        control: perturbation that keeps the meaning, to measure others against.
-        parses: CoNLL-U file with parses of the texts to change.
-        parser: or parse them with this.
-        parser_dir: its models.
-        download: let stanza fetch its model.
-        seed: of perturbations and resamples.
-        resamples: of the bootstrap, and swaps of the tests.
-        confidence: level of the intervals.
-        correction: of p for the number of tests.
-        worst: rows to keep for each result.
-        skip_errors: go on without rows on which a metric fails.
         settings: model, language, and where and within what limits to run.
         progress: called with phase, done and total.
+        **how: columns, parses, and what is measured.
 
     Raises:
         InputError: for a table, metric or perturbation that cannot be used.
     """
+    asked = complete(how, PerturbSettings)
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":
         raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
-    texts = read_texts(file, candidate, reference, source)
-    column = candidate or reference
+    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"])
+    column = asked["candidate"] or asked["reference"]
     cache = None if settings.cache is None else settings.cache / "parses"
-    found, origin = find_parses(texts, column, settings.lang, parses, parser, parser_dir, download, cache, progress)
-    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=skip_errors)
+    found, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
+    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
     result = robustness(
         texts.references,
         functions.functions,
@@ -293,13 +268,13 @@ def perturb(
         parses=found,
         lang=settings.lang,
         strengths=strengths,
-        control=control,
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-        correction=correction,
-        worst=worst,
-        nan="omit" if skip_errors else "error",
+        control=asked["control"],
+        seed=asked["seed"],
+        resamples=asked["resamples"],
+        confidence=asked["confidence"],
+        correction=asked["correction"],
+        worst=asked["worst"],
+        nan="omit" if asked["skip_errors"] else "error",
         progress=progress,
     )
     notes = [*functions.notes, *result.notes]

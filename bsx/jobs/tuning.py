@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
+from bsx.analysis.stats.layers import LayerAgreement
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
@@ -17,9 +18,10 @@ from bsx.catalog.entries import Evidence, ModelEntry
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
 from bsx.jobs.judged import read_judged
+from bsx.jobs.settings import TuneSettings
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
-from bsx.support.settings import set_fields
+from bsx.support.settings import complete, set_fields, takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,21 +112,16 @@ class Tuning:
         return write_model(entry.model_copy(update=update), registry)
 
 
+@takes(TuneSettings)
 def tune(
     model: str,
     data: Sequence[str],
     lang: str,
     *,
-    candidate: str = "candidate",
-    reference: str = "reference",
-    human: str = "human",
-    group: str | None = None,
-    statistic: Statistic = "pearson",
-    resamples: int = 1000,
-    seed: int = 1,
     registry: Path | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **how: Unpack[TuneSettings],
 ) -> Tuning:
     """Score human-judged data with every layer of a model.
 
@@ -132,37 +129,23 @@ def tune(
         model: registry name or alias, folder, or hub id.
         data: tables with candidates, references and human scores.
         lang: language of the candidates; rows of a column ``lp`` that go into another are left out.
-        candidate: column of candidates.
-        reference: column of references.
-        human: column of human scores.
-        group: column of groups to average over; ``lp`` if there is one.
-        statistic: the correlation.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
         registry: a folder to lay over the registry, if it exists.
         settings: of the scorer and where it runs; model, language, registry and layer are said here.
         progress: called with phase, done and total.
+        **how: columns of the tables, and what is measured on them.
 
     Raises:
         InputError: for a table that cannot be used, or if no row is left.
         UnknownNameError: for an unknown language or column.
     """
+    asked = complete(how, TuneSettings)
     catalog = _catalog(registry)
     language = find_language(lang, catalog)
-    judged = read_judged(data, candidate, reference, human, group, language.code)
+    judged = read_judged(data, asked, language.code)
     given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
     scorer = Scorer(model, all_layers=True, registry=catalog, **given)
     scores = scorer.score(judged.candidates, judged.references, progress=progress)
-    agreement = layer_agreement(
-        scores.precision,
-        scores.recall,
-        scores.f1,
-        judged.human,
-        judged.groups,
-        statistic=statistic,
-        resamples=resamples,
-        seed=seed,
-    )
+    agreement = judged.agreement(scores.precision, scores.recall, scores.f1, asked)
     return Tuning(
         scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), list(judged.notes)
     )

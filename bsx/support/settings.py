@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import TypeVar
+from typing import TypeVar, cast, get_type_hints, is_typeddict
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError
@@ -30,6 +32,7 @@ def user_only(kind: type[BaseModel], name: str) -> bool:
 
 
 Config = TypeVar("Config", bound=BaseModel)
+Keywords = TypeVar("Keywords", bound=Mapping[str, object])
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
@@ -39,7 +42,7 @@ def takes(kind: type) -> Callable[[Function], Function]:
     Type checkers read the same from ``**settings: Unpack[…]``; tests/test_signatures.py holds the two together.
 
     Args:
-        kind: the class of settings, a pydantic model or a dataclass, that the function makes of its keywords.
+        kind: the class of settings that the function makes of its keywords: a pydantic model, a dataclass, a TypedDict.
     """
 
     def show(function: Function) -> Function:
@@ -58,15 +61,48 @@ def takes(kind: type) -> Callable[[Function], Function]:
 
 def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     """Return a class's settings: name -> (type, default); ``inspect.Parameter.empty`` if there is no default."""
-    if issubclass(kind, BaseModel):
+    if is_typeddict(kind) or issubclass(kind, BaseModel):
         return {
             name: (field.annotation, inspect.Parameter.empty if field.is_required() else field.get_default())
-            for name, field in kind.model_fields.items()
+            for name, field in as_model(kind).model_fields.items()
         }
     return {
         field.name: (field.type, inspect.Parameter.empty if field.default is MISSING else field.default)
         for field in fields(kind)  # type: ignore[arg-type]
     }
+
+
+@functools.cache
+def as_model(kind: type) -> type[BaseModel]:
+    """Return the pydantic model of a class of settings: itself, or one made of a TypedDict.
+
+    Args:
+        kind: a model, or a ``TypedDict`` each of whose types is ``Annotated[…, Field(default=…, description=…)]``.
+    """
+    if not is_typeddict(kind):
+        return cast("type[BaseModel]", kind)
+    hints = get_type_hints(kind, include_extras=True)
+    defaults = {
+        name: next(mark.default for mark in hint.__metadata__ if isinstance(mark, FieldInfo))
+        for name, hint in hints.items()
+    }
+    fields = {name: (hint, defaults[name]) for name, hint in hints.items()}
+    config = ConfigDict(extra="forbid", frozen=True)
+    return cast("type[BaseModel]", create_model(kind.__name__, __config__=config, **fields))
+
+
+def complete(given: Keywords, kind: type[Keywords]) -> Keywords:
+    """Check keyword settings, and add those that are not given.
+
+    Args:
+        given: what a call was given.
+        kind: the TypedDict that says what there is.
+
+    Raises:
+        InputError: one line that names every setting that is wrong.
+    """
+    made = build_config(given, as_model(kind))
+    return cast(Keywords, {name: getattr(made, name) for name in type(made).model_fields})
 
 
 def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:

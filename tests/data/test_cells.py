@@ -93,7 +93,7 @@ def tune(file: Path) -> list[float]:
 
 
 def train(file: Path) -> list[float]:
-    named = TrainingColumns("candidate", "reference", "source", ["other", "human"])
+    named = TrainingColumns(human=["other", "human"])
     return [float(x) for x in read_data([str(file)], named, "reference").judgments[:, 1]]
 
 

@@ -18,8 +18,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
 from bsx.jobs.fooling.settings import PairSettings, TripleSettings
-from bsx.jobs.probing.input import PeopleTable
-from bsx.jobs.probing.run import ProbePlan
+from bsx.jobs.settings import ProbePlan
 from bsx.support.provenance import provenance
 from bsx.train.config import TrainConfig
 
@@ -93,8 +92,8 @@ def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> 
     (tmp_path / "first.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = bsx.jobs.probe(
         [str(tmp_path / "first.txt")],
-        ProbePlan(layers=(0, 3), seeds=1, resamples=20, control=False),
-        people=PeopleTable(judged),
+        ProbePlan(layers=(0, 3), repeats=1, resamples=20, control=False),
+        judged=judged,
         settings=ScorerConfig(model=tiny_model("bert")),
     )
     assert found.results[0].layers == (0, 3)

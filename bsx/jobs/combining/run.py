@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import ensemble as combine
@@ -13,7 +14,8 @@ from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_profiles, read_table
 from bsx.jobs.combining.save import save_ensemble
-from bsx.support.settings import set_fields
+from bsx.jobs.settings import EnsembleColumns
+from bsx.support.settings import complete, set_fields, takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,23 +35,14 @@ class Combined:
     saved: Path | None = None
 
 
+@takes(EnsembleColumns)
 def ensemble(
     file: Path,
     columns: Sequence[str],
     human: str,
     *,
-    group: str | None = None,
-    segment: str | None = None,
-    text: Sequence[str] | None = None,
-    fold: str | None = None,
-    lower: Sequence[str] = (),
-    fit: Path | None = None,
-    factors: Sequence[str] | None = None,
-    profiles: Path | None = None,
-    save: str | None = None,
-    member: Sequence[str] = (),
-    registry: Path | None = None,
     settings: EnsembleSettings | None = None,
+    **more: Unpack[EnsembleColumns],
 ) -> Combined:
     """Combine columns of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
@@ -57,24 +50,18 @@ def ensemble(
 
     Args:
         file: table of scores.
-        columns: columns to combine.
+        columns: those to combine.
         human: column of human scores.
-        group: column of groups.
-        segment: column of segments; rows of one stay in one fold.
-        text: columns of texts; equal ones stay in one fold. The usual ones that there are, unless given.
-        fold: column of ready-made folds.
-        lower: those of ``columns`` of which lower is better, beside those that the table's sidecar knows.
-        fit: table to fit on, with the same columns, instead of cross-validation.
-        factors: for the rule ``factors``: columns of factors to compute profiles from.
-        profiles: for the rule ``factors``: what `bsx disentangle` prints as JSON.
-        save: keep the ensemble as the metric ``ensemble:NAME``, or in a file NAME.yaml.
-        member: for ``save``: COLUMN=METRIC, where the column is not its metric's name.
-        registry: for ``save``: the folder; the user's own unless given.
         settings: of the rule and the comparison.
+        **more: other columns, other files, and where to save; ``lower`` adds to what the table's sidecar knows.
 
     Raises:
         InputError: for a table or settings that cannot be used, or members that are no metrics.
     """
+    asked = complete(more, EnsembleColumns)
+    group, segment, fold, text = asked["group"], asked["segment"], asked["fold"], asked["text"]
+    fit, factors, profiles, save = asked["fit"], asked["factors"], asked["profiles"], asked["save"]
+    member, lower, registry = asked["member"], asked["lower"], asked["registry"]
     settings = settings if settings is not None else EnsembleSettings()
     if save is None and (member or registry is not None):
         raise InputError("`member=` and `registry=` go with `save=`")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bsx.analysis.probing.tasks import ProbingTask, read_sentences, read_tokens
 from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
 from bsx.bertscore.scorer import Scorer
-from bsx.catalog.catalog import Catalog
-from bsx.catalog.languages import find_language
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
-from bsx.jobs.judged import Judged, read_judged
+from bsx.jobs.judged import Judged
 from bsx.support.progress import Progress
 
 _SAMPLE = 1  # seed of the sentences that are drawn if their number is limited
@@ -31,34 +28,6 @@ def read_tasks(files: Sequence[str], *, tokens: bool, limit: int | None) -> list
         if names.count(name) > 1:
             raise InputError(f"two files would both be the task {name!r}: rename one (a task is named up to the dot)")
     return [task if limit is None else task.sample(limit, _SAMPLE) for task in tasks]
-
-
-@dataclass(frozen=True)
-class PeopleTable:
-    """A table of human-judged segments, with which layers agree or not.
-
-    Attributes:
-        file: the table.
-        candidate: column of candidates.
-        reference: column of references.
-        human: column of human scores.
-        group: column of groups to average over; ``lp`` if there is one.
-        lang: rows of a column ``lp`` that go into another language are left out.
-        statistic: the correlation.
-    """
-
-    file: str
-    candidate: str = "candidate"
-    reference: str = "reference"
-    human: str = "human"
-    group: str | None = None
-    lang: str = "en"
-    statistic: Statistic = "pearson"
-
-    def read(self, registry: Catalog) -> Judged:
-        """Read the table; see `bsx.jobs.judged.read_judged`."""
-        code = find_language(self.lang, registry).code
-        return read_judged([self.file], self.candidate, self.reference, self.human, self.group, code)
 
 
 def agreement(

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.probing.beside_people import SideBySide, probe_with_agreement
-from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.experiment import ProbeResult, probe_layers
 from bsx.analysis.probing.tasks import ProbingTask
+from bsx.analysis.stats.layers import Statistic
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
-from bsx.catalog.catalog import load_registry
-from bsx.encode.features import Features, Pooling, sentence_features, word_features
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.languages import find_language
+from bsx.encode.features import Features, sentence_features, word_features
 from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.jobs.probing.input import PeopleTable, agreement, read_tasks
+from bsx.jobs.judged import Judged, read_judged
+from bsx.jobs.probing.input import agreement, read_tasks
+from bsx.jobs.settings import PeopleColumns, ProbePlan
 from bsx.support.optional import need
 from bsx.support.progress import Progress
-from bsx.support.settings import set_fields
+from bsx.support.settings import complete, set_fields, takes
 from bsx.support.signature import Signature
 
 
@@ -61,156 +64,119 @@ class Findings:
     notes: list[str]
 
 
-@dataclass(frozen=True)
-class ProbePlan:
-    """The experiment.
-
-    Attributes:
-        layers: layers to probe; all unless given.
-        probe: kind of classifier.
-        pooling: from the vectors of tokens to that of a sentence.
-        specials: whether special tokens take part in mean and max.
-        control: whether to run the control task too.
-        train_sizes: further sizes of the training part.
-        limit: use this many sentences of a file, drawn at random.
-        seeds: repeat with so many seeds: 1, 2, …
-        resamples: of the bootstrap.
-    """
-
-    layers: tuple[int, ...] | None = None
-    probe: Probe = "logistic"
-    pooling: Pooling = "mean"
-    specials: bool = False
-    control: bool = True
-    train_sizes: tuple[int, ...] = ()
-    limit: int | None = None
-    seeds: int = 3
-    resamples: int = 1000
-
-    def run(
-        self,
-        tasks: Sequence[ProbingTask],
-        people: PeopleTable | None,
-        settings: ScorerConfig,
-        progress: Progress | None = None,
-    ) -> Findings:
-        """Run it.
-
-        Args:
-            tasks: what to probe.
-            people: human judgments to compare with.
-            settings: model, and where and within what limits to run.
-            progress: called with phase, done and total.
-
-        Raises:
-            InputError: for a table or a task that cannot be used, or without a model.
-        """
-        need("sklearn", "probing")
-        registry = load_registry(settings.registry)
-        judged = people.read(registry) if people is not None else None
-        run = set_fields(settings, "model", "final_norm", "registry")
-        encoders = Encoders(model=settings.model, registry=registry, **run)
-        located = encoders.locate(None)
-        depth = located.architecture.depth
-        chosen = tuple(range(depth + 1)) if self.layers is None else self.layers
-        view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
-        tokenizer = located.tokenizer()
-        used, results, notes = [], [], []
-        for task in tasks:
-            features = self._encode(task, tokenizer, view, encoders.budget // 2, progress)
-            task, vectors, said = _without_vectorless(task, features)
-            result = self._probe(task, vectors, chosen, progress)
-            notes += [f"{task.name}: {note}" for note in (*said, *_ceiling(task), *result.notes)]
-            used.append(task)
-            results.append(result)
-        beside, facts = None, None
-        if people is not None and judged is not None and settings.model is not None:
-            scorer = Scorer(
-                settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry")
-            )
-            found, signature = agreement(scorer, judged, people.statistic, progress)
-            beside = probe_with_agreement(results, found)
-            notes += judged.notes
-            facts = People(
-                data=judged.names[0],
-                groups=list(found.groups),
-                n=found.n,
-                best_layer=found.best_layer,
-                signature=signature,
-            )
-        fields = self._fields(encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
-        signature = str(Signature.of(fields))
-        notes += encoders.notes
-        return Findings(located.choice.name, signature, used, results, beside, facts, notes)
-
-    def _encode(
-        self, task: ProbingTask, tokenizer: Tokenizer, view: LayerView, budget: int, report: Progress | None
-    ) -> Features:
-        bar = None if report is None else lambda phase, done, total: report(f"{phase} {task.name}", done, total)
-        if task.tokens:
-            return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
-        texts = [text for (text,) in task.sentences]
-        return sentence_features(
-            texts, tokenizer, view, pooling=self.pooling, specials=self.specials, budget=budget, progress=bar
+def _run(
+    plan: ProbePlan,
+    tasks: Sequence[ProbingTask],
+    judged: Judged | None,
+    statistic: Statistic,
+    settings: ScorerConfig,
+    registry: Catalog,
+    progress: Progress | None,
+) -> Findings:
+    run = set_fields(settings, "model", "final_norm", "registry")
+    encoders = Encoders(model=settings.model, registry=registry, **run)
+    located = encoders.locate(None)
+    depth = located.architecture.depth
+    chosen = tuple(range(depth + 1)) if plan.layers is None else plan.layers
+    view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
+    tokenizer = located.tokenizer()
+    used, results, notes = [], [], []
+    for task in tasks:
+        features = _encode(plan, task, tokenizer, view, encoders.budget // 2, progress)
+        task, vectors, said = _without_vectorless(task, features)
+        result = _probe(plan, task, vectors, chosen, progress)
+        notes += [f"{task.name}: {note}" for note in (*said, *_ceiling(task), *result.notes)]
+        used.append(task)
+        results.append(result)
+    beside, facts = None, None
+    if judged is not None and settings.model is not None:
+        scorer = Scorer(settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry"))
+        found, signature = agreement(scorer, judged, statistic, progress)
+        beside = probe_with_agreement(results, found)
+        notes += judged.notes
+        facts = People(
+            data=judged.names[0],
+            groups=list(found.groups),
+            n=found.n,
+            best_layer=found.best_layer,
+            signature=signature,
         )
+    fields = _fields(plan, encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
+    signature = str(Signature.of(fields))
+    notes += encoders.notes
+    return Findings(located.choice.name, signature, used, results, beside, facts, notes)
 
-    def _probe(
-        self,
-        task: ProbingTask,
-        vectors: NDArray[np.float32],
-        layers: tuple[int, ...],
-        report: Progress | None,
-    ) -> ProbeResult:
-        try:
-            return probe_layers(
-                vectors,
-                task.labels,
-                groups=task.groups,
-                parts=task.parts,
-                types=task.types if self.control else None,
-                probe=self.probe,
-                train_sizes=self.train_sizes,
-                seeds=range(1, self.seeds + 1),
-                resamples=self.resamples,
-                layers=layers,
-                task=task.name,
-                progress=None if report is None else lambda name, done, of: report(f"probing {name}", done, of),
-            )
-        except InputError as error:
-            raise InputError(f"{task.name}: {error}") from error
 
-    def _fields(
-        self,
-        dtype: str,
-        backend: str,
-        model: str,
-        tokenizer: Tokenizer,
-        layers: tuple[int, ...],
-        depth: int,
-        task: ProbingTask,
-    ) -> dict[str, object]:
-        import sklearn
-        import transformers
+def _encode(
+    plan: ProbePlan, task: ProbingTask, tokenizer: Tokenizer, view: LayerView, budget: int, report: Progress | None
+) -> Features:
+    bar = None if report is None else lambda phase, done, total: report(f"{phase} {task.name}", done, total)
+    if task.tokens:
+        return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
+    texts = [text for (text,) in task.sentences]
+    return sentence_features(
+        texts, tokenizer, view, pooling=plan.pooling, specials=plan.specials, budget=budget, progress=bar
+    )
 
-        from bsx.support.provenance import bsx_version
 
-        pooled = self.pooling if self.pooling == "cls" else f"{self.pooling}{'+specials' if self.specials else ''}"
-        return {
-            "probe": self.probe,
-            "control": self.control,
-            "model": model,
-            "layer": f"{'all' if self.layers is None else ','.join(map(str, layers))}/{depth}",
-            "vector": "word" if task.tokens else pooled,
-            "limit": "no" if self.limit is None else self.limit,
-            "seeds": self.seeds,
-            "long": f"truncate@{tokenizer.max_tokens}",
-            "dtype": dtype,
-            "backend": backend,
-            "tokenizer": tokenizer.backend,
-            "transformers": transformers.__version__,
-            "sklearn": sklearn.__version__,
-            "bsx": bsx_version(),
-        }
+def _probe(
+    plan: ProbePlan,
+    task: ProbingTask,
+    vectors: NDArray[np.float32],
+    layers: tuple[int, ...],
+    report: Progress | None,
+) -> ProbeResult:
+    try:
+        return probe_layers(
+            vectors,
+            task.labels,
+            groups=task.groups,
+            parts=task.parts,
+            types=task.types if plan.control else None,
+            probe=plan.probe,
+            train_sizes=plan.train_sizes,
+            seeds=range(1, plan.repeats + 1),
+            resamples=plan.resamples,
+            layers=layers,
+            task=task.name,
+            progress=None if report is None else lambda name, done, of: report(f"probing {name}", done, of),
+        )
+    except InputError as error:
+        raise InputError(f"{task.name}: {error}") from error
+
+
+def _fields(
+    plan: ProbePlan,
+    dtype: str,
+    backend: str,
+    model: str,
+    tokenizer: Tokenizer,
+    layers: tuple[int, ...],
+    depth: int,
+    task: ProbingTask,
+) -> dict[str, object]:
+    import sklearn
+    import transformers
+
+    from bsx.support.provenance import bsx_version
+
+    pooled = plan.pooling if plan.pooling == "cls" else f"{plan.pooling}{'+specials' if plan.specials else ''}"
+    return {
+        "probe": plan.probe,
+        "control": plan.control,
+        "model": model,
+        "layer": f"{'all' if plan.layers is None else ','.join(map(str, layers))}/{depth}",
+        "vector": "word" if task.tokens else pooled,
+        "limit": "no" if plan.limit is None else plan.limit,
+        "seeds": plan.repeats,
+        "long": f"truncate@{tokenizer.max_tokens}",
+        "dtype": dtype,
+        "backend": backend,
+        "tokenizer": tokenizer.backend,
+        "transformers": transformers.__version__,
+        "sklearn": sklearn.__version__,
+        "bsx": bsx_version(),
+    }
 
 
 def _without_vectorless(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
@@ -228,14 +194,16 @@ def _ceiling(task: ProbingTask) -> list[str]:
     return [f"copies of one sentence have different labels: no probe can be right on more than {task.ceiling:.1%}"]
 
 
+@takes(PeopleColumns)
 def probe(
     files: Sequence[str],
     plan: ProbePlan | None = None,
     *,
     tokens: bool = False,
-    people: PeopleTable | None = None,
+    judged: str | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **people: Unpack[PeopleColumns],
 ) -> Findings:
     """Fit probes on every layer's frozen vectors.
 
@@ -243,13 +211,18 @@ def probe(
         files: tasks: ``sentence TAB label`` a line, or SentEval's three columns.
         plan: the experiment.
         tokens: whether the files hold ``word TAB label``, with an empty line between sentences.
-        people: human judgments to lay the agreement of each layer beside.
+        judged: table of human judgments, to lay the agreement of each layer beside.
         settings: model, and where and within what limits to run.
         progress: called with phase, done and total.
+        **people: columns of ``judged``, and how agreement is measured.
 
     Raises:
-        InputError: for a malformed file, or without a model.
+        InputError: for a malformed file or table, or without a model.
     """
-    plan = plan if plan is not None else ProbePlan()
+    plan, settings = plan or ProbePlan(), settings or ScorerConfig()
+    asked = complete(people, PeopleColumns)
     tasks = read_tasks(files, tokens=tokens, limit=plan.limit)
-    return plan.run(tasks, people, settings if settings is not None else ScorerConfig(), progress)
+    need("sklearn", "probing")
+    registry = load_registry(settings.registry)
+    table = None if judged is None else read_judged([judged], asked, find_language(asked["lang"], registry).code)
+    return _run(plan, tasks, table, asked["statistic"], settings, registry, progress)

@@ -14,33 +14,11 @@ from bsx.analysis.datasets.systems import load_system_outputs
 from bsx.analysis.datasets.wmt import load_darr
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from bsx.jobs.settings import TrainingColumns
 from bsx.train.config import Inputs
 from bsx.train.data import Instances
 
 _PREFERENCE = ("better", "worse")
-
-
-@dataclass(frozen=True)
-class TrainingColumns:
-    """What the user calls things, and where the texts of preferences are.
-
-    Attributes:
-        candidate: column of candidates.
-        reference: column of references.
-        source: column of sources.
-        human: columns of human scores; several are several judgments of an instance.
-        lang: keep rows whose ``lp`` goes into this language; all unless given.
-        outputs: tables of systems' outputs that preferences are about.
-        references: tables of their references.
-    """
-
-    candidate: str = "candidate"
-    reference: str = "reference"
-    source: str = "source"
-    human: Sequence[str] = ("human",)
-    lang: str | None = None
-    outputs: Sequence[str] = ()
-    references: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,235 @@
+"""Settings of jobs, each written once: keywords in Python, options of the command line, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LANG = "Language of the texts; rows of a column lp into another are left out."
+Seed = Annotated[int, Field(default=1, ge=0, description="Seed of all random draws.")]
+Confidence = Annotated[float, Field(default=0.95, gt=0, lt=1, description="Level of the intervals.")]
+Correction = Annotated[
+    Literal["none", "holm", "bh"], Field(default="none", description="Correct p for the number of tests.")
+]
+Download = Annotated[bool, Field(default=False, description="Let stanza fetch its model.")]
+
+
+Statistic = Annotated[Literal["pearson", "kendall"], Field(default="pearson", description="Correlation with people.")]
+
+
+class JudgedColumns(TypedDict, total=False):
+    """Columns of a table of human-judged segments."""
+
+    candidate: Annotated[str, Field(default="candidate", description="Column of candidates.")]
+    reference: Annotated[str, Field(default="reference", description="Column of references.")]
+    human: Annotated[str, Field(default="human", description="Column of human scores.")]
+    group: Annotated[
+        str | None, Field(default=None, description="Column of groups to correlate within; lp if there is one.")
+    ]
+
+
+class TuneSettings(JudgedColumns, total=False):
+    """How layers are measured on human-judged segments."""
+
+    statistic: Statistic
+    resamples: Annotated[int, Field(default=1000, ge=10, description="Bootstrap resamples of segments.")]
+    seed: Seed
+
+
+class JudgedLanguage(TypedDict, total=False):
+    """Which rows of a table of several languages are meant."""
+
+    lang: Annotated[
+        str,
+        Field(default="en", description="Language of the texts; rows of a column lp into another are left out."),
+    ]
+    device: Annotated[str, Field(default="auto", description="auto, cpu, cuda, cuda:N or mps.")]
+
+
+class SweepSettings(TuneSettings, JudgedLanguage, total=False):
+    """How layers are measured for any metrics."""
+
+
+class AblationSettings(JudgedColumns, JudgedLanguage, total=False):
+    """What the components of MoverScore are measured with."""
+
+    mnli_model: Annotated[
+        str | None, Field(default=None, description="Encoder fine-tuned on MNLI, for the rows with MNLI.")
+    ]
+    layer: Annotated[
+        int | None,
+        Field(default=None, ge=0, description="Layer without power means; the model's best unless given."),
+    ]
+
+
+class BaselineSettings(TypedDict, total=False):
+    """How a baseline is computed, and where it is kept."""
+
+    pairs: Annotated[int, Field(default=1_000_000, ge=2, description="Random pairs to score.")]
+    seed: Seed
+    tolerance: Annotated[
+        float | None, Field(default=None, ge=0, description="Stop when every standard error is at most this.")
+    ]
+    state: Annotated[
+        Path | None,
+        Field(
+            default=None,
+            description="File that keeps the sums, so that a run can go on.",
+            json_schema_extra={"writable": True},
+        ),
+    ]
+    write: Annotated[bool, Field(default=False, description="Write the baseline to the overlay registry.")]
+
+
+class FactorSettings(TypedDict, total=False):
+    """What is scored by factors, and how the new columns are written."""
+
+    lang: Annotated[str, Field(default="en", description="Language of both sides, or of each: de-en.")]
+    sentence1: Annotated[str, Field(default="sentence1", description="Column of first sentences, LEX's reference.")]
+    sentence2: Annotated[str, Field(default="sentence2", description="Column of second sentences.")]
+    preset: Annotated[str | None, Field(default=None, description="Settings by name, e.g. kaster2021.")]
+    nan: Annotated[
+        Literal["keep", "omit", "error"],
+        Field(default="keep", description="Pairs without a value: write nan, leave out, or refuse."),
+    ]
+    prefix: Annotated[str, Field(default="", description="Put this before the names of the new columns.")]
+    registry: Annotated[Path | None, Field(default=None, description="Folder laid over the registry.")]
+
+
+class DisentangleSettings(TypedDict, total=False):
+    """How metrics are regressed on factors."""
+
+    se: Annotated[
+        Literal["classic", "hc3", "cluster"], Field(default="classic", description="Kind of standard errors.")
+    ]
+    cluster: Annotated[str | None, Field(default=None, description="Column of clusters, for `se='cluster'`.")]
+    group: Annotated[str | None, Field(default=None, description="Column of groups to fit one by one and compare.")]
+    intercept: Annotated[bool, Field(default=False, description="Fit an intercept.")]
+    bootstrap: Annotated[int, Field(default=0, ge=0, description="Resamples for bootstrap intervals; 0 for none.")]
+    seed: Seed
+    confidence: Confidence
+    correction: Correction
+    nan: Annotated[
+        Literal["error", "omit"],
+        Field(default="error", description="Refuse missing numbers, or leave such rows out."),
+    ]
+    lang: Annotated[str | None, Field(default=None, description=LANG)]
+    checks: Annotated[bool, Field(default=False, description="Test for bends and for products of factors.")]
+
+
+class PerturbSettings(TypedDict, total=False):
+    """Which texts are changed, how, and what is measured."""
+
+    candidate: Annotated[
+        str | None,
+        Field(default=None, description="Column of texts to change; the references themselves unless given."),
+    ]
+    reference: Annotated[str, Field(default="reference", description="Column of references.")]
+    source: Annotated[str | None, Field(default=None, description="Column of sources, for the perturbation source.")]
+    control: Annotated[
+        str,
+        Field(default="no-punctuation", description="Perturbation that keeps the meaning, to measure others against."),
+    ]
+    parses: Annotated[Path | None, Field(default=None, description="CoNLL-U file with parses of the texts to change.")]
+    parser: Annotated[Literal["stanza", "spacy"] | None, Field(default=None, description="Or parse them with this.")]
+    parser_dir: Annotated[Path | None, Field(default=None, description="Its models.")]
+    download: Download
+    seed: Seed
+    resamples: Annotated[int, Field(default=1000, ge=1, description="Bootstrap resamples, and swaps of the tests.")]
+    confidence: Confidence
+    correction: Correction
+    worst: Annotated[int, Field(default=3, ge=0, description="Worst rows to keep for each result (JSON).")]
+    skip_errors: Annotated[bool, Field(default=False, description="Go on without rows a metric fails on.")]
+
+
+class EnsembleColumns(TypedDict, total=False):
+    """What the columns of a table of scores are, and what becomes of the ensemble."""
+
+    group: Annotated[str | None, Field(default=None, description="Column of groups, such as language pairs.")]
+    segment: Annotated[str | None, Field(default=None, description="Column of segments; rows of one stay in one fold.")]
+    text: Annotated[
+        Sequence[str] | None,
+        Field(
+            default=None,
+            description="Columns of texts; equal ones stay in one fold. Repeatable. [source, reference, candidate, …]",
+        ),
+    ]
+    fold: Annotated[str | None, Field(default=None, description="Column of ready-made folds.")]
+    lower: Annotated[
+        Sequence[str],
+        Field(default=(), description="Those of `columns=` of which lower is better: their sign is turned."),
+    ]
+    fit: Annotated[
+        Path | None,
+        Field(default=None, description="Table to fit on, with the same columns, instead of cross-validation."),
+    ]
+    factors: Annotated[
+        Sequence[str] | None,
+        Field(default=None, description="For `how='factors'`: columns of factors to compute profiles from."),
+    ]
+    profiles: Annotated[
+        Path | None,
+        Field(
+            default=None,
+            description="For `how='factors'`: what `bsx.jobs.disentangle(…)` writes as JSON.",
+        ),
+    ]
+    save: Annotated[
+        str | None,
+        Field(default=None, description="Keep the ensemble as the metric ensemble:NAME, or in a file NAME.yaml."),
+    ]
+    member: Annotated[
+        Sequence[str],
+        Field(
+            default=(),
+            description="For `save=`: COLUMN=METRIC, where the column is not its name. Repeatable.",
+        ),
+    ]
+    registry: Annotated[
+        Path | None, Field(default=None, description="Registry folder to save in; your own unless given.")
+    ]
+
+
+class TrainingColumns(BaseModel):
+    """What tables of training data call things, and where the texts of preferences are."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    candidate: Annotated[str, Field(description="Column of candidates.")] = "candidate"
+    reference: Annotated[str, Field(description="Column of references.")] = "reference"
+    source: Annotated[str, Field(description="Column of sources.")] = "source"
+    human: Annotated[
+        Sequence[str],
+        Field(description="Columns of human scores; several are several judgments, whose mean is learned. [human]"),
+    ] = ("human",)
+    lang: Annotated[str | None, Field(description=LANG)] = None
+    outputs: Annotated[Sequence[str], Field(description="Systems' outputs that DARR data are about; repeatable.")] = ()
+    references: Annotated[Sequence[str], Field(description="Their references, a file for each.")] = ()
+
+
+class ProbePlan(BaseModel):
+    """The experiment of `bsx.jobs.probe`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    layers: Annotated[tuple[int, ...] | None, Field(description="Layers to probe; all unless given.")] = None
+    probe: Annotated[Literal["logistic", "mlp"], Field(description="Classifier.")] = "logistic"
+    pooling: Annotated[
+        Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence.")
+    ] = "mean"
+    specials: Annotated[bool, Field(description="Let special tokens take part in mean and max.")] = False
+    control: Annotated[bool, Field(description="Run the control task too.")] = True
+    train_sizes: Annotated[tuple[int, ...], Field(description="Further sizes of the training part.")] = ()
+    limit: Annotated[int | None, Field(ge=10, description="Use this many sentences of a file, drawn at random.")] = None
+    repeats: Annotated[int, Field(ge=1, description="Repeat with so many seeds: 1, 2, …")] = 3
+    resamples: Annotated[int, Field(ge=10, description="Bootstrap resamples.")] = 1000
+
+
+class PeopleColumns(JudgedColumns, total=False):
+    """Which columns of a table of human judgments to lay beside probes, and how."""
+
+    lang: Annotated[str, Field(default="en", description=LANG)]
+    statistic: Statistic
