@@ -193,6 +193,71 @@ class Reproduction:
         examples = all(abs(e.ours - float(e.paper)) <= TOLERANCE for e in self.examples)
         return not self.off and lex and parts and examples
 
+    def to_text(self) -> str:
+        """Return paper, ours and difference side by side, then what does not match and why."""
+        blocks = []
+        parts = dict.fromkeys((cell.table, cell.part) for cell in self.cells)
+        for table, part in parts:
+            cells = [cell for cell in self.cells if (cell.table, cell.part) == (table, part)]
+            terms = list(dict.fromkeys(cell.term for cell in cells))
+            heads = [self.factor_names.get(term, "R²") for term in terms]
+            rows = [["", *(f"| {head:<4} {'ours':>7} {'diff':>8}" for head in heads)]]
+            for metric in dict.fromkeys(cell.metric for cell in cells):
+                row = [cell for cell in cells if cell.metric == metric]
+                shown = (f"| {c.paper:>5} {c.ours:7.4f} {c.difference:+8.4f}{' ' if c.matches else '!'}" for c in row)
+                rows.append([self.names.get(metric, metric), *shown])
+            blocks.append(f"Table {table}, {part}\n{text_table(rows, 'l')}")
+        matching = len(self.cells) - len(self.different)
+        summary = [
+            f"{matching} of {len(self.cells)} cells have the paper's digits once printed as it prints them (cut off "
+            "after two decimals; R² rounded to three first). The others (!):"
+        ]
+        summary += [
+            f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}; {c.exception or 'not a documented exception'}"
+            for c in self.different
+        ]
+        blocks.append("\n".join(summary))
+        coefficients = [cell for cell in self.cells if cell.p is not None]
+        starred = [cell.p for cell in coefficients if cell.paper.endswith("*") and cell.p is not None]
+        bare = [cell.p for cell in coefficients if not cell.paper.endswith("*") and cell.p is not None]
+        stars = [
+            f"For {len(self.stars)} of {len(coefficients)} coefficients the star is not explained by the caption's "
+            f"p >= 0.05 (the smallest p with a star is {min(starred):.5f}, the largest without one {max(bare):.5f}):"
+        ]
+        stars += [f"  {_name(c)}: paper {c.paper}, p = {c.p:.5f}" for c in self.stars]
+        blocks.append("\n".join(stars))
+        lines = ["Table 1, z-scores of the examples (paper / ours)"]
+        for file, place in dict.fromkeys((e.file, e.row) for e in self.examples):
+            own = [e for e in self.examples if (e.file, e.row) == (file, place)]
+            scores = ", ".join(
+                f"{self.factor_names[e.term]} {e.paper} / {e.ours:.3f}{'' if e.matches else ' !'}" for e in own
+            )
+            lines.append(f"  {file} row {place}: {scores}")
+        blocks.append("\n".join(lines))
+        if self.lex:
+            lines = ["LEX recomputed from the texts (BLEU-1, sentence 1 as reference, case kept, brevity penalty)"]
+            for c in self.lex:
+                rows = ", ".join(map(str, c.different_rows[:20])) or "none"
+                lines.append(
+                    f"  {c.file}: {c.equal} of {c.rows} rows equal the published score "
+                    f"({100 * c.equal / c.rows:.2f} %); rows {rows} differ by up to {c.largest:.3f}; "
+                    f"Table 3 moves by up to {c.coefficients:.5f} with it"
+                )
+            lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]
+            blocks.append("\n".join(lines))
+        if self.triples is not None:
+            blocks += triples_text(self.triples, self.names)
+        else:
+            blocks.append("Figure 3 and Table 6 are left out: the folder has no freitag.tsv and paws.tsv.")
+        missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with `wmt17=`"
+        blocks.append(self.table13.to_text() if self.table13 is not None else missing)
+        if self.off:
+            lines = [f"NOT REPRODUCED: {len(self.off)} cells are off by more than {TOLERANCE}"]
+            blocks.append("\n".join([*lines, *(f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}" for c in self.off)]))
+        else:
+            blocks.append(f"No cell outside the documented exceptions is off by more than {TOLERANCE}.")
+        return "\n\n".join(blocks)
+
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON."""
         return {
@@ -334,68 +399,3 @@ def _recompute(table: TableFacts, columns: Scores) -> Recomputed:
 
 def _name(cell: PublishedCell) -> str:
     return f"Table {cell.table} {cell.part}: {cell.metric} {cell.term}"
-
-
-def as_text(result: Reproduction) -> str:
-    """Return paper, ours and difference side by side, then what does not match and why."""
-    blocks = []
-    parts = dict.fromkeys((cell.table, cell.part) for cell in result.cells)
-    for table, part in parts:
-        cells = [cell for cell in result.cells if (cell.table, cell.part) == (table, part)]
-        terms = list(dict.fromkeys(cell.term for cell in cells))
-        heads = [result.factor_names.get(term, "R²") for term in terms]
-        rows = [["", *(f"| {head:<4} {'ours':>7} {'diff':>8}" for head in heads)]]
-        for metric in dict.fromkeys(cell.metric for cell in cells):
-            row = [cell for cell in cells if cell.metric == metric]
-            shown = (f"| {c.paper:>5} {c.ours:7.4f} {c.difference:+8.4f}{' ' if c.matches else '!'}" for c in row)
-            rows.append([result.names.get(metric, metric), *shown])
-        blocks.append(f"Table {table}, {part}\n{text_table(rows, 'l')}")
-    matching = len(result.cells) - len(result.different)
-    summary = [
-        f"{matching} of {len(result.cells)} cells have the paper's digits once printed as it prints them (cut off "
-        "after two decimals; R² rounded to three first). The others (!):"
-    ]
-    summary += [
-        f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}; {c.exception or 'not a documented exception'}"
-        for c in result.different
-    ]
-    blocks.append("\n".join(summary))
-    coefficients = [cell for cell in result.cells if cell.p is not None]
-    starred = [cell.p for cell in coefficients if cell.paper.endswith("*") and cell.p is not None]
-    bare = [cell.p for cell in coefficients if not cell.paper.endswith("*") and cell.p is not None]
-    stars = [
-        f"For {len(result.stars)} of {len(coefficients)} coefficients the star is not explained by the caption's "
-        f"p >= 0.05 (the smallest p with a star is {min(starred):.5f}, the largest without one {max(bare):.5f}):"
-    ]
-    stars += [f"  {_name(c)}: paper {c.paper}, p = {c.p:.5f}" for c in result.stars]
-    blocks.append("\n".join(stars))
-    lines = ["Table 1, z-scores of the examples (paper / ours)"]
-    for file, place in dict.fromkeys((e.file, e.row) for e in result.examples):
-        own = [e for e in result.examples if (e.file, e.row) == (file, place)]
-        scores = ", ".join(
-            f"{result.factor_names[e.term]} {e.paper} / {e.ours:.3f}{'' if e.matches else ' !'}" for e in own
-        )
-        lines.append(f"  {file} row {place}: {scores}")
-    blocks.append("\n".join(lines))
-    if result.lex:
-        lines = ["LEX recomputed from the texts (BLEU-1, sentence 1 as reference, case kept, brevity penalty)"]
-        for c in result.lex:
-            rows = ", ".join(map(str, c.different_rows[:20])) or "none"
-            lines.append(
-                f"  {c.file}: {c.equal} of {c.rows} rows equal the published score ({100 * c.equal / c.rows:.2f} %); "
-                f"rows {rows} differ by up to {c.largest:.3f}; Table 3 moves by up to {c.coefficients:.5f} with it"
-            )
-        lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]
-        blocks.append("\n".join(lines))
-    if result.triples is not None:
-        blocks += triples_text(result.triples, result.names)
-    else:
-        blocks.append("Figure 3 and Table 6 are left out: the folder has no freitag.tsv and paws.tsv.")
-    missing = f"Table 13 needs the human judgments of WMT17: give {FILE} with `wmt17=`"
-    blocks.append(result.table13.to_text() if result.table13 is not None else missing)
-    if result.off:
-        lines = [f"NOT REPRODUCED: {len(result.off)} cells are off by more than {TOLERANCE}"]
-        blocks.append("\n".join([*lines, *(f"  {_name(c)}: paper {c.paper}, ours {c.ours:.4f}" for c in result.off)]))
-    else:
-        blocks.append(f"No cell outside the documented exceptions is off by more than {TOLERANCE}.")
-    return "\n\n".join(blocks)

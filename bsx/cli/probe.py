@@ -42,8 +42,6 @@ def probe(
     from bsx.data.picture import PICTURES
     from bsx.errors import InputError
     from bsx.jobs.probing.run import probe as run
-    from bsx.jobs.probing.tables import as_csv, as_json, write_table
-    from bsx.jobs.probing.text import as_latex, as_text
 
     for path, suffixes in ((plot, PICTURES), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):
         if path is not None and path.suffix not in suffixes:
@@ -63,6 +61,6 @@ def probe(
 
         draw_probes(findings.results, plot, title=f"{findings.model}: {plan.probe} probes", people=findings.beside)
     if output is not None:
-        write_table(findings, output)
-    shown = {"text": as_text, "csv": as_csv, "latex": as_latex}
-    print(to_json(as_json(findings)) if format == "json" else shown[format](findings))
+        findings.save(output)
+    shown = {"text": findings.to_text, "csv": findings.to_csv, "latex": findings.to_latex}
+    print(to_json(findings.to_dict()) if format == "json" else shown[format]())

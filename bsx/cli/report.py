@@ -51,10 +51,9 @@ def reproduce(
     format: Format = "text",
 ) -> None:
     """Recompute a paper's tables, print them beside the printed ones; exit status 1 if they are not met."""
-    from bsx.analysis.published.kaster2021 import as_text
     from bsx.analysis.published.kaster2021 import reproduce as recompute
 
     result = recompute(data, lex=lex, wmt17=wmt17)
-    show(result.to_dict(), lambda: spelled(as_text(result)), format)
+    show(result.to_dict(), lambda: spelled(result.to_text()), format)
     if not result.ok:
         raise typer.Exit(1)

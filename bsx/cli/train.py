@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,13 +16,11 @@ from bsx.cli.options import take, whole_numbers, with_settings
 from bsx.cli.output import progress_bar
 from bsx.encode.run_config import RunConfig
 from bsx.jobs.settings import TrainingColumns
-from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
 if TYPE_CHECKING:
     from bsx.jobs.training.run import TrainingJob
-    from bsx.train.record import ModelRecord
 
 train = group(no_args_is_help=True)
 _HELP = {
@@ -63,9 +60,12 @@ def _command(architecture: Architecture) -> Any:
         with kept_on_interrupt(output, "the same command with --resume goes on from there"), progress_bar() as report:
             record = job.run(output, whole_numbers("--seeds", seeds), resume=resume, report=report, notify=_tell)
         if format == "json":
-            print(to_json(_document(record, job.files, output)))
+            from bsx.support.provenance import provenance
+
+            origin = provenance("train", job.files)
+            print(to_json({"output": str(output), **record.to_dict(), "provenance": origin}))
             return
-        print(_text(record, output))
+        print(f"{record.to_text()}\nscore with trained:{output}")
 
     command.__doc__ = _HELP[architecture]
     return command
@@ -100,24 +100,6 @@ def kept_on_interrupt(folder: Path, how: str) -> Iterator[None]:
         if folder.is_dir():
             say([f"{folder} keeps what is done; {how}"])
         raise
-
-
-def _document(record: ModelRecord, files: list[Path], output: Path) -> dict[str, object]:
-    from bsx.support.provenance import provenance
-
-    content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a missing figure becomes null
-    return {"output": str(output), **content, "provenance": provenance("train", files)}
-
-
-def _text(record: ModelRecord, output: Path) -> str:
-    rows = [["seed", "epochs", "best", record.statistic]]
-    for member in record.members:
-        rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])
-    rows.append(["mean of networks", "", "", f"{record.ensemble_valid:.4f}"])
-    data = f"{record.train.instances} training, {record.valid.instances} validation instances"
-    return "\n".join(
-        [text_table(rows), f"{record.architecture} on {record.encoder.model}: {data}", f"score with trained:{output}"]
-    )
 
 
 for _name in ARCHITECTURES:

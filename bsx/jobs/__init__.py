@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from bsx.jobs.fooling.settings import PairSettings as PairSettings, TripleSettings as TripleSettings
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probing.run import Findings as Findings, probe as probe
+    from bsx.jobs.probing.result import Findings as Findings
+    from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import report as report
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
     from bsx.jobs.score import score_files as score_files

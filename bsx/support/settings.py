@@ -81,14 +81,11 @@ def as_model(kind: type) -> type[BaseModel]:
     """
     if not is_typeddict(kind):
         return cast("type[BaseModel]", kind)
-    hints = get_type_hints(kind, include_extras=True)
-    defaults = {
-        name: next(mark.default for mark in hint.__metadata__ if isinstance(mark, FieldInfo))
-        for name, hint in hints.items()
+    fields: Settings = {
+        name: (hint, next(mark.default for mark in hint.__metadata__ if isinstance(mark, FieldInfo)))
+        for name, hint in get_type_hints(kind, include_extras=True).items()
     }
-    fields = {name: (hint, defaults[name]) for name, hint in hints.items()}
-    config = ConfigDict(extra="forbid", frozen=True)
-    return cast("type[BaseModel]", create_model(kind.__name__, __config__=config, **fields))
+    return create_model(kind.__name__, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
 def complete(given: Keywords, kind: type[Keywords]) -> Keywords:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
+from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.encoder import EncoderRecord
@@ -112,6 +113,20 @@ class ModelRecord(_Record):
     ensemble_valid: float | None = None
     members: list[MemberRecord] = []
     versions: dict[str, str]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the record for other programs, without versions; a missing figure is None."""
+        content: dict[str, object] = json.loads(self.model_dump_json(exclude={"format", "versions"}))
+        return content
+
+    def to_text(self) -> str:
+        """Return a row a network, their mean, and what they were trained on, for people."""
+        rows = [["seed", "epochs", "best", self.statistic]]
+        for member in self.members:
+            rows.append([str(member.seed), str(len(member.log)), str(member.best_epoch), f"{member.valid:.4f}"])
+        rows.append(["mean of networks", "", "", f"{self.ensemble_valid:.4f}"])
+        data = f"{self.train.instances} training, {self.valid.instances} validation instances"
+        return f"{text_table(rows)}\n{self.architecture} on {self.encoder.model}: {data}"
 
     def write(self, file: Path) -> None:
         """Write the record as YAML, all or nothing."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probing.beside_people import SideBySide, probe_with_agreement
+from bsx.analysis.probing.beside_people import probe_with_agreement
 from bsx.analysis.probing.experiment import ProbeResult, probe_layers
 from bsx.analysis.probing.tasks import ProbingTask
 from bsx.analysis.stats.layers import Statistic
@@ -24,44 +23,12 @@ from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.jobs.judged import Judged, read_judged
 from bsx.jobs.probing.input import agreement, read_tasks
+from bsx.jobs.probing.result import Findings, People
 from bsx.jobs.settings import PeopleColumns, ProbePlan
 from bsx.support.optional import need
 from bsx.support.progress import Progress
 from bsx.support.settings import complete, set_fields, takes
 from bsx.support.signature import Signature
-
-
-class People(TypedDict):
-    """What the agreement with people is of."""
-
-    data: str
-    groups: list[str]
-    n: int
-    best_layer: int
-    signature: str
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What came out.
-
-    Attributes:
-        model: name of the model.
-        signature: what the probes were computed with.
-        tasks: the tasks as they were used.
-        results: a result a task.
-        beside: the results beside the agreement with people, if there are judgments.
-        people: what that agreement is of: data, groups, segments, signature.
-        notes: what the reader should know.
-    """
-
-    model: str
-    signature: str
-    tasks: list[ProbingTask]
-    results: list[ProbeResult]
-    beside: SideBySide | None
-    people: People | None
-    notes: list[str]
 
 
 def _run(
