@@ -76,7 +76,7 @@ def with_settings(
             option = typer.Option(
                 *flags,
                 help=spelled(field.description or ""),
-                min=next((mark.ge for mark in field.metadata if isinstance(mark, Ge)), None),
+                min=next((cast(int, mark.ge) for mark in field.metadata if isinstance(mark, Ge)), None),
                 show_default=field.default not in (None, False),
                 writable=field.json_schema_extra == {"writable": True},
             )

@@ -31,7 +31,9 @@ from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_table
 from bsx.jobs.evaluating import Wanted, read_scores
 from bsx.jobs.judged import read_judged
-from bsx.jobs.training.data import TrainingColumns, read_data
+from bsx.jobs.settings import JudgedColumns, TrainingColumns
+from bsx.jobs.training.data import read_data
+from bsx.support.settings import complete
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {
@@ -89,7 +91,7 @@ def metric(file: Path) -> list[float]:
 
 
 def tune(file: Path) -> list[float]:
-    return read_judged([str(file)], "candidate", "reference", "human", None, "en").human
+    return read_judged([str(file)], complete({}, JudgedColumns), "en").human
 
 
 def train(file: Path) -> list[float]:

@@ -14,7 +14,8 @@ from bsx.catalog.catalog import load_registry
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.training.data import TrainingColumns, TrainingData, read_data
+from bsx.jobs.settings import TrainingColumns
+from bsx.jobs.training.data import TrainingData, read_data
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 from bsx.train.config import Architecture, TrainConfig

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.published.kaster2021 import Reproduction, as_text, published, reproduce
+from bsx.analysis.published.kaster2021 import Reproduction, published, reproduce
 from bsx.errors import InputError
 
 Run = Callable[..., Any]
@@ -73,7 +73,7 @@ def test_table_13_is_reproduced_with_the_papers_join(reproduction: Reproduction,
         assert cell.proper == pytest.approx(theirs["computed_all_rows_z17"][cell.group], abs=1e-5)
         assert cell.low < cell.high
     assert sum(round(cell.proper) == cell.paper for cell in found.pairs) == 11
-    assert "22 of 28 cells and 4 of 4 averages" in as_text(reproduction)
+    assert "22 of 28 cells and 4 of 4 averages" in reproduction.to_text()
 
 
 def test_table_13_needs_the_judgments(shared: Path, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_table_13_needs_the_judgments(shared: Path, tmp_path: Path) -> None:
     without = reproduce(tmp_path, lex=False)
     assert without.table13 is None
     assert without.ok
-    assert "Table 13 needs the human judgments of WMT17" in as_text(without)
+    assert "Table 13 needs the human judgments of WMT17" in without.to_text()
     judged = (shared / "data/wmt/daseg-wmt17.tsv").read_text(encoding="utf-8").split("\n")
     (tmp_path / "other.tsv").write_text("\n".join([judged[0], *judged[300:]]), encoding="utf-8")
     with pytest.raises(
@@ -114,7 +114,7 @@ def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
                 assert cell.first == pytest.approx(facts["computed_first100_cleaned"][i], abs=6e-5)
             else:
                 assert cell.first is None
-    shown = as_text(reproduction)
+    shown = reproduction.to_text()
     assert "paws A-B: 0.84 / 0.8396 over 300, first 100: 0.7996" in shown
     whole: dict[str, Any] = reproduction.to_dict()
     content = whole["triples"]
@@ -122,7 +122,7 @@ def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
 
 
 def test_the_text_names_what_does_not_match(reproduction: Reproduction) -> None:
-    shown = as_text(reproduction)
+    shown = reproduction.to_text()
     assert "222 of 225 cells have the paper's digits" in shown
     assert "Table 12 MLQE de: labse morph: paper 0.51, ours 0.5231" in shown
     assert "For 13 of 177 coefficients the star is not explained" in shown
