@@ -237,10 +237,10 @@ class Reproduction:
         if self.lex:
             lines = ["LEX recomputed from the texts (BLEU-1, sentence 1 as reference, case kept, brevity penalty)"]
             for c in self.lex:
-                rows = ", ".join(map(str, c.different_rows[:20])) or "none"
+                off = ", ".join(map(str, c.different_rows[:20])) or "none"
                 lines.append(
                     f"  {c.file}: {c.equal} of {c.rows} rows equal the published score "
-                    f"({100 * c.equal / c.rows:.2f} %); rows {rows} differ by up to {c.largest:.3f}; "
+                    f"({100 * c.equal / c.rows:.2f} %); rows {off} differ by up to {c.largest:.3f}; "
                     f"Table 3 moves by up to {c.coefficients:.5f} with it"
                 )
             lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]

@@ -91,7 +91,7 @@ def metric(file: Path) -> list[float]:
 
 
 def tune(file: Path) -> list[float]:
-    return read_judged([str(file)], complete({}, JudgedColumns), "en").human
+    return read_judged([str(file)], complete(JudgedColumns(), JudgedColumns), "en").human
 
 
 def train(file: Path) -> list[float]:
