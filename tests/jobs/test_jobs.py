@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,9 +17,11 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
+from bsx.jobs import settings
 from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 from bsx.jobs.settings import ProbePlan
 from bsx.support.provenance import provenance
+from bsx.support.settings import as_model, complete
 from bsx.train.config import TrainConfig
 
 Model = Callable[[str], str]
@@ -50,6 +52,40 @@ def test_every_job_shows_its_settings() -> None:
         assert all(p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD for p in parameters), name
     with pytest.raises(AttributeError, match="has no attribute 'scorre'"):
         bsx.jobs.scorre  # type: ignore[attr-defined]  # noqa: B018
+
+
+SETTINGS: list[tuple[Callable[..., object], type]] = [
+    (bsx.jobs.tune, settings.TuneSettings),
+    (bsx.jobs.baseline, settings.BaselineSettings),
+    (bsx.jobs.sweep_layers, settings.SweepSettings),
+    (bsx.jobs.ablate, settings.AblationSettings),
+    (bsx.jobs.probe, settings.PeopleColumns),
+    (bsx.jobs.factors, settings.FactorSettings),
+    (bsx.jobs.disentangle, settings.DisentangleSettings),
+    (bsx.jobs.perturb, settings.PerturbSettings),
+    (bsx.jobs.ensemble, settings.EnsembleColumns),
+]
+
+
+@pytest.mark.parametrize(("job", "kind"), SETTINGS, ids=lambda value: value.__name__)
+def test_a_setting_is_declared_once(job: Callable[..., object], kind: type) -> None:
+    shown = inspect.signature(job).parameters
+    fields = as_model(kind).model_fields
+    assert {name: shown[name].default for name in fields} == {name: field.default for name, field in fields.items()}
+    assert all(field.description for field in fields.values())
+    with pytest.raises(InputError, match="there is no setting 'humn'. Did you mean|there is no setting 'humn'"):
+        complete(cast(Any, {"humn": "grade"}), kind)
+
+
+def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
+    for run in (
+        lambda: bsx.jobs.tune("minilm", ["absent.tsv"], "en", resamples=1),
+        lambda: bsx.jobs.baseline("minilm", lang="en", corpus="absent.txt", pairs=1),
+        lambda: bsx.jobs.disentangle(Path("absent.tsv"), ["a"], ["b"], confidence=1.5),
+        lambda: bsx.jobs.perturb("absent.tsv", ["chrf"], seed=-1),
+    ):
+        with pytest.raises(InputError, match="(resamples|pairs|confidence|seed): Input should be"):
+            run()
 
 
 def test_tune_and_write(judged: str, tmp_path: Path) -> None:
