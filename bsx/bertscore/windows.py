@@ -13,6 +13,7 @@ from bsx.encode.rows import encode_rows, normalise
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
+from bsx.match.pairs import FlatVectors
 from bsx.metrics.blocks import Block
 
 
@@ -62,10 +63,8 @@ def refuse_truncated(block: Block, window: Window, model: str, limit: int | None
         )
 
 
-class WindowVectors:
-    """Unit vectors, weights and roles of every token of a window, text after text; see `bsx.match.pairs.FlatVectors`.
-
-    The last row is a zero vector of no weight that no token can match: indices of padding point to it.
+class WindowVectors(FlatVectors):
+    """Unit vectors, weights and roles of every token of a window, text after text.
 
     Args:
         window: the window.
@@ -75,11 +74,6 @@ class WindowVectors:
         report: called with the share of the window's tokens that is encoded.
 
     Attributes:
-        vectors: (layers, tokens + 1, dim), fp32, on the encoder's device.
-        weights: (tokens + 1,).
-        pool: True where a token may be matched (tokens + 1,).
-        offsets: first row of each text.
-        lengths: tokens of each text.
         content: tokens of each text that are not special; 0 means the text is empty.
     """
 

@@ -42,7 +42,8 @@ def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = F
         start += len(batch)
 
 
-def _pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+def pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return ids and their mask (batch, tokens), see `bsx.encode.protocol.Embedder.encode`."""
     lengths = np.array([len(s) for s in sequences])
     longest = int(lengths.max())
     present = np.arange(longest)[None, :] < lengths[:, None]
@@ -133,7 +134,7 @@ class Batcher:
         return done
 
     def _encode(self, sequences: list[Sequence[int]]) -> torch.Tensor:
-        ids, mask = _pad(sequences, self.embedder.pad_id, self.embedder.device)
+        ids, mask = pad(sequences, self.embedder.pad_id, self.embedder.device)
         return self.embedder.encode(ids, mask)
 
     def _smaller(self, batch: list[int], longest: int, error: Exception) -> list[list[int]]:

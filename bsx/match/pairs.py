@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,8 +17,9 @@ from bsx.match.ngrams import Units
 BATCH_NUMBERS = {"cpu": 2_000_000, "cuda": 128_000_000, "mps": 16_000_000}
 
 
-class FlatVectors(Protocol):
-    """Vectors of texts one after another, ending in a zero vector of no weight that cannot be matched.
+@dataclass
+class FlatVectors:
+    """Unit vectors of texts one after another, ending in a zero vector of no weight that cannot be matched.
 
     Attributes:
         vectors: unit vectors (layers, tokens + 1, dim).
@@ -35,20 +35,9 @@ class FlatVectors(Protocol):
     offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
-
-@dataclass
-class UnitVectors:
-    """Flat vectors made of units (tokens or n-grams) with masses, all of which may be matched; see `FlatVectors`."""
-
-    vectors: torch.Tensor
-    weights: torch.Tensor
-    pool: torch.Tensor
-    offsets: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
     @classmethod
-    def of(cls, units: Units) -> UnitVectors:
-        """Append the zero vector that padding points to."""
+    def of(cls, units: Units) -> FlatVectors:
+        """Return units (tokens or n-grams) with their masses, all of which may be matched."""
         vectors = torch.cat([units.vectors, torch.zeros_like(units.vectors[:1])])
         masses = torch.from_numpy(np.append(units.masses, np.float32(0)))
         weights = masses.to(vectors.device)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
 from bsx.catalog.entries import MetricEntry
@@ -43,6 +43,9 @@ class MetricConfig(BaseModel):
         """
         return frozenset(entry.needs)
 
+
+MultiRef = Annotated[Literal["best", "mean"], Field(description="How several references become one score.")]
+"""The setting of metrics that compare a candidate with one reference at a time."""
 
 ConfigT = TypeVar("ConfigT", bound=MetricConfig, covariant=True, default=MetricConfig)
 """The settings of a metric; ``Metric`` alone is a metric with any settings."""
@@ -117,21 +120,6 @@ class MetricCore(ABC, Generic[ConfigT]):
     def higher_is_better(self) -> bool:
         """Whether the higher of two scores is the better one."""
         return self.entry.higher_is_better
-
-    @property
-    def languages(self) -> list[str] | str:
-        """Languages that its default model is made for; ``any`` if it depends on no language."""
-        return self.entry.languages
-
-    @property
-    def extra(self) -> str | None:
-        """The extra of bsx that brings the packages it needs, if any."""
-        return self.entry.extra
-
-    @property
-    def citation(self) -> str:
-        """The paper to cite."""
-        return self.entry.citation
 
     @property
     def bytes_per_token(self) -> int:

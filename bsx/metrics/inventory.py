@@ -30,33 +30,15 @@ def inventory(catalog: Catalog) -> list[JsonObject]:
 
 
 def _row(entry: MetricEntry, catalog: Catalog) -> JsonObject:
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "needs": list(entry.needs),
-        "higher_is_better": entry.higher_is_better,
-        "extra": entry.extra,
-        "languages": entry.languages,
-        "model": entry.model,
-        "runs": runs_here(entry, catalog),
-        "citation": entry.citation,
-    }
+    names = ("name", "title", "needs", "higher_is_better", "extra", "languages", "model")
+    said = {name: getattr(entry, name) for name in names}
+    return {**said, "needs": list(entry.needs), "runs": runs_here(entry, catalog), "citation": entry.citation}
 
 
 def _broken(name: str, entry: MetricEntry | None, problem: str) -> JsonObject:
-    title = entry.title if entry is not None else f"of {plugins()[name].value}"
-    needs = list(entry.needs) if entry is not None else []
-    return {
-        "name": name,
-        "title": title,
-        "needs": needs,
-        "higher_is_better": True,
-        "extra": None,
-        "languages": "any",
-        "model": None,
-        "runs": f"no: {problem}",
-        "citation": "",
-    }
+    title, needs = (entry.title, list(entry.needs)) if entry is not None else (f"of {plugins()[name].value}", [])
+    nothing = {"higher_is_better": True, "extra": None, "languages": "any", "model": None}
+    return {"name": name, "title": title, "needs": needs, **nothing, "runs": f"no: {problem}", "citation": ""}
 
 
 def runs_here(entry: MetricEntry, catalog: Catalog) -> str:

@@ -19,7 +19,7 @@ from bsx.support.provenance import file_digest
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.encoder import EncoderRecord
 from bsx.train.networks import Network, build_network
-from bsx.train.resume_state import read_tensors
+from bsx.train.resume_state import Epoch, read_tensors
 
 MODEL = "model.yaml"
 PLAN = "plan.yaml"
@@ -52,15 +52,6 @@ class DataRecord(_Record):
     digest: str
 
 
-class EpochRecord(_Record):
-    """One epoch; see `bsx.train.resume_state.Epoch`."""
-
-    epoch: int
-    loss: float
-    valid: float
-    learning_rate: float
-
-
 class MemberRecord(_Record):
     """One network of the ensemble.
 
@@ -82,7 +73,7 @@ class MemberRecord(_Record):
     shift: float
     best_epoch: int
     valid: float
-    log: list[EpochRecord]
+    log: list[Epoch]
 
 
 class ModelRecord(_Record):

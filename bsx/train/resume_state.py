@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from pydantic import BaseModel, ConfigDict
 
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
@@ -18,8 +19,7 @@ Weights = dict[str, torch.Tensor]
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-@dataclass(frozen=True)
-class Epoch:
+class Epoch(BaseModel):
     """What one epoch did.
 
     Attributes:
@@ -28,6 +28,8 @@ class Epoch:
         valid: agreement on the validation data; NaN if all predictions were the same.
         learning_rate: that it was trained with.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     epoch: int
     loss: float
@@ -91,7 +93,7 @@ def save_progress(file: Path, network: torch.nn.Module, optimiser: torch.optim.O
     facts = {
         "learning_rate": progress.learning_rate,
         "best_epoch": progress.best_epoch,
-        "log": [asdict(epoch) for epoch in progress.log],
+        "log": [epoch.model_dump() for epoch in progress.log],
     }
     write_tensors(file, tensors, facts)
 

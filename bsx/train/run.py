@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +17,14 @@ from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances, Target, agreement
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.networks import build_network
-from bsx.train.record import MODEL, PLAN, DataRecord, EpochRecord, FileRecord, MemberRecord, ModelRecord, member_file
+from bsx.train.record import MODEL, PLAN, DataRecord, FileRecord, MemberRecord, ModelRecord, member_file
 from bsx.train.record import read_record as read
 from bsx.train.resume_state import Epoch, Weights, read_tensors, write_tensors
 from bsx.train.trainer import Material, Notify, Report, fit
 from bsx.train.vectors import VectorStore
 
 Files = dict[str, Sequence[Path]]
+_VERSIONS = ("bsx", "python", "torch", "transformers", "tokenizers", "numpy")
 
 
 def train_metric(
@@ -75,10 +75,11 @@ def train_metric(
         train=_describe(train, (files or {}).get("train", ())),
         valid=_describe(valid, (files or {}).get("valid", ())),
         statistic="tau" if valid.scores is None else "pearson",
-        versions=_versions(),
+        versions={name: version for name, version in versions().items() if name in _VERSIONS},
     )
     made = _open_folder(output, plan, names, resume=resume)
-    known = _known_seeds(output)
+    # More seeds may be added to a finished training.
+    known = [member.seed for member in read(output / MODEL).members] if (output / MODEL).is_file() else []
     overlap = valid.repeated_in(train)
     if overlap and notify is not None:
         notify(f"note: {overlap} of {len(valid)} instances of {names['valid']} are in {names['train']} too")
@@ -103,7 +104,7 @@ def train_metric(
         if file.is_file():
             continue
         fitted = fit(architecture, material, config, seed, checkpoint=checkpoint, report=report, notify=notify)
-        facts = {"best_epoch": fitted.best_epoch, "log": [asdict(epoch) for epoch in fitted.log]}
+        facts = {"best_epoch": fitted.best_epoch, "log": [epoch.model_dump() for epoch in fitted.log]}
         write_tensors(file, fitted.weights, facts)
         checkpoint.unlink(missing_ok=True)
     record = _finish(plan, output, wanted, material)
@@ -145,11 +146,6 @@ def _named(part: str, files: Sequence[Path]) -> str:
     """Return what a part of the data is called in messages."""
     name = {"train": "training data", "valid": "validation data"}[part]
     return f"{name} ({', '.join(file.name for file in files)})" if files else name
-
-
-def _versions() -> dict[str, str]:
-    keep = ("bsx", "python", "torch", "transformers", "tokenizers", "numpy")
-    return {name: version for name, version in versions().items() if name in keep}
 
 
 def _describe(instances: Instances, files: Sequence[Path]) -> DataRecord:
@@ -216,11 +212,6 @@ def _material(
     return Material(kept["train"], kept["valid"], Target.of(kept["train"].scores), store), counts
 
 
-def _known_seeds(output: Path) -> list[int]:
-    """Return the seeds of a finished training that more seeds are added to."""
-    return [member.seed for member in read(output / MODEL).members] if (output / MODEL).is_file() else []
-
-
 def _finish(plan: ModelRecord, output: Path, seeds: Sequence[int], material: Material) -> ModelRecord:
     """Bring every network's output to one scale, and measure the ensemble on the validation data."""
     members, predictions = [], []
@@ -234,7 +225,7 @@ def _finish(plan: ModelRecord, output: Path, seeds: Sequence[int], material: Mat
             sd = float(raw.std()) or 1.0
             scale, shift = 1 / sd, -float(raw.mean()) / sd
         predictions.append(shift + scale * raw)
-        log = [EpochRecord(**asdict(Epoch(**epoch))) for epoch in facts["log"]]
+        log = [Epoch(**epoch) for epoch in facts["log"]]
         members.append(
             MemberRecord(
                 seed=seed,

@@ -116,7 +116,8 @@ def fit(
                 report(f"seed {seed}", (number - 1) * len(lengths) + done, config.epochs * len(lengths))
         predicted = predict(network, material.valid, material.store, size=2 * config.batch_size, device=device)
         valid = agreement(predicted, material.valid)
-        progress.log.append(Epoch(number, total / len(lengths), valid, progress.learning_rate))
+        rate = progress.learning_rate
+        progress.log.append(Epoch(epoch=number, loss=total / len(lengths), valid=valid, learning_rate=rate))
         _settle(progress, network, valid, number)
         if checkpoint is not None:
             save_progress(checkpoint, network, optimiser, progress)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.match.pairs import BATCH_NUMBERS, UnitVectors, match_pairs
+from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, match_pairs
 from bsx.match.product import match_product
 
 TEXTS = ["the cat sat on the mat", "a dog", "", "rain at the old station bridge", "the bank", "  ", "river " * 20]
@@ -29,7 +29,7 @@ def test_product_is_pair_by_pair(lengths: list[int], seed: int, small: bool) -> 
     pool = torch.rand(int(sizes.sum()) + 1) < 0.8
     pool[-1] = False
     weights = torch.rand(len(pool)) * (torch.rand(len(pool)) < 0.8) * pool  # what cannot be matched weighs nothing
-    window = UnitVectors(vectors, weights, pool, offsets, sizes)
+    window = FlatVectors(vectors, weights, pool, offsets, sizes)
     left, right = np.arange(len(sizes) // 2), np.arange(len(sizes) // 2, len(sizes))
     with pytest.MonkeyPatch.context() as patch:
         if small:  # several groups a side

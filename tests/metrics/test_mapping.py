@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bsx.errors import InputError
-from bsx.metrics.embedding.mapping import Mapping, describe, fit_clp, fit_umd, load_mapping
+from bsx.metrics.embedding.mapping import Mapping, fit_clp, fit_umd, load_mapping
 
 DIM = 12
 
@@ -83,7 +83,7 @@ def test_applying_maps() -> None:
 @pytest.mark.parametrize("kind", ["clp", "umd"])
 def test_what_is_saved_is_loaded_with_its_facts(kind: Any, tmp_path: Path) -> None:
     array = (rotation() if kind == "clp" else rotation()[0]).astype(np.float32)
-    facts = describe({"model": "a model", "layer": 8, "pairs": [1, 2]})
+    facts = {"model": "a model", "layer": "8", "pairs": "[1, 2]"}
     assert facts == {"model": "a model", "layer": "8", "pairs": "[1, 2]"}
     mapping = Mapping(kind, array, facts)
     mapping.save(tmp_path / "map.safetensors")
@@ -132,7 +132,7 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "text.safetensors").write_text("no tensors", encoding="utf-8")
     torch.save({"map": torch.zeros(DIM)}, tmp_path / "dict.pt")
     wrong: dict[tuple[str, Any, int], str] = {
-        ("absent.npy", "clp", DIM): "there is no such file.*fit-alignment",
+        ("absent.npy", "clp", DIM): "there is no such file.*fit_alignment",
         ("matrix.npy", "umd", DIM): r"shape \(12, 12\); a umd map of this model has \(12,\)",
         ("vector.npy", "clp", DIM): r"shape \(12,\); a clp map of this model has \(12, 12\)",
         ("matrix.npy", "clp", DIM + 1): r"shape \(12, 12\); a clp map of this model has \(13, 13\)",

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from bsx.encode.rows import normalise
 from bsx.match.ngrams import Units, ngram_units, power_means
-from bsx.match.pairs import UnitVectors, match_pairs
+from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import Cost, _batched, _sliced, transport_costs
 from bsx.metrics.embedding.mapping import Mapping
 from bsx.metrics.embedding.sbert_wk import dissect, layer_weights
@@ -590,7 +590,7 @@ def test_toy_bertr(expected: dict[str, Any]) -> None:
     for name, inner in (("all_tokens", slice(None)), ("no_special", slice(1, -1))):
         sides = [hid(12, 7, 4, 0.0)[inner], hid(12, 5, 4, 0.5)[inner]]
         units = as_units(*((side, [1.0] * len(side)) for side in sides))
-        recall = match_pairs(UnitVectors.of(units), np.array([1]), np.array([0]))[0, 0, 1]
+        recall = match_pairs(FlatVectors.of(units), np.array([1]), np.array([0]))[0, 0, 1]
         assert recall == pytest.approx(values[name], abs=1e-4)
 
 

@@ -11,9 +11,9 @@ from bsx.catalog.languages import find_language
 from bsx.encode.rows import normalise
 from bsx.errors import InputError
 from bsx.match.ngrams import Units
-from bsx.match.pairs import UnitVectors, match_pairs
+from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 
 _MODELS = {"en": "bert-base-uncased", "zh": "bert-base-chinese"}
@@ -28,9 +28,7 @@ class BertRConfig(MetricConfig):
         Literal["exclude", "include"],
         Field(description="Special tokens: leave them out, or treat them as words (the paper does not say)."),
     ] = "exclude"
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 class BertR(EncoderMetric[BertRConfig]):
@@ -65,6 +63,6 @@ class BertR(EncoderMetric[BertRConfig]):
         values = np.full(len(pairs.left), np.nan)
         present = (states.lengths[pairs.left] > 0) & (states.lengths[pairs.right] > 0)
         if present.any():
-            scored = match_pairs(UnitVectors.of(units), pairs.left[present], pairs.right[present])
+            scored = match_pairs(FlatVectors.of(units), pairs.left[present], pairs.right[present])
             values[present] = scored[0, :, 1]
         return PairScores(values, lost)

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from bsx.data.lines import NamedFile
 from bsx.encode.rows import normalise
 from bsx.encode.session import Encoders
-from bsx.encode.states import States, encode_texts, segment_sum
+from bsx.encode.shared import LayerView
+from bsx.encode.states import encode_texts, segment_sum
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.metrics.embedding.mapping import Kind, Mapping, describe, fit_clp, fit_umd
+from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
 
 Links = list[tuple[int, int]]
 _BLOCK = 128  # sentence pairs encoded at once
@@ -135,13 +136,13 @@ def fit(
         "links": "mutual nearest vectors" if links is None else "given",
         "text": digest[:12],
     }
-    return Mapping(settings.kind, array, describe(dict(facts)))
+    return Mapping(settings.kind, array, facts)
 
 
-def _words(texts: list[str], tokenizer: Tokenizer, view: object) -> list[NDArray[np.float32]]:
+def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView) -> list[NDArray[np.float32]]:
     """Return the vectors of each text's white-space words (words, dim): means of their pieces."""
     distinct = list(dict.fromkeys(texts))
-    states: States = encode_texts(distinct, tokenizer, view)  # type: ignore[arg-type]
+    states = encode_texts(distinct, tokenizer, view)
     found = {}
     for i, text in enumerate(distinct):
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))

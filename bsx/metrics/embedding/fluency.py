@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.encode.batching import plan_batches
+from bsx.encode.batching import pad, plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.encode.torch_encoder import use_own_code
@@ -63,13 +63,8 @@ class LanguageModel:
         scored = [i for i, tokens in enumerate(ids) if len(tokens) > 1]
         for batch in plan_batches([len(ids[i]) for i in scored], _BATCH_TOKENS):
             rows = [scored[i] for i in batch]
-            longest = max(len(ids[i]) for i in rows)
-            padded = torch.zeros((len(rows), longest), dtype=torch.long)
-            mask = torch.zeros_like(padded)
-            for k, i in enumerate(rows):
-                padded[k, : len(ids[i])] = torch.tensor(ids[i])
-                mask[k, : len(ids[i])] = 1
-            padded, mask = padded.to(self._device), mask.to(self._device)
+            padded, present = pad([ids[i] for i in rows], 0, self._device)
+            mask = torch.ones_like(padded) if present is None else present
             with torch.inference_mode():
                 logits = self._model(input_ids=padded, attention_mask=mask).logits[:, :-1]
             chosen = logits.log_softmax(dim=-1).gather(2, padded[:, 1:, None])[..., 0] * mask[:, 1:]

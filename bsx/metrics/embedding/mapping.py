@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -57,7 +56,7 @@ class Mapping:
         from bsx.support.tensors import save_tensors
 
         with atomic_path(Path(path)) as temporary:
-            tensors = {self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}
+            tensors: dict[str, torch.Tensor] = {self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}
             save_tensors(tensors, temporary, {**self.facts, "digest": self.digest})
 
 
@@ -137,8 +136,3 @@ def _from_torch(path: Path) -> NDArray[np.floating]:
     if not isinstance(loaded, torch.Tensor):
         raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
     return loaded.float().numpy()
-
-
-def describe(facts: dict[str, object]) -> dict[str, str]:
-    """Return facts as the texts that a safetensors header holds."""
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in facts.items()}

@@ -16,10 +16,10 @@ from bsx.data.lines import NamedFile
 from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.rows import normalise
 from bsx.match.ngrams import TokenFilter, Units, ngram_units, power_means
-from bsx.match.pairs import UnitVectors, match_pairs
+from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 
 
@@ -57,9 +57,7 @@ class MoverScoreConfig(MetricConfig):
     measure: Annotated[
         Literal["f1", "precision", "recall"], Field(description="With greedy matching: which figure.")
     ] = "f1"
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "mean"
-    )
+    multi_ref: MultiRef = "mean"
 
     @model_validator(mode="after")
     def _consistent(self) -> MoverScoreConfig:
@@ -189,7 +187,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         mass = np.add.reduceat(np.append(units.masses, 0), units.offsets) * (units.lengths > 0)
         present = (mass[left] > 0) & (mass[right] > 0)
         if present.any():
-            scored = match_pairs(UnitVectors.of(units), left[present], right[present])
+            scored = match_pairs(FlatVectors.of(units), left[present], right[present])
             values[present] = scored[0, :, ("precision", "recall", "f1").index(self.config.measure)]
         return values
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bsx.encode.states import segment_sum
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.sentence import cosines
 
@@ -35,9 +35,7 @@ class SbertWkConfig(MetricConfig):
             "code (its negative index makes the window empty)."
         ),
     ] = "corrected"
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 def layer_weights(gram: NDArray[np.float64], window: int, rule: WindowRule = "corrected") -> NDArray[np.float64]:

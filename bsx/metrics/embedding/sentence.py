@@ -16,7 +16,7 @@ from bsx.encode.rows import normalise
 from bsx.encode.states import States, segment_sum
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import blaming
@@ -35,9 +35,7 @@ class SentenceConfig(MetricConfig):
     max_tokens: Annotated[
         int | None, Field(ge=4, description="Tokens read of a text; as the model's own files say unless given.")
     ] = None
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 @dataclass

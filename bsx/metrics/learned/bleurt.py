@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.learned.resources import locate_resource
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
@@ -31,9 +31,7 @@ class BleurtConfig(MetricConfig):
     model: Annotated[
         str | None, Field(description="Checkpoint in PyTorch: a folder or a hub id; the entry's unless given.")
     ] = None
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 class BleurtModel(nn.Module):

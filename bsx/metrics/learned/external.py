@@ -15,16 +15,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.settings import UserOnly
 from bsx.support.untyped import JsonObject, Untyped
 
@@ -40,9 +39,7 @@ class ExternalConfig(MetricConfig):
         Field(description="Interpreter of an environment with the package; this one unless given."),
         UserOnly(),
     ] = None
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 @dataclass(frozen=True)
@@ -260,6 +257,13 @@ class Worker:
             return ModelUnavailableError(f"{self._metric}: {message}")
         return InputError(f"{self._metric}: {name} failed: {message}")
 
+    def notes(self, metric: str) -> tuple[str, ...]:
+        """Say when it runs elsewhere than the rest of the run."""
+        wanted, ran = str(self._options["device"]).partition(":")[0], str(self.told("device"))
+        if ran.partition(":")[0] == wanted:
+            return ()
+        return (f"{metric}: the torch of its environment does not run on {wanted}; it runs on {ran}",)
+
     def signature_fields(self) -> dict[str, object]:
         """Return what the worker's environment adds to a signature."""
         return {
@@ -293,11 +297,3 @@ def open_worker(
     """Start the worker of a metric, on the device of its run; see `Worker`."""
     strict = encoders.config.device != "auto"
     return Worker(package, config.python, options, device=str(encoders.device), strict=strict, metric=metric)
-
-
-def device_note(worker: Worker, device: torch.device, metric: str) -> tuple[str, ...]:
-    """Say when a worker runs elsewhere than the rest of the run."""
-    ran = str(worker.told("device"))
-    if ran.partition(":")[0] == device.type:
-        return ()
-    return (f"{metric}: the torch of its environment does not run on {device.type}; it runs on {ran}",)

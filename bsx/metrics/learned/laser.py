@@ -10,7 +10,7 @@ from pydantic import Field
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.learned.external import ExternalConfig, Package, device_note, open_worker
+from bsx.metrics.learned.external import ExternalConfig, Package, open_worker
 from bsx.support.settings import UserOnly
 
 
@@ -61,7 +61,7 @@ class Laser(PairMetric[LaserConfig]):
     @property
     def notes(self) -> tuple[str, ...]:
         """Say when it runs elsewhere than the rest."""
-        return device_note(self._worker, self.encoders.device, self.spec)
+        return self._worker.notes(self.spec)
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the encoders' identities and their environment's versions."""

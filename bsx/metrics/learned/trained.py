@@ -13,7 +13,7 @@ from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries import MetricEntry
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.train.config import Inputs
 from bsx.train.encoder import find_again, limited_tokenizer
@@ -37,9 +37,7 @@ class TrainedConfig(MetricConfig):
         Literal["score", "spread"],
         Field(description="The mean of its networks, or their standard deviation: how unsure they are."),
     ] = "score"
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
     def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
         """Return what it was trained to compare candidates with."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -11,7 +11,7 @@ from pydantic import Field
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -25,9 +25,7 @@ class MeteorConfig(MetricConfig):
     alpha: Annotated[float, Field(ge=0, le=1, description="Weight of precision against recall.")] = 0.9
     beta: Annotated[float, Field(ge=0, description="Exponent of the fragmentation penalty.")] = 3.0
     gamma: Annotated[float, Field(ge=0, le=1, description="Weight of the fragmentation penalty.")] = 0.5
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 class _NoSynonyms:

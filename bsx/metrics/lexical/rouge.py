@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.optional import need
 
 
@@ -25,9 +25,7 @@ class RougeConfig(MetricConfig):
         Literal["ascii", "whitespace"],
         Field(description="ascii: runs of a-z and 0-9, as the package has it; whitespace: for any other language."),
     ] = "ascii"
-    multi_ref: Annotated[Literal["best", "mean"], Field(description="How several references become one score.")] = (
-        "best"
-    )
+    multi_ref: MultiRef = "best"
 
 
 class _Whitespace:
