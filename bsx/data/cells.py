@@ -49,6 +49,7 @@ class Spelled(float):
     """
 
     __slots__ = ("text",)
+    text: str
 
     def __new__(cls, text: str, value: float | None = None) -> Spelled:
         """Make the number."""

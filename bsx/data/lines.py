@@ -238,7 +238,7 @@ class NamedFile:
     def digest(self) -> str:
         """Return the sha256 of its bytes as they are stored, in hexadecimal."""
         with self._raw() as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[BinaryIO | gzip.GzipFile | io.BufferedReader]:

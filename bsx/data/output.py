@@ -147,7 +147,7 @@ class ScoreTable:
         row = list(fields)
         # Python's writer leaves a carriage return unquoted, and its reader refuses that.
         quoting = csv.QUOTE_ALL if any("\r" in field for field in row) else csv.QUOTE_MINIMAL
-        csv.writer(self._stream, lineterminator="\n", quoting=quoting).writerow(row)
+        csv.writer(self._stream, lineterminator="\n", quoting=quoting).writerow(row)  # type: ignore[arg-type]
 
     def _open_parquet(self, arrow: Untyped) -> None:
         need("pyarrow.parquet", "writing Parquet files")
