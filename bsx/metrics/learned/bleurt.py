@@ -104,9 +104,9 @@ class Bleurt(PairMetric[BleurtConfig]):
         with blaming(f"{self._resource.folder}: its config.json cannot be used"):
             self._said = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
             kind = self._said.get("model_type")
+            if kind not in ("bleurt", "bert"):
+                raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not BLEURT's")
             int(self._said["hidden_size"]), self._limit
-        if kind not in ("bleurt", "bert"):
-            raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not BLEURT's")
 
     @property
     def bytes_per_token(self) -> int:
