@@ -6,9 +6,12 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from bsx.data.journal import Journal
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.data.run import check_output, check_outputs, keep_out, one_run, reading
@@ -125,3 +128,46 @@ def test_standard_output_is_written_to(name: str, capsysbinary: pytest.CaptureFi
     with pytest.raises(ZeroDivisionError), atomic_text(Path(name)) as stream:
         stream.write(f"half {1 // 0}")
     assert capsysbinary.readouterr().out == b""
+
+
+def test_a_folder_that_bsx_did_not_make_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "o.tsv.partial"
+    for make in (Path.mkdir, Path.touch, lambda path: path.symlink_to(tmp_path)):
+        make(folder)
+        if folder.is_dir():
+            (tmp_path / "o.tsv.partial" / "mine").touch()
+        with pytest.raises(InputError, match=r"o\.tsv\.partial: is in the way of what the run keeps there"):
+            Journal(tmp_path / "o.tsv")
+        if folder.is_dir():
+            (tmp_path / "o.tsv.partial" / "mine").unlink()
+        folder.rmdir() if folder.is_dir() and not folder.is_symlink() else folder.unlink()
+    journal = Journal(tmp_path / "o.tsv")
+    journal.start({"input": "a"}, {})
+    journal.append({"segments": np.array(1)})
+    (folder / "mine").touch()
+    journal.discard()
+    assert [file.name for file in folder.iterdir()] == ["mine"]
+
+
+def test_the_command_line_refuses_before_it_computes(cli: Callable[..., Any], tmp_path: Path) -> None:
+    texts, table = tmp_path / "c.txt", tmp_path / "t.tsv"
+    texts.write_text("a\nb\n")
+    table.write_text("m\thuman\n1\t2\n2\t3\n3\t5\n")
+    (tmp_path / "l.tsv").symlink_to(texts)
+    (tmp_path / "cache").mkdir()
+    score = ("score", "-c", texts, "-r", texts, "-m", "no-such-model")
+    for arguments, said in (
+        ((*score, "-o", tmp_path / "l.tsv"), "is an input of this run"),
+        ((*score, "--cache", tmp_path / "cache", "-o", tmp_path / "cache" / "o.tsv"), "bsx keeps for itself"),
+        ((*score, "--metric", f"moverscore:stop_words={table}", "-o", table), "is an input of this run"),
+        (("meta", table, "--column", "m", "--human", "human", "-o", table), "is an input of this run"),
+        (("meta", table, "--column", "m", "--human", "human", "-o", "o.png", "--plot", "o.png"), "two outputs"),
+        (("meta", table, "--column", "m", "--human", "human", "-o", ""), "the name of a file to write is empty"),
+    ):
+        result = cli(*arguments)
+        assert (result.status, result.out) == (2, "")
+        assert said in result.err
+        assert result.err.count("\n") == 1
+    assert (texts.read_text(), table.read_text().count("\n")) == ("a\nb\n", 4)
+    result = cli("meta", table, "--column", "m", "--human", "human", "-o", "-", "--format", "csv")
+    assert result.out.startswith("group,metric,")
