@@ -16,8 +16,10 @@ from typing_extensions import TypeVar
 from bsx.catalog.entries import FactorEntry
 from bsx.data.columns import number_column
 from bsx.errors import InputError
+from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
 from bsx.support.progress import Progress
 
+_SHORT = 1_024  # characters of sentences that fit in any budget
 Values = NDArray[np.float64]
 FactorCell: TypeAlias = "str | SupportsFloat | None"
 
@@ -53,6 +55,12 @@ class SentencePairs:
     def __post_init__(self) -> None:
         if len(self.sentence1) != len(self.sentence2):
             raise InputError(f"sentence1: {len(self.sentence1)} texts, sentence2: {len(self.sentence2)}")
+        budget = int(free_memory() * DEFAULT_SHARE)
+        for row, (one, two) in enumerate(zip(self.sentence1, self.sentence2, strict=True), start=1):
+            if max(len(one), len(two)) >= _SHORT:
+                # Whatever reads a sentence, and a table with a cell for each two words, as trees and edits want it.
+                needed = PER_BYTE * (text_size(one) + text_size(two)) + 16 * len(one.split()) * len(two.split())
+                refuse_beyond(needed, budget, f"row {row}: comparing sentences of {len(one):,} and {len(two):,} letters")
         for name, values in self.columns.items():
             if len(values) != len(self):
                 raise InputError(f"column {name!r}: {len(values)} cells, {len(self)} sentence pairs")

@@ -8,8 +8,10 @@ from pathlib import Path
 from bsx.bertscore.alignment import Alignment, Side
 from bsx.data.output import atomic_text
 from bsx.data.picture import PICTURES, check_picture, label, picture
+from bsx.errors import InputError
 
 FORMATS = (*PICTURES, ".html")
+_MOST_CELLS = (10_000, 1_000_000)  # of a picture, which takes 50 KB a cell while it is drawn; of a page
 
 
 def to_text(alignment: Alignment) -> str:
@@ -33,10 +35,16 @@ def draw_alignment(alignment: Alignment, path: Path) -> None:
     """Write a heatmap of all cosines, with the greedy matches marked, to a .png, .svg, .pdf or .html file.
 
     Raises:
-        InputError: for another format or an unwritable place.
+        InputError: for another format, an unwritable place, or more tokens than can be shown.
         MissingExtraError: if matplotlib is missing, for any format but .html.
     """
     check_picture(path, FORMATS)
+    rows, columns = alignment.cosines.shape
+    if rows * columns > (limit := _MOST_CELLS[path.suffix == ".html"]):
+        raise InputError(
+            f"{path}: {rows:,} x {columns:,} tokens make {rows * columns:,} cells, and at most {limit:,} are drawn: "
+            "shorten the texts" + (", or write .html" if path.suffix != ".html" else "")
+        )
     if path.suffix == ".html":
         with atomic_text(path) as stream:
             stream.write(_page(alignment))

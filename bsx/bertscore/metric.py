@@ -12,7 +12,7 @@ from pydantic import Field
 from bsx.bertscore.config import BertScoreSettings, ScorerConfig
 from bsx.bertscore.matching import score_rows
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
-from bsx.bertscore.windows import Window, WindowVectors, refuse_truncated
+from bsx.bertscore.windows import Window, WindowVectors, refuse_large_pairs, refuse_truncated
 from bsx.catalog.catalog import Catalog
 from bsx.data.corpus import Corpus
 from bsx.encode.idf import Idf, IdfCounter
@@ -83,6 +83,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         self.tokenizer = self.located.tokenizer(
             leading_space=self.settings.leading_space, specials=self.settings.specials, long=self.settings.long
         )
+        self.tokenizer.token_bytes = self.bytes_per_token
         self.baselines = self._find_baselines()
 
     def _wanted_layer(self) -> int | None:
@@ -185,6 +186,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         window = ready if isinstance(ready, Window) else self.look_ahead(block)
         if self.settings.strict:
             refuse_truncated(block, window, self.choice.name, self.tokenizer.max_tokens)
+        refuse_large_pairs(block, window, self.encoders.budget)
         return self.match(block, window, self.vectors(window, fitted, block.report))
 
     def vectors(

@@ -14,6 +14,7 @@ from bsx.bertscore.loss import Measure, Reduction, bertscore_loss
 from bsx.bertscore.matching import collect
 from bsx.bertscore.metric import by_itself
 from bsx.bertscore.results import Scores
+from bsx.bertscore.windows import refuse_large_pairs
 from bsx.catalog.catalog import Catalog
 from bsx.data import cells
 from bsx.data.corpus import MemoryCorpus, as_references, as_texts
@@ -163,6 +164,7 @@ class Scorer:
         texts = [cells.text(candidate, "candidate"), cells.text(reference, "reference")]
         block = as_block([(texts[0], (texts[1],), None, 0)])
         window = self.metric.look_ahead(block)
+        refuse_large_pairs(block, window, self.encoders.budget)
         vectors = self.metric.vectors(window, idf)
         figures = self.metric.match(block, window, vectors).all_figures()
         return align_texts(self.tokenizer, window, vectors, texts, figures[0, 0], self.signature())

@@ -15,6 +15,7 @@ from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.pairs import FlatVectors
 from bsx.metrics.blocks import Block
+from bsx.support.memory import refuse_beyond
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,20 @@ class Window:
         """Tokenise candidates and references of a block's rows."""
         rows = zip(block.candidates, block.references, strict=True)
         return cls.of((text for candidate, references in rows for text in (candidate, *references)), tokenizer)
+
+
+def refuse_large_pairs(block: Block, window: Window, budget: int) -> None:
+    """Refuse a block with a pair of texts whose similarities do not fit in the memory budget.
+
+    Raises:
+        InputError: naming the segment.
+    """
+    for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
+        longest = len(window.tokens[window.texts[candidate]].ids)
+        other = max((len(window.tokens[window.texts[text]].ids) for text in references), default=0)
+        where = f"segment {block.ids[row]}: " if block.ids else ""
+        # Each similarity, and once more while the best are looked for.
+        refuse_beyond(8 * longest * other, budget, f"{where}matching {longest:,} with {other:,} tokens")
 
 
 def refuse_truncated(block: Block, window: Window, model: str, limit: int | None) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURES = (".png", ".svg", ".pdf")
+_DPI = 150
+_MOST_PIXELS = 64_000_000  # which take half a GiB while they are drawn
 # Okabe & Ito 2008: told apart by colour-blind readers too.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
 
@@ -47,6 +49,12 @@ def picture(path: Path, width: float, height: float, *, about: str = "") -> Iter
         MissingExtraError: if matplotlib is missing.
     """
     check_picture(path)
+    pixels = width * height * _DPI**2
+    if not pixels <= _MOST_PIXELS:
+        raise InputError(
+            f"{path}: the picture would have {pixels / 1e6:,.0f} million pixels, and at most {_MOST_PIXELS / 1e6:.0f} "
+            "are drawn: show less in it"
+        )
     need("matplotlib", "drawing")
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -62,7 +70,7 @@ def picture(path: Path, width: float, height: float, *, about: str = "") -> Iter
     if about:
         kept["Subject" if path.suffix == ".pdf" else "Description"] = about
     with atomic_path(path) as temporary, rc_context({"svg.hashsalt": "bsx"}):
-        figure.savefig(temporary, format=path.suffix[1:], dpi=150, metadata=kept)
+        figure.savefig(temporary, format=path.suffix[1:], dpi=_DPI, metadata=kept)
 
 
 def label(text: str) -> str:

@@ -42,12 +42,14 @@ class LocatedModel:
         checkpoint: its files.
         architecture: its configuration.
         trust_remote_code: whether it may bring its own tokenizer code.
+        budget: bytes of memory that one text may take; None if unlimited.
     """
 
     choice: Choice
     checkpoint: Checkpoint
     architecture: Architecture
     trust_remote_code: bool = False
+    budget: int | None = None
 
     @property
     def identity(self) -> str:
@@ -89,10 +91,15 @@ class LocatedModel:
                 specials=specials,
                 long=long,
                 vocabulary=getattr(self.architecture.config, "vocab_size", None),
+                budget=self.budget,
+                # Scores of attention, their bias, and both once more while they are worked on.
+                pair_bytes=16 * int(getattr(self.architecture.config, "num_attention_heads", 12)),
             )
 
 
-def locate_model(choice: Choice, catalog: Catalog, *, trust_remote_code: bool = False) -> LocatedModel:
+def locate_model(
+    choice: Choice, catalog: Catalog, *, trust_remote_code: bool = False, budget: int | None = None
+) -> LocatedModel:
     """Find or fetch a model's files and read its configuration.
 
     Raises:
@@ -107,7 +114,7 @@ def locate_model(choice: Choice, catalog: Catalog, *, trust_remote_code: bool = 
             f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {checkpoint.folder} "
             f"has {architecture.depth}: correct the entry"
         )
-    return LocatedModel(choice, checkpoint, architecture, trust_remote_code)
+    return LocatedModel(choice, checkpoint, architecture, trust_remote_code, budget)
 
 
 class Encoders:
@@ -171,7 +178,8 @@ class Encoders:
         key = f"{name}|{tag}"
         if key not in self._models:
             choice = choose(name, tag, self.catalog)
-            self._models[key] = locate_model(choice, self.catalog, trust_remote_code=self.config.trust_remote_code)
+            trust = self.config.trust_remote_code
+            self._models[key] = locate_model(choice, self.catalog, trust_remote_code=trust, budget=self.budget)
         return self._models[key]
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:

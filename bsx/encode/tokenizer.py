@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
 from bsx.support.untyped import Untyped, blaming
 
 Specials = Literal["match", "exclude", "bert-score"]
@@ -64,7 +65,12 @@ class Tokenizer:
             words, which is what bert-score 0.3.13 does for T5, XLM and mBART.
         long: cut texts at the limit, or read them in overlapping windows.
         vocabulary: ids that the model has vectors for; None if it is not known.
+        budget: bytes of memory that one text may take; None if unlimited.
+        pair_bytes: bytes that two tokens of a sequence take together in a model without a limit, which compares all.
     """
+
+    token_bytes = 0
+    """Bytes that the vectors of a token take; whoever wants vectors says it, for the budget."""
 
     def __init__(
         self,
@@ -75,8 +81,12 @@ class Tokenizer:
         specials: Specials = "match",
         long: LongText = "truncate",
         vocabulary: int | None = None,
+        budget: int | None = None,
+        pair_bytes: int = 0,
     ) -> None:
         self._inner = inner
+        self._budget = budget
+        self._pair_bytes = pair_bytes
         self.leading_space = leading_space
         self.long = long
         self.prefix, self.suffix = _special_frame(inner)
@@ -189,10 +199,29 @@ class Tokenizer:
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
-        return [self._frame(content) for content in self.contents(texts)]
+        return [self._frame(content) for part in self._parts(texts) for content in self.contents(part)]
+
+    def _parts(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
+        """Cut texts into parts that may be tokenised at once within the budget.
+
+        Raises:
+            InputError: for a text that alone is too much.
+        """
+        start = size = 0
+        for i, text in enumerate(texts if self._budget is not None else ()):
+            needed = PER_BYTE * text_size(text)
+            refuse_beyond(needed, self._budget or 0, f"a text of {show_bytes(needed // PER_BYTE)} ({text[:20]!r} …)")
+            if i > start and size + needed > (self._budget or 0):
+                yield texts[start:i]
+                start, size = i, 0
+            size += needed
+        yield texts[start:]
 
     def _frame(self, content: list[int]) -> TokenizedText:
         limit = self._max_content
+        if self._budget is not None and (limit is None or (self.long == "window" and len(content) > limit)):
+            needed = len(content) * (self.token_bytes + (len(content) * self._pair_bytes if limit is None else 0))
+            refuse_beyond(needed, self._budget, f"a text of {len(content):,} tokens")
         if limit is None or len(content) <= limit:
             return self._single(content, lost=0)
         if self.long == "window":

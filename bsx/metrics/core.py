@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 from bsx.catalog.entries import MetricEntry
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
+from bsx.support.memory import PER_BYTE, text_size
 from bsx.support.provenance import bsx_version
 from bsx.support.signature import Signature
 
@@ -125,6 +126,10 @@ class MetricCore(ABC, Generic[ConfigT]):
     def bytes_per_token(self) -> int:
         """Memory a token of a block takes; 0 if it keeps no vectors."""
         return 0
+
+    def memory(self, candidate: str, other: str) -> int:
+        """Return about how many bytes it takes to score one candidate against one other text."""
+        return PER_BYTE * (text_size(candidate) + text_size(other))
 
     @property
     def notes(self) -> tuple[str, ...]:

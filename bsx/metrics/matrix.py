@@ -8,6 +8,7 @@ from bsx.data.corpus import MemoryCorpus, about_tokens
 from bsx.errors import InputError
 from bsx.metrics.blocks import Values, as_block
 from bsx.metrics.core import MetricCore
+from bsx.metrics.run import refuse_large_texts
 
 _SIDE = 256  # texts of each side scored in one call
 
@@ -43,7 +44,9 @@ def matrix(metric: MetricCore, candidates: list[str], others: list[str], source:
                 for candidate in candidates[top : top + side]
                 for other in others[left : left + side]
             ]
-            values = metric.score_block(as_block(rows), fitted).values
+            block = as_block(rows)
+            refuse_large_texts([metric], block)
+            values = metric.score_block(block, fitted).values
             part[:] = values.reshape(part.shape)
     fill = metric.entry.empty
     return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)

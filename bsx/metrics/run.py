@@ -18,6 +18,7 @@ from bsx.metrics.blocks import Block, BlockScores, as_block
 from bsx.metrics.core import Fitted, MetricCore
 from bsx.metrics.plan import Plan, survey, texts_of
 from bsx.metrics.results import MetricScores
+from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.progress import Progress
 from bsx.support.signature import Signature
 
@@ -25,6 +26,7 @@ Item = TypeVar("Item")
 _BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory
 _BLOCK_ROWS = 8_192
 _FEW = 256  # segments that do not repay a thread
+_SHORT = 1_024  # characters of texts that fit in any budget, whatever is computed of them
 _NAMED = 5  # segments that a note names
 
 
@@ -210,12 +212,30 @@ def score_segments(
         block: their rows, if they are there already.
     """
     block = block if block is not None else rows_of(segments)
+    refuse_large_texts(metrics, block)
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):
         result = metric.score_block(block, learnt)
         scores.append(result)
         undefined.append(fill_undefined(metric, result))
     return ScoredBlock(segments, scores, undefined)
+
+
+def refuse_large_texts(metrics: Sequence[MetricCore], block: Block) -> None:
+    """Refuse a row whose texts would take more memory than the budget, before anything is computed of the block.
+
+    Raises:
+        InputError: naming metric and segment.
+    """
+    for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
+        others = references if block.sources is None else (*references, block.sources[row])
+        if max(map(len, (candidate, *others))) < _SHORT:
+            continue
+        where = f"segment {block.ids[row]}: " if block.ids else ""
+        for metric in metrics:
+            needed = max(metric.memory(candidate, other) for other in (references if references else others))
+            longest = show_bytes(max(map(text_size, (candidate, *others))))
+            refuse_beyond(needed, metric.encoders.budget, f"{where}scoring texts of {longest} with {metric.spec}")
 
 
 def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]:

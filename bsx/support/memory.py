@@ -10,6 +10,10 @@ from bsx.errors import InputError
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DEFAULT_SHARE = 0.25
+# What a tokenizer takes for a byte of text, rounded up: 110 to 240 were measured, for lists of ids and much else.
+PER_BYTE = 256
+# What one text may always take, however small the budget: a quarter of a MiB of text.
+_ALWAYS = 2**26
 
 
 def parse_bytes(text: str | int) -> int:
@@ -29,6 +33,41 @@ def parse_bytes(text: str | int) -> int:
     if size < 2**20:
         raise InputError(f"a size of {text} is too small to work with: give at least 1MB")
     return size
+
+
+def text_size(text: str) -> int:
+    """Return how many bytes a text has in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def show_bytes(size: float) -> str:
+    """Return a size for people.
+
+    >>> show_bytes(1_610_612_736), show_bytes(400)
+    ('1.5 GiB', '400 bytes')
+    """
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def refuse_beyond(needed: int, budget: int, what: str) -> None:
+    """Refuse work on one text, or one pair of texts, that does not fit in the memory budget.
+
+    Args:
+        needed: bytes that it takes.
+        budget: bytes that there are; a text of 256 KiB may always be read.
+        what: the text and what would be done with it, for the message.
+
+    Raises:
+        InputError: with both numbers.
+    """
+    if needed > max(budget, _ALWAYS):
+        raise InputError(
+            f"{what} takes about {show_bytes(needed)} of memory, and {show_bytes(max(budget, _ALWAYS))} may be used: "
+            "shorten the text, or allow more (`memory=`)"
+        )
 
 
 def free_memory() -> int:

@@ -51,6 +51,7 @@ class EncoderMetric(PairMetric[ConfigT]):
             InputError: for a layer that the model does not have.
         """
         self._view = self.encoders.encoder(self.located).view(layers)
+        self.tokenizer.token_bytes = self.bytes_per_token
 
     def states(self, texts: Sequence[str]) -> States:
         """Return the hidden states of distinct texts."""

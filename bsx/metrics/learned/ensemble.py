@@ -84,6 +84,10 @@ class Ensemble(Metric[EnsembleConfig]):
         """Memory a token of a block takes in all members."""
         return sum(member.bytes_per_token for member in self._members)
 
+    def memory(self, candidate: str, other: str) -> int:
+        """Return what the member that takes most takes."""
+        return max(member.memory(candidate, other) for member in self._members)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the members' notes, and say where one is not set up as it was when the ensemble was fitted."""

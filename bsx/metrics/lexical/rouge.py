@@ -48,6 +48,11 @@ class Rouge(PairMetric[RougeConfig]):
         self._tokenizer = _Whitespace() if config.tokenizer == "whitespace" else ascii_only
         self._scorer = module.RougeScorer([config.variant], use_stemmer=config.stemmer, tokenizer=self._tokenizer)
 
+    def memory(self, candidate: str, other: str) -> int:
+        """Return the bytes of its table of common subsequences, with a cell for each two words; see `Metric.memory`."""
+        cells = len(candidate.split()) * len(other.split()) if self.config.variant.startswith("rougeL") else 0
+        return super().memory(candidate, other) + 9 * cells
+
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the package's version."""
         from importlib.metadata import version

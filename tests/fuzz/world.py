@@ -1,0 +1,99 @@
+"""The inputs that fuzz cases start from, and for each command one call that is right."""
+
+from __future__ import annotations
+
+import random
+from importlib.resources import files
+from pathlib import Path
+
+from tests.helpers import tiny
+
+_WORDS = "the a old young man woman cat dog river bank house bridge rain train station walked slowly quickly".split()
+
+# command -> the arguments of a call that works, quickly; {out} is a folder that is empty before each case.
+RIGHT: dict[str, str] = {
+    "score": "-c cand.txt -r ref.txt -m bert --layer 1 -o {out}/s.tsv",
+    "score zoo": "-c cand.txt -r ref.txt -s src.txt --metric chrf,bleu -o {out}/s.tsv",
+    "score table": "--data scores.tsv --metric chrf --format json",
+    "meta": "scores.tsv --human h --column a,b --group lp --resamples 20 --format json -o {out}/m.json",
+    "meta darr": "scores.tsv --human h --column a,b --system sys --segment seg --level darr --threshold 0.5 --test none",
+    "meta hybrid": "systems.tsv --human h --column a,b --system sys --segment seg --level hybrid --hybrids 20 --sample 5 "
+    "--resamples 10 --test none",
+    "compare": "cand.txt other.txt -r ref.txt --metric chrf --resamples 20 --format json",
+    "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
+    "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 10 --no-control --format json",
+    "factors": "scores.tsv -o {out}/f.tsv --factors lex --sentence1 reference --sentence2 candidate --format json",
+    "disentangle": "scores.tsv --column a,b --factors x1,x2 --format json -o {out}/d.json",
+    "ensemble": "scores.tsv --column a,b --human h --segment seg --how ridge --folds 3 --resamples 10 --format json",
+    "ensemble factors": "scores.tsv --column a,b --human h --how factors --factors x1,x2 --resamples 10",
+    "report": "scores.tsv -o {out}/r.html",
+    "train esim": "--train train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
+    "train curve": "esim --train train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "
+    "--hidden 4 --epochs 1",
+    "metrics show": "chrf --format json",
+    "metrics layers": "--data judged.tsv -m bert --resamples 10 --format json",
+    "metrics fit-alignment": "-s src.txt -t ref.txt -o {out}/m.safetensors -m bert --kind umd --layer 1",
+    "models show": "minilm --format json",
+    "models where": "minilm",
+    "registry tune": "minilm --data judged.tsv -l en --resamples 10",
+    "registry baseline": "minilm --corpus ref.txt -l en --pairs 4 --registry {out} --format json",
+    "registry validate": "",
+    "registry schema": "model",
+    "adversarial perturb": "texts.tsv --metric chrf --perturbation shuffle --resamples 10 --format json",
+    "adversarial pairs": "pairs.tsv --label label --column a --resamples 10 --folds 2 --format json",
+    "adversarial triples": "triples.tsv --metric chrf --resamples 10 --format json -o {out}/t.json",
+    "adversarial build-triples": "paws.tsv -o {out}/t.tsv --format json",
+    "data list": "--format json",
+    "data show": "paws-wiki-test --format json",
+}
+
+
+def command(name: str) -> list[str]:
+    """Return the words of the command that an entry of `RIGHT` calls."""
+    words = name.split()
+    return words if words[0] in ("train", "metrics", "models", "registry", "adversarial", "data") else words[:1]
+
+
+def _sentence(rng: random.Random) -> str:
+    return " ".join(rng.choices(_WORDS, k=rng.randint(4, 9)))
+
+
+def _table(file: Path, rows: list[dict[str, object]]) -> None:
+    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def build(folder: Path) -> Path:
+    """Write all inputs into a folder."""
+    rng = random.Random(1)
+    tiny.build("bert", folder / "bert")
+    for name in ("cand", "ref", "src", "other"):
+        (folder / f"{name}.txt").write_text("".join(f"{_sentence(rng)}\n" for _ in range(12)), encoding="utf-8")
+    rows: list[dict[str, object]] = []
+    for i in range(40):
+        human, x1, x2 = (round(rng.gauss(0, 1), 3) for _ in range(3))
+        texts = {name: _sentence(rng) for name in ("reference", "candidate", "source")}
+        scores = {"a": round(human + x1, 3), "b": round(human - x2, 3)}
+        system = f"s{i % 4}"
+        rows.append(
+            {"lp": "de-en" if i % 2 else "fi-en", "sys": system, "seg": i // 4, **texts, "h": human, **scores}
+            | {"x1": x1, "x2": x2}
+        )
+    _table(folder / "scores.tsv", rows)
+    _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
+    judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]
+    for name in ("judged", "train", "valid"):
+        _table(folder / f"{name}.tsv", judged)
+    texts = [{"reference": row["reference"]} for row in rows[:12]]
+    _table(folder / "texts.tsv", texts)
+    pairs = [
+        {"sentence1": _sentence(rng), "sentence2": _sentence(rng), "label": i % 2, "a": round(rng.random() + i % 2, 3)}
+        for i in range(20)
+    ]
+    _table(folder / "pairs.tsv", pairs)
+    pawed = ["sentence1\tsentence2\tlabel", "a b c d\td c b a\t0", "a q r s\ta b c d\t1"]
+    (folder / "paws.tsv").write_text("\n".join(pawed) + "\n", encoding="utf-8")
+    (folder / "triples.tsv").write_bytes((files("bsx.examples") / "en-triples.tsv").read_bytes())
+    lines = [f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}\tL{i % 2}" for i in range(40)]
+    (folder / "first.te.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
