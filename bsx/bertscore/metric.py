@@ -83,7 +83,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         self.tokenizer = self.located.tokenizer(
             leading_space=self.settings.leading_space, specials=self.settings.specials, long=self.settings.long
         )
-        self.tokenizer.token_bytes = self.bytes_per_token
+        self.tokenizer.token_bytes = 8 * len(self.layers) * self.encoding.dimensions  # held twice while matching
         self.baselines = self._find_baselines()
 
     def _wanted_layer(self) -> int | None:
