@@ -60,7 +60,9 @@ class SentencePairs:
             if max(len(one), len(two)) >= _SHORT:
                 # Whatever reads a sentence, and a table with a cell for each two words, as trees and edits want it.
                 needed = PER_BYTE * (text_size(one) + text_size(two)) + 16 * len(one.split()) * len(two.split())
-                refuse_beyond(needed, budget, f"row {row}: comparing sentences of {len(one):,} and {len(two):,} letters")
+                refuse_beyond(
+                    needed, budget, f"row {row}: comparing sentences of {len(one):,} and {len(two):,} letters"
+                )
         for name, values in self.columns.items():
             if len(values) != len(self):
                 raise InputError(f"column {name!r}: {len(values)} cells, {len(self)} sentence pairs")

@@ -60,7 +60,7 @@ def test_quadratic_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rouge_score")
     text = "one two three four five six seven " * 400
     for spec, message in (("ter", "754"), ("rouge-l", "73")):
-        with pytest.raises(InputError, match=rf"segment 2: scoring texts of 13\.3 KiB with {spec} takes about {message}"):
+        with pytest.raises(InputError, match=rf"segment 2: .* 13\.3 KiB with {spec} takes about {message}"):
             bsx.get_metric(spec, run={"memory": "1MB"}).score(["a", text], ["a", text])
     with pytest.raises(InputError, match="with ter takes about"):
         bsx.get_metric("ter", run={"memory": "1MB"}).score_matrix([text], [text])
