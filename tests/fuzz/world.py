@@ -8,7 +8,26 @@ from pathlib import Path
 
 from tests.helpers import tiny
 
-_WORDS = "the a old young man woman cat dog river bank house bridge rain train station walked slowly quickly".split()
+_WORDS = [
+    "the",
+    "a",
+    "old",
+    "young",
+    "man",
+    "woman",
+    "cat",
+    "dog",
+    "river",
+    "bank",
+    "house",
+    "bridge",
+    "rain",
+    "train",
+    "station",
+    "walked",
+    "slowly",
+    "quickly",
+]
 
 # command -> the arguments of a call that works, quickly; {out} is a folder that is empty before each case.
 RIGHT: dict[str, str] = {
