@@ -35,9 +35,9 @@ RIGHT: dict[str, str] = {
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metric chrf,bleu -o {out}/s.tsv",
     "score table": "--data scores.tsv --metric chrf --format json",
     "meta": "scores.tsv --human h --column a,b --group lp --resamples 20 --format json -o {out}/m.json",
-    "meta darr": "scores.tsv --human h --column a,b --system sys --segment seg --level darr --threshold 0.5 --test none",
-    "meta hybrid": "systems.tsv --human h --column a,b --system sys --segment seg --level hybrid --hybrids 20 --sample 5 "
-    "--resamples 10 --test none",
+    "meta darr": "scores.tsv --human h --column a,b --system sys --segment seg --level darr --threshold 1 --test none",
+    "meta hybrid": "systems.tsv --human h --column a,b --system sys --segment seg --level hybrid --hybrids 20 "
+    "--sample 5 --resamples 10 --test none",
     "compare": "cand.txt other.txt -r ref.txt --metric chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 10 --no-control --format json",
@@ -84,7 +84,7 @@ def _table(file: Path, rows: list[dict[str, object]]) -> None:
 
 def build(folder: Path) -> Path:
     """Write all inputs into a folder."""
-    rng = random.Random(1)
+    rng = random.Random(1)  # noqa: S311 - texts, no secrets
     tiny.build("bert", folder / "bert")
     for name in ("cand", "ref", "src", "other"):
         (folder / f"{name}.txt").write_text("".join(f"{_sentence(rng)}\n" for _ in range(12)), encoding="utf-8")
