@@ -30,6 +30,8 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one
     "bsx/train/vectors.py": {"memmap"},  # is read only
+    "bsx/models/e5s1.py": {"memmap"},  # is read only
+    "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
     "bsx/data/journal.py": {"open", "savez"},  # the lock; an array into a file of the gate
     "bsx/data/picture.py": {"savefig"},  # into a file of the gate
     "bsx/support/tensors.py": {"write_bytes"},  # into a file of the gate, or of the cache
