@@ -26,6 +26,7 @@ class CaseResult:
         unchanged: rows on which the perturbation acted without changing them.
         not_applicable: rows in which there was nothing it could act on.
         failed: rows whose text changed but which have no score.
+        nearer: rows of the n in which a change of meaning brought the text nearer to its reference, by words to edit.
         mean_clean: mean score of those rows' clean texts.
         mean_score: mean score of their changed texts.
         drop: mean of clean score minus changed score.
@@ -49,6 +50,7 @@ class CaseResult:
     unchanged: int
     not_applicable: int
     failed: int
+    nearer: int
     mean_clean: float
     mean_score: float
     drop: float
@@ -97,7 +99,7 @@ class Robustness:
 
     Attributes:
         results: metrics x perturbations x strengths.
-        worst: rows on which each metric did worst under each.
+        worst: rows on which each metric did worst under each, without those counted as ``nearer``.
         ranges: the scale of relative drops, by metric.
         left_out: perturbation -> why it could not be applied.
         notes: what a reader should know.

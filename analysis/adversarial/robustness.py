@@ -14,6 +14,7 @@ from bsx.analysis.documents.adversarial import DropExampleRow
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
+from bsx.analysis.perturbations.units import units
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
 from bsx.analysis.stats.validate import settings, vectors
@@ -98,10 +99,11 @@ def robustness(
         for one in chosen
         for strength in (dict.fromkeys(strengths) if one.graded else (None,))
     ]
+    towards = {id(case): _towards(case, clean, references) for case in cases}
     unrelated = next(
         (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)
     )
-    notes = _notes(cases, len(clean), candidates is None)
+    notes = _notes(cases, len(clean), candidates is None, sum(int(rows.sum()) for rows in towards.values()))
     how: Resampling = {"resamples": resamples, "confidence": confidence, "seed": seed}
     results: list[CaseResult] = []
     examples: list[DropExampleRow] = []
@@ -117,8 +119,9 @@ def robustness(
             notes.append(f"{name}: {why}, so relative drops are undefined")
         own = before - after[id(next(case for case in cases if case.perturbation is base))]
         for case in cases:
-            results.append(_result(name, case, before, after[id(case)], own, scale, base, how))
-            examples += _worst(name, case, before, after[id(case)], references, clean, worst)
+            nearer = towards[id(case)]
+            results.append(_result(name, case, before, after[id(case)], own, scale, base, how, nearer))
+            examples += _worst(name, case, before, after[id(case)], references, clean, worst, nearer)
         clean_scores[name] = before
         case_scores[name] = np.array([after[id(case)] for case in cases])
     adjusted = adjust([result.p for result in results], correction)
@@ -161,8 +164,13 @@ def _called(case: Perturbed) -> str:
     return case.perturbation.name + (f" {case.strength:g}" if case.strength is not None else "")
 
 
-def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool) -> list[str]:
+def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int) -> list[str]:
     notes = []
+    if nearer:
+        notes.append(
+            f"{nearer} change{'s' * (nearer > 1)} of meaning brought a text nearer to its reference, by words to edit: a score that rises "
+            "there is right, so they are counted (nearer) and not listed among the worst rows"
+        )
     if self_scored:
         notes.append(
             "the clean texts are the references themselves: most metrics give them their highest score, so a drop can "
@@ -175,6 +183,32 @@ def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool) -> list[str
         if not case.changed.any()
     ]
     return notes
+
+
+def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
+    """Return where a change of meaning left fewer words to edit than the clean text has, (n,)."""
+    found = np.zeros(len(clean), dtype=np.bool_)
+    if case.perturbation.preserves:
+        return found
+    for row in map(int, np.flatnonzero(case.changed)):
+        words, wanted = _words(clean[row]), _words(references[row])
+        found[row] = words != wanted and _edits(_words(case.texts[row]), wanted) < _edits(words, wanted)
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return [text[start:end] for start, end in units(text)]
+
+
+def _edits(words: list[str], wanted: list[str]) -> int:
+    """Return how many words to put in, take out or replace (Levenshtein 1966)."""
+    previous = list(range(len(wanted) + 1))
+    for done, word in enumerate(words, 1):
+        row = [done]
+        for place, other in enumerate(wanted):
+            row.append(min(previous[place] + (word != other), previous[place + 1] + 1, row[place] + 1))
+        previous = row
+    return previous[-1]
 
 
 class _Scored:
@@ -228,6 +262,7 @@ def _result(
     scale: MetricRange,
     base: Perturbation,
     how: Resampling,
+    nearer: NDArray[np.bool_],
 ) -> CaseResult:
     drops = before - after
     there = ~np.isnan(drops)
@@ -245,6 +280,7 @@ def _result(
         unchanged=case.unchanged,
         not_applicable=case.not_applicable,
         failed=int((case.changed & ~there).sum()),
+        nearer=int((nearer & there).sum()),
         mean_clean=_mean(before[there]),
         mean_score=_mean(after[there]),
         drop=drop,
@@ -285,12 +321,19 @@ def _greater(differences: Array, resamples: int, seed: Seed) -> float:
 
 
 def _worst(
-    name: str, case: Perturbed, before: Array, after: Array, references: Sequence[str], clean: Sequence[str], count: int
+    name: str,
+    case: Perturbed,
+    before: Array,
+    after: Array,
+    references: Sequence[str],
+    clean: Sequence[str],
+    count: int,
+    nearer: NDArray[np.bool_],
 ) -> list[DropExampleRow]:
-    """Return the smallest drops if the meaning changed, the largest if it stayed."""
+    """Return the smallest drops if the meaning changed, away from the reference, and the largest if it stayed."""
     drops = before - after
     order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
-    rows = [int(row) for row in order if not np.isnan(drops[row])][:count]
+    rows = [int(row) for row in order if not np.isnan(drops[row]) and not nearer[row]][:count]
     return [
         DropExampleRow(
             metric=name,

@@ -175,14 +175,14 @@ def _detection(content: DetectionSet) -> str:
 
 def triples_text(content: TriplesDocument) -> str:
     """Return the text form of what ``bsx adversarial triples`` prints as JSON."""
-    rows = [["metric", "n", "prefers B", "ties", "rate with interval", "mean margin", "p"]]
+    rows = [["metric", "n", "prefers B", "ties", "rate with interval", "mean margin", "p (two-sided)"]]
     for r in content.results:
         counts = map(str, (r.n, r.prefers_paraphrase, r.ties))
         rate = f"{r.rate:.4f} {_ends(r.ci)}"
         rows.append([r.metric, *counts, rate, f"{r.mean_margin:+.4f}", p_value(r.p_two_sided)])
     blocks = [text_table(rows)]
     if content.tests:
-        lines = ["Exact McNemar tests (triples that only one of the two gets right)"]
+        lines = ["Exact McNemar tests (triples that only one of the two gets right; two-sided p)"]
         lines += [
             f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}"
             + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")

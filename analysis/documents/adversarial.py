@@ -152,6 +152,7 @@ class DropRow(DocumentPart):
     unchanged: int
     not_applicable: int = 0
     failed: int = 0
+    nearer: int = 0
     mean_clean: Number = None
     mean_score: Number
     drop: Number

@@ -27,7 +27,7 @@ class Item:
         source: the text it was translated from, if known.
         parse: its parse, if there is one.
         others: the distinct texts of the corpus, sorted, so that their order does not matter.
-        names: the distinct names in the parses of the corpus, sorted.
+        names: kinds and distinct names in the parses of the corpus, sorted.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Item:
     source: str | None = None
     parse: Parse | None = None
     others: Sequence[str] = ()
-    names: Sequence[str] = ()
+    names: Sequence[tuple[str, str]] = ()
 
 
 Change = Callable[[Item, float, random.Random], str | None]
@@ -74,11 +74,11 @@ class Perturbation:
             parse: whether there are parses.
         """
         if self.languages is not None and primary(lang) not in self.languages:
-            return f"is for {', '.join(self.languages)}" + (f", not {lang}" if lang else ": say which language it is")
+            return f"is for {', '.join(self.languages)}" + (f", not {lang}" if lang else ": say which language it is with `lang=`")
         if "source" in self.needs and not source:
-            return "needs the sources of the texts"
+            return "needs the sources of the texts: give them with `source=`"
         if "parse" in self.needs and not parse:
-            return "needs parses of the texts"
+            return "needs parses of the texts: give `parses=`, or `parser=` and `lang=`"
         return None
 
     def apply(
@@ -120,7 +120,7 @@ class Perturbation:
         share = self._strength(strength)
         corpus = "corpus" in self.needs
         others = sorted(set(texts)) if corpus else ()
-        names = names_of(texts, parses) if corpus and parses is not None else ()
+        names = names_of(texts, parses, primary(lang)) if corpus and parses is not None else ()
         changed = []
         for row, text in enumerate(texts):
             source = sources[row] if sources is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.calendar import DATES
 
 Span = tuple[int, int]
 
@@ -29,28 +30,54 @@ def word_spans(text: str, parse: Parse) -> list[Span | None]:
     return spans
 
 
-def name_runs(text: str, parse: Parse) -> list[Span]:
-    """Return where the names of a text stand: runs of words tagged PROPN with nothing but space or hyphens between."""
-    runs: list[Span] = []
+def named(text: str, parse: Parse, lang: str) -> list[tuple[Span, str]]:
+    """Return where the names of a text stand and of which kind each is, as far as a parse tells.
+
+    Kinds are ``weekday``, ``month``, ``date`` (one of these among other words), ``number``, ``code`` (letters and
+    digits), ``person`` (parts joined by the relation *flat*, as UD has it), ``acronym`` and ``name`` for all others.
+    What has neither letters nor digits is no name.
+    """
+    found = [(span, _kind(text[slice(*span)], lang, flat=flat)) for span, flat in _runs(text, parse)]
+    return [(span, kind) for span, kind in found if kind]
+
+
+def _runs(text: str, parse: Parse) -> list[tuple[Span, bool]]:
+    """Return where each name stands, and whether its parts are joined by *flat*."""
+    runs: list[tuple[Span, bool]] = []
     follows = False
-    for span, tag in zip(word_spans(text, parse), parse.upos, strict=True):
+    relations = parse.deprels or ("",) * len(parse.words)
+    for span, tag, relation in zip(word_spans(text, parse), parse.upos, relations, strict=True):
         if tag != "PROPN" or span is None:
             follows = False
             continue
-        if follows and not text[runs[-1][1] : span[0]].strip(" -\u2010\u2011\u00a0"):
-            runs[-1] = (runs[-1][0], span[1])
+        if follows and not text[runs[-1][0][1] : span[0]].strip(" -\u2010\u2011\u00a0"):
+            before, flat = runs[-1]
+            runs[-1] = ((before[0], span[1]), flat or relation.startswith("flat"))
         else:
-            runs.append(span)
+            runs.append((span, False))
         follows = True
     return runs
 
 
-def names_of(texts: Sequence[str], parses: Sequence[Parse | None]) -> list[str]:
-    """Return the distinct names in texts, sorted."""
+def _kind(name: str, lang: str, *, flat: bool) -> str:
+    months, weekdays = (set(words.casefold().split()) for words in DATES.get(lang, ("", "")))
+    words = set(name.casefold().split())
+    if words & (months | weekdays):
+        return "month" if words <= months else "weekday" if words <= weekdays else "date"
+    letters = any(character.isalpha() for character in name)
+    if any(character.isdecimal() for character in name):
+        return "code" if letters else "number"
+    if not letters:
+        return ""
+    return "person" if flat else "acronym" if len(name) > 1 and name.isupper() else "name"
+
+
+def names_of(texts: Sequence[str], parses: Sequence[Parse | None], lang: str) -> list[tuple[str, str]]:
+    """Return the kinds and distinct names in texts, sorted."""
     found = {
-        text[start:end]
+        (kind, text[slice(*span)])
         for text, parse in zip(texts, parses, strict=True)
         if parse is not None
-        for start, end in name_runs(text, parse)
+        for span, kind in named(text, parse, lang)
     }
     return sorted(found)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Item, Perturbation
-from bsx.analysis.perturbations.names import Span, name_runs, word_spans
+from bsx.analysis.perturbations.names import Span, named, word_spans
 
 # Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
 _NO_CASE = ("da", "en", "es", "fr", "it", "nb", "nl", "nn", "no", "pt", "sv", "zh")
@@ -139,12 +139,17 @@ def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
     if item.parse is None:
         return None
     text = item.text
-    found = sorted({text[start:end] for start, end in name_runs(text, item.parse)})
-    others = [name for name in item.names if name.lower() not in text.lower()]
-    if not found or not others:
+    runs = named(text, item.parse, item.lang)
+    others: dict[str, list[str]] = {}
+    for kind, name in item.names:
+        if name.lower() not in text.lower():
+            others.setdefault(kind, []).append(name)
+    found = sorted({(text[slice(*span)], kind) for span, kind in runs if kind in others})
+    if not found:
         return None
-    old, new = rng.choice(found), rng.choice(others)
-    for start, end in reversed(name_runs(text, item.parse)):
+    old, kind = rng.choice(found)
+    new = rng.choice(others[kind])
+    for (start, end), _ in reversed(runs):
         if text[start:end] == old:
             text = text[:start] + new + text[end:]
     return text
@@ -169,9 +174,9 @@ SUBJECT_OBJECT = Perturbation(
 )
 ENTITIES = Perturbation(
     "entities",
-    "a name, every time it occurs, becomes a name from another text",
+    "a name, every time it occurs, becomes a name of the same kind from another text",
     False,
     _entities,
-    acts_on="texts with a proper noun, if other texts have others",
+    acts_on="texts with a proper noun, if other texts have others of its kind: person, weekday, month, number, acronym",
     needs=frozenset({"parse", "corpus"}),
 )

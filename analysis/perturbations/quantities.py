@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import regex
 
 from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.calendar import DATES
 
 # Digits of any script, not those inside a word such as A4 or MP3.
 _NUMBER = regex.compile(
@@ -39,41 +40,6 @@ _WORDS = {
         "twintig dertig veertig vijftig zestig zeventig",
     ),
 }
-_DATES = {
-    "en": (
-        "January February March April May June July August September October November December",
-        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
-    ),
-    "de": (
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
-    ),
-    "es": (
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "lunes martes miércoles jueves viernes sábado domingo",
-    ),
-    "fr": (
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    ),
-    "it": (
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
-    ),
-    "nl": (
-        "januari februari maart april mei juni juli augustus september oktober november december",
-        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-    ),
-    "pt": (
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira",
-    ),
-    "ru": (
-        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-        "понедельник вторник четверг воскресенье",
-    ),
-    "zh": ("星期一 星期二 星期三 星期四 星期五 星期六", "十二月 十一月 十月 二月 三月 四月 五月 六月 七月 八月 九月"),
-}
 # "May" and "March" are a month only where the words around them say so.
 _BEFORE = (
     r"(?<=\b(?:in|of|on|by|since|until|till|last|next|this|from|to|and|early|late|mid|\d|\dth|\dst|\dnd|\drd)[ -])"
@@ -97,7 +63,7 @@ def _lists(
     }
 
 
-_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, capitals=True), _lists(_DATES, capitals=False)
+_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, capitals=True), _lists(DATES, capitals=False)
 
 
 def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:
@@ -144,6 +110,6 @@ DATES = Perturbation(
     "one month or weekday becomes another",
     False,
     _dates,
-    languages=tuple(_DATES),
+    languages=tuple(DATES),
     acts_on="texts that name a month or a weekday",
 )

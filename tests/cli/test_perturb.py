@@ -59,6 +59,7 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
     assert content["settings"]["column"] == "candidate"
     assert content["skipped"] == []
     assert {one["perturbation"] for one in content["left_out"]} == {"noun-swap", "subject-object", "entities"}
+    assert all("give --parses" in one["why"] for one in content["left_out"])
     assert "ter: lower is better, so the sign of its scores is turned" in content["notes"]
     found = {(one["metric"], one["perturbation"], one["strength"]): one for one in content["results"]}
     assert found["ter", "unrelated", None]["drop"] > 0
@@ -123,8 +124,8 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
     [
         (["--metric", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
         (["--metric", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
-        (["--metric", "chrf", "--perturbation", "source"], "perturbation source needs the sources"),
-        (["--metric", "chrf", "--perturbation", "noun-swap"], "perturbation noun-swap needs parses"),
+        (["--metric", "chrf", "--perturbation", "source"], "needs the sources of the texts: give them with --source"),
+        (["--metric", "chrf", "--perturbation", "noun-swap"], "needs parses of the texts: give --parses, or --parser and --lang"),
         (["--metric", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
         (["--metric", "chrf", "--strength", "2"], "--strength 2: it is a share"),
         (["--metric", "chrf", "--strength", ","], "give at least one share"),

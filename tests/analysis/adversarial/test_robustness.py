@@ -219,3 +219,17 @@ def test_seed_decides() -> None:
     found = [case(result, "overlap", "shuffle", 0.3) for result in (one, again, other)]
     assert found[0] == found[1]
     assert found[0].drop != found[2].drop
+
+
+def test_an_edit_towards_the_reference_is_no_failure() -> None:
+    references = ["It cost 45 euros.", "The cat sat here."]
+    candidates = ["It cost 15 euros.", "The cat sat there."]
+    seed = next(s for s in range(200) if perturb(candidates, "numbers", seed=s).texts[0] == references[0])
+    found = robustness(references, {"overlap": overlap}, ["numbers"], candidates=candidates, seed=seed, worst=3)
+    one = case(found, "overlap", "numbers")
+    assert (one.n, one.nearer, one.drop < 0) == (1, 1, True)
+    assert [row for row in found.worst if row.perturbation == "numbers"] == []
+    assert any("1 change of meaning brought a text nearer" in note for note in found.notes)
+    own = robustness(candidates, {"overlap": overlap}, ["numbers"], seed=seed, worst=3)
+    assert case(own, "overlap", "numbers").nearer == 0
+    assert [row.row for row in own.worst if row.perturbation == "numbers"] == [1]

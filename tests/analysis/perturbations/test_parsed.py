@@ -86,7 +86,25 @@ def test_a_name_becomes_another_texts_name_everywhere() -> None:
     others = {"The dog bit the old man in Rome.": DOG}
     assert one(text, "entities", NAMED, others=others) == "Rome's fell and Rome rose"
     assert one(text, "entities", NAMED) is None  # no other name in the corpus
-    assert names_of([text, *others], [NAMED, DOG]) == ["New York", "Rome"]
+    assert names_of([text, *others], [NAMED, DOG], "en") == [("name", "New York"), ("name", "Rome")]
+
+
+def tagged(*words: str, flat: int = -1) -> Parse:
+    """Build a parse of names, the word at ``flat`` joined to the one before it."""
+    return parse(*((word, 0, "PROPN", "flat" if place == flat else "root") for place, word in enumerate(words)))
+
+
+def test_a_name_becomes_one_of_its_own_kind_or_stays() -> None:
+    on = parse(("On", 2, "ADP", "case"), ("Wednesday", 0, "PROPN", "root"))
+    others = {"1.1262": tagged("1.1262"), "May": tagged("May"), "Ann Lee": tagged("Ann", "Lee", flat=1)}
+    others |= {"NATO": tagged("NATO"), "G20": tagged("G20"), "%": tagged("%"), "May 3": tagged("May", "3")}
+    assert one("On Wednesday", "entities", on, others=others) is None
+    assert one("On Wednesday", "entities", on, others=others | {"Friday": tagged("Friday")}) == "On Friday"
+    assert one("Jo Ray", "entities", tagged("Jo", "Ray", flat=1), others=others) == "Ann Lee"
+    assert one("4.5", "entities", tagged("4.5"), others=others) == "1.1262"
+    assert one("EU", "entities", tagged("EU"), others=others) == "NATO"
+    assert one("%", "entities", tagged("%"), others=others) is None
+    assert one("Rome", "entities", tagged("Rome"), others=others) is None
 
 
 def test_words_that_the_text_does_not_spell_have_no_place() -> None:
