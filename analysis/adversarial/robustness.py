@@ -168,8 +168,8 @@ def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int
     notes = []
     if nearer:
         notes.append(
-            f"{nearer} change{'s' * (nearer > 1)} of meaning brought a text nearer to its reference, by words to edit: a score that rises "
-            "there is right, so they are counted (nearer) and not listed among the worst rows"
+            f"{nearer} change{'s' * (nearer > 1)} of meaning brought a text nearer to its reference, by words to edit: "
+            "a score that rises there is right, so they are counted (nearer) and not listed among the worst rows"
         )
     if self_scored:
         notes.append(

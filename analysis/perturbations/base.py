@@ -74,7 +74,8 @@ class Perturbation:
             parse: whether there are parses.
         """
         if self.languages is not None and primary(lang) not in self.languages:
-            return f"is for {', '.join(self.languages)}" + (f", not {lang}" if lang else ": say which language it is with `lang=`")
+            other = f", not {lang}" if lang else ": say which language it is with `lang=`"
+            return f"is for {', '.join(self.languages)}{other}"
         if "source" in self.needs and not source:
             return "needs the sources of the texts: give them with `source=`"
         if "parse" in self.needs and not parse:

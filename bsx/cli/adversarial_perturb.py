@@ -66,9 +66,7 @@ def perturb(
     read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
     content = found.to_dict() | {"provenance": provenance("adversarial-perturb", read, found.metrics.signatures)}
     content["notes"] = [spelled(note) for note in found.notes]
-    content["left_out"] = [
-        {"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()
-    ]
+    content["left_out"] = [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()]
     show(content, found.result.to_text, format, output)
     say([*found.metrics.about, *found.notes])
 

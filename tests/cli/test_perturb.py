@@ -125,7 +125,7 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
         (["--metric", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
         (["--metric", "chrf", "--perturbation", "shufle"], "unknown perturbation 'shufle'"),
         (["--metric", "chrf", "--perturbation", "source"], "needs the sources of the texts: give them with --source"),
-        (["--metric", "chrf", "--perturbation", "noun-swap"], "needs parses of the texts: give --parses, or --parser and --lang"),
+        (["--metric", "chrf", "--perturbation", "noun-swap"], "of the texts: give --parses, or --parser and --lang"),
         (["--metric", "chrf", "--strength", "x"], "--strength is 'x', not a finite number"),
         (["--metric", "chrf", "--strength", "2"], "--strength 2: it is a share"),
         (["--metric", "chrf", "--strength", ","], "give at least one share"),
