@@ -13,6 +13,7 @@ from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.factors.lexical import bleu1, default_tokenizer, tokenizer
 from bsx.errors import InputError
 from bsx.support.checks import Array, choice
+from bsx.support.settings import in_range
 
 Overlap = Callable[[str, str], float]
 SEED = 42
@@ -86,6 +87,7 @@ def clean_table6(text: str) -> str:
     return text
 
 
+@in_range
 def build_paws(
     pairs: Sequence[tuple[str, str, int]],
     *,

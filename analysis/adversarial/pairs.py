@@ -25,6 +25,7 @@ from bsx.analysis.stats.resample import Resampling, Seed
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.settings import in_range
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class PairsResult:
     kept: NDArray[np.int64]
 
 
+@in_range
 def detect_pairs(
     labels: ArrayLike,
     scores: Mapping[str, ArrayLike],
@@ -116,6 +118,7 @@ def detect_pairs(
     return PairsResult(tuple(results), tests, corrected, kept)
 
 
+@in_range
 def easy_to_hard(
     easy: tuple[ArrayLike, Mapping[str, ArrayLike]],
     hard: tuple[ArrayLike, Mapping[str, ArrayLike]],

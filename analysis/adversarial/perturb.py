@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, Perturbation
 from bsx.analysis.perturbations.catalogue import get_perturbation
+from bsx.support.settings import in_range
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Perturbed:
         return len(self.texts) - int(self.changed.sum()) - self.not_applicable
 
 
+@in_range
 def perturb(
     texts: Sequence[str],
     perturbation: str | Perturbation,

@@ -22,6 +22,7 @@ from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.progress import Progress
+from bsx.support.settings import in_range
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 STRENGTHS = (0.1, 0.3)
@@ -29,6 +30,7 @@ _UNRELATED = "unrelated"
 _ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
 
 
+@in_range
 def robustness(
     references: Sequence[str],
     metrics: Mapping[str, Metric],

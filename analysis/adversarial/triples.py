@@ -16,6 +16,7 @@ from bsx.analysis.stats.resample import Seed
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.settings import in_range
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
@@ -112,6 +113,7 @@ def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> d
     return {name: (values[: len(triples)], values[len(triples) :]) for name, values in scores.items()}
 
 
+@in_range
 def prefer_paraphrase(
     scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,

@@ -14,6 +14,7 @@ from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.settings import in_range
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Draws:
     defined: NDArray[np.bool_]
 
 
+@in_range
 def bootstrap_regressions(
     x: Array, y: Array, *, resamples: int, seed: Seed, clusters: Sequence[str] | None = None
 ) -> Draws:
@@ -84,6 +86,7 @@ def bootstrap_regressions(
     return Draws(np.swapaxes(coef, 1, 2), (coef * outer).sum(axis=1), inner, responses, defined)
 
 
+@in_range
 def compare_coefficients(
     table: TableLike,
     a: str,

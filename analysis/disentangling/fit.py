@@ -31,6 +31,7 @@ from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.settings import in_range
 
 VIF_LIMIT = 10.0  # Marquardt 1970
 CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
@@ -51,6 +52,7 @@ class _Options:
     alpha: float
 
 
+@in_range
 def disentangle(
     table: TableLike,
     metrics: Sequence[str],

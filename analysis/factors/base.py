@@ -18,6 +18,7 @@ from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
 from bsx.support.progress import Progress
+from bsx.support.settings import check_ranges
 
 _SHORT = 1_024  # characters of sentences that fit in any budget
 Values = NDArray[np.float64]
@@ -143,6 +144,9 @@ class Resources(BaseModel):
     progress: Annotated[
         Progress | None, Field(description="Called with a phase's name, items done and items in all.")
     ] = None
+
+    def __post_init__(self) -> None:
+        check_ranges(vars(self))
 
     def report(self, phase: str, done: int, total: int) -> None:
         """Tell how far a phase is, if anybody listens."""

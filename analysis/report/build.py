@@ -16,6 +16,7 @@ from bsx.analysis.report.result import Report
 from bsx.analysis.report.robustness import robustness
 from bsx.analysis.report.scored import compared, scored, segments
 from bsx.errors import InputError
+from bsx.support.settings import in_range
 
 
 def has_examples(document: Document) -> bool:
@@ -23,6 +24,7 @@ def has_examples(document: Document) -> bool:
     return isinstance(document.content, TriplesDocument | PerturbDocument) and bool(document.content.worst)
 
 
+@in_range
 def build_report(
     documents: Sequence[Document],
     *,

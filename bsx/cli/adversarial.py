@@ -129,7 +129,7 @@ def build_triples(
         Literal["paws", "nouns"], typer.Option(help="From pairs that share sentences, or by permuting nouns.")
     ] = "paws",
     lang: Annotated[str, typer.Option("-l", "--lang", help="Language of the texts.")] = "en",
-    keep: Annotated[int, typer.Option(min=1, help="paws: how many triples to keep.")] = 300,
+    keep: Annotated[int, typer.Option(help="paws: how many triples to keep.")] = 300,
     by: Annotated[
         Literal["difference", "overlap"],
         typer.Option(help="paws: keep the largest differences of overlap, or the least overlaps of A and B."),

@@ -23,7 +23,7 @@ def report(
     align: Annotated[
         str | None, typer.Option(help="Draw token alignments of the worst examples with this model.")
     ] = None,
-    examples: Annotated[int, typer.Option(min=0, help="Worst examples to show, and to align, of each document.")] = 10,
+    examples: Annotated[int, typer.Option(help="Worst examples to show, and to align, of each document.")] = 10,
     format: Annotated[
         Literal["html", "markdown"] | None, typer.Option(help="For a name that ends in neither .html nor .md.")
     ] = None,

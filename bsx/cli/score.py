@@ -58,12 +58,13 @@ def score(
     address: Annotated[
         str | None, typer.Option(help="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that score, with --engine ray.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that score, with --engine ray.")] = 1,
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
     from bsx.jobs.score import Cluster, Input, score_files
 
+    cluster = Cluster(address, workers)
     if engine == "local" and (address is not None or workers > 1):
         raise InputError(f"--{'workers' if address is None else 'address'} goes with --engine ray")
     with progress_bar() as report:
@@ -72,7 +73,7 @@ def score(
             specs(metric) or None,
             output=output,
             resume=resume,
-            cluster=Cluster(address, workers) if engine == "ray" else None,
+            cluster=cluster if engine == "ray" else None,
             progress=report,
             say=lambda note: say([note]),
             settings=take(settings, ScorerConfig),

@@ -13,8 +13,10 @@ from bsx.errors import InputError
 from bsx.metrics.embedding.fit_mapping import MappingSettings, fit, read_links
 from bsx.metrics.embedding.mapping import Mapping
 from bsx.support.progress import Progress
+from bsx.support.settings import in_range
 
 
+@in_range
 @as_one_run
 def fit_alignment(
     source: str | Path,

@@ -12,8 +12,10 @@ from bsx.analysis.report.result import which_format
 from bsx.data.output import atomic_path
 from bsx.data.run import as_one_run
 from bsx.support.provenance import provenance
+from bsx.support.settings import in_range
 
 
+@in_range
 @as_one_run
 def report(
     files: Sequence[Path],

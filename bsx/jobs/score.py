@@ -25,7 +25,7 @@ from bsx.metrics.summary import flags, summarise, to_text
 from bsx.metrics.zoo import get_metrics, needs_of
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
-from bsx.support.settings import build_config, set_fields
+from bsx.support.settings import build_config, check_ranges, set_fields
 from bsx.support.untyped import JsonObject, Settings, Untyped
 
 if TYPE_CHECKING:
@@ -85,6 +85,9 @@ class Cluster:
 
     address: str | None = None
     workers: int = 1
+
+    def __post_init__(self) -> None:
+        check_ranges(vars(self))
 
 
 @dataclass(frozen=True)

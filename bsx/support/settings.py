@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -34,6 +35,62 @@ def user_only(kind: type[BaseModel], name: str) -> bool:
 Config = TypeVar("Config", bound=BaseModel)
 Keywords = TypeVar("Keywords", bound=Mapping[str, object])
 Function = TypeVar("Function", bound=Callable[..., object])
+
+_DRAWS, _COUNT, _MANY, _LARGE = 10**6, 10**4, 10**9, 1e12
+# The numbers that a setting of a name may be, wherever it is one; a class of settings may ask for more.
+RANGES: dict[str, tuple[float, float]] = {
+    "seed": (0, 2**32 - 1),
+    **dict.fromkeys(("alpha", "confidence", "dropout", "tolerance"), (0, 1)),
+    **dict.fromkeys(("resamples", "hybrids", "sample"), (1, _DRAWS)),
+    "bootstrap": (0, _DRAWS),
+    **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
+    **dict.fromkeys(("batch_tokens", "limit", "pairs"), (1, _MANY)),
+    **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),
+    **dict.fromkeys(("examples", "worst", "bins", "layer"), (0, _COUNT)),
+    **dict.fromkeys(("jobs", "workers"), (1, 1024)),
+    **dict.fromkeys(("folds", "size"), (2, _COUNT)),
+    **dict.fromkeys(("repeats", "seeds"), (1, _COUNT)),
+    **dict.fromkeys(("ngram", "max_ngram_order", "char_order", "word_order"), (0, 100)),
+    **dict.fromkeys(("beta", "smooth_value"), (0, _COUNT)),
+}
+
+
+def check_ranges(given: Mapping[str, object]) -> None:
+    """Refuse numbers that `RANGES` does not allow.
+
+    Args:
+        given: name -> value; what is no number, or has no range, is left to others.
+
+    Raises:
+        InputError: naming the first wrong one, its value and the range.
+    """
+    for name in given.keys() & RANGES.keys():
+        value, (lowest, highest) = given[name], RANGES[name]
+        if name == "seeds" and isinstance(value, list | tuple):
+            for seed in value:
+                check_ranges({"seed": seed})
+        if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
+            raise InputError(f"{name}: must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})")
+
+
+def in_range(function: Function) -> Function:
+    """Let a function refuse arguments that `RANGES` does not allow, before it does anything."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*positional: object, **named: object) -> object:
+        with contextlib.suppress(TypeError):  # the call itself says what is wrong with it
+            check_ranges(signature.bind(*positional, **named).arguments)
+        return function(*positional, **named)
+
+    return checked  # type: ignore[return-value]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, int) and abs(value) >= 10**40:  # Python does not even print the longest
+        return "a number of more than 40 digits"
+    shown = repr(value)
+    return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
 def takes(kind: type) -> Callable[[Function], Function]:
@@ -112,6 +169,7 @@ def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     Raises:
         InputError: one line that names every setting that is wrong.
     """
+    check_ranges(settings)
     try:
         return kind.model_validate(settings)
     except ValidationError as error:
@@ -132,7 +190,7 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         return adapter.validate_strings(text)
     except ValidationError as error:
         message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{name}: {message} (got {text!r})") from error
+        raise InputError(f"{name}: {message} (got {_short(text)})") from error
 
 
 def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
@@ -144,7 +202,7 @@ def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
         if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
-    shown = f" (got {problem['input']!r})" if name else ""
+    shown = f" (got {_short(problem['input'])})" if name else ""
     return f"{name}: {message}{shown}" if name else message
 
 

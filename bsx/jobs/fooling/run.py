@@ -24,7 +24,7 @@ from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
-from bsx.support.settings import set_fields
+from bsx.support.settings import in_range, set_fields
 
 if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import Tagger
@@ -332,6 +332,7 @@ class BuiltTriples:
         return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
 
 
+@in_range
 @as_one_run
 def build_triples(
     file: Path,

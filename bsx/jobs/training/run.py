@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.agreement.learning_curve import LearningCurve, Sample, learning_curve
+from bsx.analysis.stats import validate
 from bsx.catalog.catalog import load_registry
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -17,7 +19,7 @@ from bsx.errors import InputError
 from bsx.jobs.settings import TrainingColumns
 from bsx.jobs.training.data import TrainingData, read_data
 from bsx.support.progress import Progress
-from bsx.support.settings import set_fields
+from bsx.support.settings import in_range, set_fields
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
@@ -116,6 +118,7 @@ class TrainingJob:
             files={name: self.data[name].files for name in ("train", "valid")},
         )
 
+    @in_range
     def curve(
         self,
         output: Path,
@@ -144,10 +147,16 @@ class TrainingJob:
         tested, trained_on = self.data["test"], self.data["train"]
         if tested.instances.scores is None or trained_on.instances.scores is None:
             raise InputError("a learning curve needs human scores, not preferences")
-        store = VectorStore(output / "vectors", self.encoder, self.config.precision)
-        store.add(tested.instances.used_texts(), report)
+        validate.settings(resamples=1, confidence=confidence)
+
+        @functools.cache
+        def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
+            store = VectorStore(output / "vectors", self.encoder, self.config.precision)
+            store.add(tested.instances.used_texts(), report)
+            return store
 
         def trained(sample: Sample) -> NDArray[np.float64]:
+            store = stored()
             part = trained_on.instances.take(sample.rows).with_scores(sample.scores)
             folder = output / f"{self.architecture}-{len(sample.rows)}-{sample.judgments or 'all'}-seed{sample.seed}"
             if notify is not None:

@@ -1,0 +1,126 @@
+"""Numbers out of range: every numeric option of every command says so in one line, before it does anything."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import shutil
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from bsx.cli.main import COMMANDS, build
+from bsx.errors import InputError
+from bsx.support.settings import check_ranges, in_range
+from tests.fuzz.world import RIGHT, command
+
+WRONG = ["-1", "nan", "inf", "1e400", "1" + "0" * 300, str(2**63), "", "x"]
+SIZES = ["0", "-1", "nan", "inf", "1e400GB", f"{'9' * 400}GB", ""]
+# Options that are texts and hold numbers -> what is wrong for them.
+TEXTS = {
+    "--memory": SIZES,
+    "--cache-size": SIZES,
+    "--layers": ["-1", "9" * 300, "", "1.5"],
+    "--train-sizes": ["-1", "0"],
+    "--sizes": ["0", "-1", "9" * 300, ""],
+    "--judgments": ["-1", "9" * 300, ""],
+    "--seeds": ["-1", str(2**32), "9" * 300, ""],
+    "--strength": ["-1", "nan", "inf", "1e400", "2"],
+}
+ZERO = {
+    "resamples",
+    "hybrids",
+    "sample",
+    "threshold",
+    "alpha",
+    "confidence",
+    "folds",
+    "size",
+    "jobs",
+    "workers",
+    "epochs",
+}
+ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "hidden", "patience", "clip", "batch_size", "max_pieces", "keep"}
+
+
+def _is_number(annotation: Any) -> bool:
+    if typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    return any(part in (int, float) for part in typing.get_args(annotation) or (annotation,))
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    """Yield each command with each of its options that hold numbers, as it is wrong."""
+    root: Any = get_command(build(list(COMMANDS)))
+    seen = set()
+    for name in RIGHT:
+        words = command(name)
+        if tuple(words) in seen:
+            continue
+        seen.add(tuple(words))
+        found = root
+        for word in words:
+            found = found.commands[word]
+        signature = inspect.signature(found.callback, eval_str=True).parameters
+        for option in found.params:
+            spelled = next((one for one in option.opts if one.startswith("--")), None)
+            if spelled is not None and option.name in signature and _is_number(signature[option.name].annotation):
+                for value in [*WRONG, *["0"] * (option.name in ZERO)]:
+                    yield name, f"{spelled}={value}"
+            for value in TEXTS.get(spelled or "", ()):
+                yield name, f"{spelled}={value}"
+
+
+CASES = list(cases())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(dict.fromkeys(name for name, _ in CASES)))
+def test_a_number_out_of_range_is_one_line(
+    name: str, world: Path, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world)
+    failed = []
+    for _, option in (case for case in CASES if case[0] == name):
+        out = tmp_path / "out"
+        out.mkdir()
+        more = ["--cache", f"{out}/cache"] if option.startswith("--cache-size") else []
+        done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), *more, option)
+        if done.status != 2 or done.err.count("\n") != 1 or len(done.err) > 500 or list(out.iterdir()):
+            failed.append((option[:40], done.status, done.err[-200:]))
+        shutil.rmtree(out)
+    assert not failed
+
+
+def test_there_are_many_cases() -> None:
+    assert len(CASES) > 800
+    assert len({name for name, _ in CASES}) > 18
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", -1),
+        ("seed", 2**32),
+        ("resamples", 0),
+        ("resamples", 10**300),
+        ("penalty", float("inf")),
+        ("confidence", float("nan")),
+        ("folds", 1),
+        ("workers", 10**6),
+        ("batch_tokens", 2**63),
+        ("bootstrap", -1),
+    ],
+)
+def test_python_refuses_them_too(name: str, value: float) -> None:
+    @in_range
+    def works(**given: float) -> None: ...
+
+    with pytest.raises(InputError, match=f"^{name}: must lie between .* \\(got ") as raised:
+        check_ranges({name: value})
+    assert len(str(raised.value)) < 120
+    works(**{"other": value})
