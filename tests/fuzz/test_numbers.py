@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from bsx.cli.main import COMMANDS, build
+from bsx.cli.commands import COMMANDS, build
 from bsx.errors import InputError
 from bsx.support.settings import check_ranges, in_range
 from tests.fuzz.world import RIGHT, command
