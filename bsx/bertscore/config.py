@@ -42,6 +42,10 @@ class BertScoreSettings(BaseModel):
         bool | None,
         Field(description="Put a space before each text (byte-level BPE); as the registry says unless given."),
     ] = None
+    prefix: Annotated[
+        str | None,
+        Field(description="Text before each text, read as context but not matched, like query:; none unless given."),
+    ] = None
     long: Annotated[
         Literal["truncate", "window"],
         Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
@@ -80,6 +84,7 @@ class ScorerSettings(RunSettings, total=False):
     multi_ref: Literal["columnwise", "best"]
     specials: Literal["match", "exclude", "bert-score"]
     leading_space: bool | None
+    prefix: str | None
     long: Literal["truncate", "window"]
     strict: bool
     final_norm: bool

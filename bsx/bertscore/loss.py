@@ -96,5 +96,5 @@ def _encode(encoding: LayerView, text: TokenizedText) -> torch.Tensor:
     parts: dict[int, torch.Tensor] = {}
     for batch, output in encoding.run([span.ids for span in text.spans]):
         for row, i in enumerate(batch):
-            parts[i] = normalise(output[0, row, slice(*text.spans[i].keep)])
+            parts[i] = normalise(output[0, row, text.spans[i].positions])
     return torch.cat([parts[i] for i in range(len(text.spans))]).clone()

@@ -48,6 +48,9 @@ class BertScoreConfig(MetricConfig):
     specials: Annotated[
         Literal["match", "exclude", "bert-score"], Field(description="Whether special tokens may be matched.")
     ] = "match"
+    prefix: Annotated[
+        str | None, Field(description="Text before each text, as context that is not matched; none unless given.")
+    ] = None
     long: Annotated[
         Literal["truncate", "window"], Field(description="Texts beyond the model's limit: cut, or read in windows.")
     ] = "truncate"
@@ -81,7 +84,10 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         wanted = list(range(self.depth + 1)) if layer is None else [layer]
         self.encoding = encoders.encoder(self.located, final_norm=self.settings.final_norm).view(wanted)
         self.tokenizer = self.located.tokenizer(
-            leading_space=self.settings.leading_space, specials=self.settings.specials, long=self.settings.long
+            leading_space=self.settings.leading_space,
+            specials=self.settings.specials,
+            long=self.settings.long,
+            before=self.settings.prefix or "",
         )
         self.tokenizer.token_bytes = 8 * len(self.layers) * self.encoding.dimensions  # held twice while matching
         self.baselines = self._find_baselines()
@@ -155,6 +161,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "multi_ref": settings.multi_ref,
             "specials": settings.specials,
             "space": self.tokenizer.leading_space,
+            **({"prefix": self.tokenizer.before} if self.tokenizer.before else {}),
             "long": f"{settings.long}@{self.tokenizer.max_tokens or 'unlimited'}",
             "norm": "final" if settings.final_norm else "residual",
             "dtype": self.encoders.dtype,

@@ -104,8 +104,8 @@ class Evidence(_Entry):
 class ModelEntry(_Entry):
     """One encoder: where its weights are, how deep it is, and which layer to score with.
 
-    ``quantisation`` names the number format that the weights were reduced to, if they were; ``languages_source`` is who
-    says which languages it was trained on.
+    ``prefix`` is the text that its sentence vectors expect before every text; ``quantisation`` names the number format
+    that the weights were reduced to, if they were; ``languages_source`` is who says which languages it was trained on.
     """
 
     name: str
@@ -122,6 +122,7 @@ class ModelEntry(_Entry):
     languages_source: str | None = None
     quantisation: str | None = None
     leading_space: bool = False
+    prefix: str | None = None
     evidence: list[Evidence]
     notes: str | None = None
 

@@ -14,7 +14,18 @@ from bsx.cli.output import progress_bar
 from bsx.jobs.settings import PeopleColumns, ProbePlan
 from bsx.support.json_text import to_json
 
-_SCORING = ("all_layers", "idf", "rescale", "baseline", "multi_ref", "specials", "leading_space", "long", "strict")
+_SCORING = (
+    "all_layers",
+    "idf",
+    "rescale",
+    "baseline",
+    "multi_ref",
+    "specials",
+    "leading_space",
+    "prefix",
+    "long",
+    "strict",
+)
 
 
 @with_settings("lang", "layer", *_SCORING)

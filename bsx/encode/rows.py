@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bsx.encode.batching import to_device
 from bsx.encode.shared import LayerView
@@ -32,7 +33,7 @@ def encode_rows(
         Rows (tokens,) and the hidden states that belong there (layers, tokens, dim), as the encoder gives them.
     """
     sequences: list[Sequence[int]] = []
-    keeps: list[tuple[int, int]] = []
+    kept: list[NDArray[np.int64]] = []  # positions in each sequence
     starts: list[int] = []  # where the kept part of each sequence goes
     names: list[str] = []
     for name, text, first in texts:
@@ -40,13 +41,13 @@ def encode_rows(
         for span in text.spans:
             names.append(name)
             sequences.append(span.ids)
-            keeps.append(span.keep)
+            kept.append(span.positions)
             starts.append(row)
-            row += span.keep[1] - span.keep[0]
+            row += len(kept[-1])
     for batch, output in encoding.run(sequences, names):
         layers, _, longest, dimensions = output.shape
-        source = np.concatenate([np.arange(*keeps[i]) + n * longest for n, i in enumerate(batch)])
-        target = np.concatenate([np.arange(keeps[i][1] - keeps[i][0]) + starts[i] for i in batch])
+        source = np.concatenate([kept[i] + n * longest for n, i in enumerate(batch)])
+        target = np.concatenate([np.arange(len(kept[i])) + starts[i] for i in batch])
         flat = output.reshape(layers, -1, dimensions)
         rows, places = to_device(torch.from_numpy(np.stack([target, source])), output.device)
         yield rows, flat.index_select(1, places)

@@ -70,6 +70,8 @@ class LocatedModel:
         leading_space: bool | None = None,
         specials: Specials = "match",
         long: LongText = "truncate",
+        before: str = "",
+        keep_before: bool = False,
     ) -> Tokenizer:
         """Return the model's tokenizer with its rules.
 
@@ -78,6 +80,8 @@ class LocatedModel:
             leading_space: put a space before each text; what the registry says unless given.
             specials: whether special tokens may be matched.
             long: what happens to a text that is too long.
+            before: a text that every text follows.
+            keep_before: whether its vectors are kept.
         """
         entry = self.choice.entry
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
@@ -90,6 +94,8 @@ class LocatedModel:
                 leading_space=leading_space,
                 specials=specials,
                 long=long,
+                before=before,
+                keep_before=keep_before,
                 vocabulary=getattr(self.architecture.config, "vocab_size", None),
                 budget=self.budget,
                 # Scores of attention, their bias, and both once more while they are worked on.

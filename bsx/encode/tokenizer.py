@@ -29,10 +29,20 @@ class Span:
     Attributes:
         ids: token ids with the special tokens around them.
         keep: positions ``[start, stop)`` of ``ids`` whose vectors represent the text.
+        but: positions ``[start, stop)`` among them that are context only: a prefix.
     """
 
     ids: list[int]
     keep: tuple[int, int]
+    but: tuple[int, int] = (0, 0)
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Positions of ``ids`` whose vectors represent the text, in order."""
+        (start, stop), (low, high) = self.keep, self.but
+        if not start <= low < high:
+            return np.arange(start, stop)
+        return np.concatenate([np.arange(start, low), np.arange(high, stop)])
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,9 @@ class Tokenizer:
         vocabulary: ids that the model has vectors for; None if it is not known.
         budget: bytes of memory that one text may take; None if unlimited.
         pair_bytes: bytes that two tokens of a sequence take together in a model without a limit, which compares all.
+        before: a text that every text follows, for encoders trained with one (``query:``). Its tokens are context: they
+            count against the limit, and no vector of theirs is kept.
+        keep_before: keep their vectors, for sentence vectors that are means over all tokens.
     """
 
     token_bytes = 0
@@ -83,6 +96,8 @@ class Tokenizer:
         vocabulary: int | None = None,
         budget: int | None = None,
         pair_bytes: int = 0,
+        before: str = "",
+        keep_before: bool = False,
     ) -> None:
         self._inner = inner
         self._budget = budget
@@ -94,7 +109,11 @@ class Tokenizer:
         limit = min(limits, default=_NO_LIMIT)
         self.max_tokens: int | None = int(limit) if limit < _NO_LIMIT else None
         """Longest sequence in tokens, special ones included; None if unlimited."""
-        self._max_content = None if self.max_tokens is None else self.max_tokens - len(self.prefix) - len(self.suffix)
+        self._vocabulary = min(self.vocabulary_size, vocabulary or self.vocabulary_size)
+        self.before, self._keep_before = before.strip(), keep_before
+        self._lead = self.contents([before])[0] if self.before else []
+        frame = len(self.prefix) + len(self._lead) + len(self.suffix)
+        self._max_content = None if self.max_tokens is None else self.max_tokens - frame
         if self._max_content is not None and self._max_content < 2:
             raise InputError(f"a limit of {self.max_tokens} tokens leaves no room for text between special tokens")
         self.is_special = self._lookup(self._special_ids())
@@ -103,7 +122,6 @@ class Tokenizer:
             self.weighs_nothing = self._lookup({inner.cls_token_id, inner.sep_token_id} - {None})
         else:
             self.weighs_nothing = self.is_special
-        self._vocabulary = min(self.vocabulary_size, vocabulary or self.vocabulary_size)
         self.cannot_match = self.is_special if specials == "exclude" else self._lookup(set())
 
     @property
@@ -194,7 +212,8 @@ class Tokenizer:
             if self.long == "truncate" and self._max_content is not None and len(content) > self._max_content:
                 left = self._inner.truncation_side == "left"
                 content = content[-self._max_content :] if left else content[: self._max_content]
-            found.append(np.concatenate([[-1] * len(self.prefix), content, [-1] * len(self.suffix)]).astype(np.int64))
+            before = len(self.prefix) + len(self._lead) * self._keep_before
+            found.append(np.concatenate([[-1] * before, content, [-1] * len(self.suffix)]).astype(np.int64))
         return found
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
@@ -230,8 +249,14 @@ class Tokenizer:
         return self._single(kept, lost=len(content) - limit)
 
     def _single(self, content: list[int], lost: int) -> TokenizedText:
-        ids = [*self.prefix, *content, *self.suffix]
-        return TokenizedText((Span(ids, (0, len(ids))),), np.asarray(ids, dtype=np.int64), lost)
+        span = self._span(content, (0, len(self.prefix) + len(self._lead) + len(content) + len(self.suffix)))
+        return TokenizedText((span,), np.asarray(span.ids, dtype=np.int64)[span.positions], lost)
+
+    def _span(self, content: list[int], keep: tuple[int, int]) -> Span:
+        """Return a sequence with everything that stands around content."""
+        start = len(self.prefix)
+        but = (0, 0) if self._keep_before else (start, start + len(self._lead))
+        return Span([*self.prefix, *self._lead, *content, *self.suffix], keep, but)
 
     def _windows(self, content: list[int], limit: int) -> TokenizedText:
         """Windows overlap by half; each token keeps the vector of the window in which it stands furthest from an edge.
@@ -246,12 +271,13 @@ class Tokenizer:
             # A boundary lies in the middle of the overlap with the neighbouring window.
             low = 0 if first else (start + starts[number - 1] + limit) // 2
             high = len(content) if last else (starts[number + 1] + start + limit) // 2
-            ids = [*self.prefix, *content[start : start + limit], *self.suffix]
-            shift = len(self.prefix) - start
-            keep = (0 if first else low + shift, len(ids) if last else high + shift)
-            spans.append(Span(ids, keep))
-        kept = [token for span in spans for token in span.ids[slice(*span.keep)]]
-        return TokenizedText(tuple(spans), np.asarray(kept, dtype=np.int64), 0)
+            shift = len(self.prefix) + len(self._lead) - start
+            end = limit + shift + start + len(self.suffix)
+            spans.append(
+                self._span(content[start : start + limit], (0 if first else low + shift, end if last else high + shift))
+            )
+        kept = [np.asarray(span.ids, dtype=np.int64)[span.positions] for span in spans]
+        return TokenizedText(tuple(spans), np.concatenate(kept), 0)
 
     def raw_pieces(self, ids: Iterable[int]) -> list[str]:
         """Return pieces as the tokenizer spells them, markers of word starts included."""

@@ -101,3 +101,62 @@ def test_pieces_know_their_white_space_word(tiny_model: Callable[[str], str], ki
     for number, word in enumerate(text.split()):
         piece = "".join(tokenizer.pieces([i for i, w in zip(ids, words, strict=True) if w == number]))
         assert word[0] in piece
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "t5", "mbart", "xlnet"])
+def test_a_prefix_is_context_whose_vectors_are_not_kept(kind: str, tiny_model: Callable[[str], str]) -> None:
+    inner, space = load_tokenizer(Path(tiny_model(kind))), kind == "roberta"
+
+    def made(**settings: object) -> Tokenizer:
+        return Tokenizer(inner, position_limit=16, leading_space=space, **settings)  # type: ignore[arg-type]
+
+    plain, ours, pooled = made(), made(before="the mat: "), made(before="the mat: ", keep_before=True)
+    lead = plain.contents(["the mat:"])[0]
+    (text,), (bare,), (whole,) = (one.tokenize(["a cat"]) for one in (ours, plain, pooled))
+    content = plain.contents(["a cat"])[0]
+    assert text.spans[0].ids == whole.ids.tolist() == [*plain.prefix, *lead, *content, *plain.suffix]
+    assert text.ids.tolist() == bare.ids.tolist()
+    assert [text.spans[0].ids[at] for at in text.spans[0].positions] == bare.ids.tolist()
+    assert ours.word_of([["a", "cat"]])[0].tolist() == plain.word_of([["a", "cat"]])[0].tolist()
+    assert len(pooled.word_of([["a", "cat"]])[0]) == len(whole.ids)
+    long = " ".join(["cat sat mat on a"] * 4)
+    cut, windows = ours.tokenize([long])[0], made(before="the mat:", long="window").tokenize([long])[0]
+    assert cut.lost == plain.tokenize([long])[0].lost + len(lead)
+    assert windows.ids.tolist() == [*plain.prefix, *plain.contents([long])[0], *plain.suffix]
+    assert len(windows.spans) > 1
+    for span in windows.spans:
+        assert len(span.ids) <= 16
+        assert span.ids[len(plain.prefix) :][: len(lead)] == lead
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnx"])
+def test_a_prefix_is_never_matched(backend: str, tiny_model: Callable[[str], str]) -> None:
+    import torch
+    from transformers import AutoModel
+
+    if backend == "onnx":
+        pytest.importorskip("onnxruntime")
+    folder = tiny_model("bert")
+    scorer = Scorer(folder, layer=2, prefix="the mat:", backend=backend)
+    inner, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    sides = []
+    for text in ("the old cat", "a cat sat on the mat"):
+        ids = inner(f"the mat: {text}", return_tensors="pt")
+        with torch.no_grad():
+            states = model(**ids, output_hidden_states=True).hidden_states[2][0]
+        lead = len(inner("the mat:", add_special_tokens=False)["input_ids"])
+        states = torch.nn.functional.normalize(torch.cat([states[:1], states[1 + lead :]]), dim=-1)
+        sides.append(states.numpy())
+    cosines = sides[0] @ sides[1].T
+    precision, recall = cosines.max(axis=1)[1:-1].mean(), cosines.max(axis=0)[1:-1].mean()
+    scores = scorer.score(["the old cat"], ["a cat sat on the mat"])
+    assert np.allclose([scores.precision[0], scores.recall[0]], [precision, recall], atol=1e-5)
+    alignment = scorer.align("the old cat", "a cat sat on the mat")
+    assert alignment.cosines.shape == cosines.shape
+    assert alignment.precision == pytest.approx(float(precision), abs=1e-5)
+    assert "|prefix:the mat:|" in str(scorer.signature())
+    assert "prefix" not in str(Scorer(folder, layer=2, backend=backend).signature())
+    plain = Scorer(folder, layer=2, backend=backend).score(["the old cat"], ["a cat sat on the mat"])
+    assert abs(plain.f1[0] - scores.f1[0]) > 1e-6
+    words = scorer.count_idf(["cat sat"])
+    assert words.digest == Scorer(folder, layer=2, backend=backend).count_idf(["cat sat"]).digest

@@ -398,6 +398,8 @@ def special_settings(metric: Metric, field: str, files: Files) -> tuple[dict[str
         "MoverScoreConfig.stop_words": ({"stop_words": files.words}, {"stop_words": files.other_words}),
         "SentenceConfig.pooling": ({}, {"pooling": "cls"}),  # "mean" is what a plain encoder's "model" means
         "SentenceConfig.max_tokens": ({}, {"max_tokens": 8}),
+        "SentenceConfig.prefix": ({}, {"prefix": "query:"}),
+        "BertScoreConfig.prefix": ({}, {"prefix": "query:"}),
         "TrainedConfig.folder": ({}, {"folder": files.other_trained}),
         "XMoverScoreConfig.mapping": (clp, umd),
         "XMoverScoreConfig.mapping_file": (clp, {**clp, "mapping_file": files.other_clp}),

@@ -63,6 +63,9 @@ def test_sentence_vectors_are_those_of_the_packages_engine() -> None:
     vectors = sentence_features(texts, located.tokenizer(), view, specials=True, budget=2**20).vectors[0]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     assert (vectors * expected).sum(axis=1).min() > 0.999
+    sentence = bsx.get_metric("sentence", encoders=encoders)
+    assert "|prefix:query:|" in str(sentence.signature())
+    assert sentence.score([plain[0]], [plain[1]]).values[0] == pytest.approx(vectors[0] @ vectors[1], abs=1e-5)
 
 
 def test_words_are_matched_across_languages(me5: bsx.Scorer) -> None:

@@ -32,6 +32,10 @@ class SentenceConfig(MetricConfig):
         Literal["model", "mean", "cls", "max", "mean-sqrt", "last"],
         Field(description="From tokens to a sentence; as the model's own files say unless given."),
     ] = "model"
+    prefix: Annotated[
+        str | None,
+        Field(description="Text before each text, pooled with it (query:); as the registry says unless given."),
+    ] = None
     max_tokens: Annotated[
         int | None, Field(ge=4, description="Tokens read of a text; as the model's own files say unless given.")
     ] = None
@@ -170,22 +174,23 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         self.open_model(limit=config.max_tokens)
         self._recipe = Recipe.read(self.located.checkpoint.folder)
         limit = config.max_tokens or self._recipe.max_tokens
-        if limit is not None:
-            self.tokenizer = self.located.tokenizer(limit=limit)
+        entry = self.located.choice.entry
+        before = config.prefix if config.prefix is not None else entry.prefix if entry is not None else None
+        self.tokenizer = self.located.tokenizer(limit=limit, before=before or "", keep_before=True)
         self._pooling: list[Pooling] = self._recipe.pooling if config.pooling == "model" else [config.pooling]
         self.use_layers([self.depth])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Say when the model is no sentence encoder."""
-        if self._recipe.known or self.config.pooling != "model":
+        if self._recipe.known or self.config.pooling != "model" or self.tokenizer.before:
             return ()
         return (f"{self.spec}: {self.located.choice.name} is no sentence-transformers model; its tokens are averaged",)
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields and how sentences are pooled."""
         pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}" * bool(self._recipe.dense)
-        return {**super().signature_fields(fitted), "pooling": pooling}
+        return {**super().signature_fields(fitted), "pooling": pooling, "prefix": self.tokenizer.before or "no"}
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
