@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from bsx.catalog.entries import (
     Baseline,
@@ -38,12 +38,25 @@ def read_yaml(file: Path) -> object:
         raise RegistryError(str(error)) from error
 
 
+_FILES = (
+    "families.yaml",
+    "languages.yaml",
+    "datasets.yaml",
+    "models/*.yaml",
+    "metrics/*.yaml",
+    "factors/*.yaml",
+    "ensembles/*.yaml",
+    "baselines/*/*.yaml",
+)
+
+
 class Catalog:
     """What the registry says: the shipped folder, and the user's folders laid over it.
 
     A later folder wins, entry by entry: a model, family, ensemble or baseline file replaces the one of the same name, a
     language the one of the same code. The first folder must be right as a whole. In the others a broken file costs only
-    its own entries: asking for one of these raises the file's error, and `problems` lists them all. Baselines and
+    its own entries: asking for one of these raises the file's error (of a list of families or languages, asking for
+    any), and `problems` lists them all. Baselines and
     ensembles are read when they are asked for.
 
     Args:
@@ -74,11 +87,11 @@ class Catalog:
     def _add(self, folder: Path, *, tolerant: bool) -> None:
         steps: list[tuple[str, Callable[[], None]]] = []
         if (folder / "families.yaml").is_file() or not tolerant:
-            steps.append(("", partial(self._add_families, folder / "families.yaml")))
+            steps.append(("families.yaml", partial(self._add_families, folder / "families.yaml")))
         for file in sorted((folder / "models").glob("*.yaml")):
             steps.append((file.stem, partial(self._add_model, file)))
         if (folder / "languages.yaml").is_file() or not tolerant:
-            steps.append(("", partial(self._add_languages, folder / "languages.yaml")))
+            steps.append(("languages.yaml", partial(self._add_languages, folder / "languages.yaml")))
         for file in sorted((folder / "metrics").glob("*.yaml")):
             steps.append((f"metric {file.stem}", partial(self._add_metric, file)))
         for file in sorted((folder / "factors").glob("*.yaml")):
@@ -94,10 +107,19 @@ class Catalog:
                 if not tolerant:
                     raise
                 self.problems.append(error)
-                if name:
-                    self._broken[name] = error
+                self._broken[name] = error
             else:
-                self._broken.pop(name, None)
+                if not name.endswith(".yaml"):  # what a broken list of another folder says stays unknown
+                    self._broken.pop(name, None)
+
+    def require(self, file: Literal["families.yaml", "languages.yaml"]) -> None:
+        """Check that what these files say is known whole, before something is looked up in it.
+
+        Raises:
+            RegistryError: if an overlay has a broken one.
+        """
+        if file in self._broken:
+            raise self._broken[file]
 
     def _add_families(self, file: Path) -> None:
         self.families |= {name: validate(Family, value, file, name) for name, value in _mapping(file).items()}
@@ -227,6 +249,10 @@ class Catalog:
                     self.ensemble(name)
             except RegistryError as error:
                 problems.append(error)
+        for folder in self.folders:
+            found = {file for pattern in _FILES for file in folder.glob(pattern) if file.is_file()}
+            for file in sorted(set(folder.rglob("*.y*ml")) - found):
+                problems.append(RegistryError(f"{file}: is no file of a registry, which has {', '.join(_FILES)}"))
         return problems
 
     def names(self) -> Iterator[str]:

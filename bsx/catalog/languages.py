@@ -16,7 +16,9 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
 
     Raises:
         UnknownNameError: listing near codes, if the registry has no such language.
+        RegistryError: if an overlay's list of languages is broken.
     """
+    catalog.require("languages.yaml")
     from langcodes import Language
     from langcodes.tag_parser import LanguageTagError
 

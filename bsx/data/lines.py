@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import functools
 import gzip
 import hashlib
 import io
@@ -315,24 +316,51 @@ class NamedFile:
         """Return what the file holds as YAML, read safely.
 
         Raises:
-            InputError: if it is not YAML, or not UTF-8.
+            InputError: if it is not YAML or UTF-8, names a key twice, or is nested or repeats itself beyond reason.
         """
         import yaml
 
-        # The C loader builds the same safe types as safe_load, several times faster.
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        loader = _yaml_loader()
         content = self.text()
         try:
             if _MAY_BE_DEEP.search(content) and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
                 # The C loader would end the process.
                 raise InputError(f"{self.name}: is nested more than {_DEEPEST_YAML} levels deep")
-            return yaml.load(content, loader)  # noqa: S506 - both loaders are safe
+            if len(_ALIAS.findall(content)) > _MOST_ALIASES:
+                # Aliases of aliases grow to any size once somebody walks them.
+                raise InputError(
+                    f"{self.name}: repeats parts by `*name` more than {_MOST_ALIASES} times; write them out"
+                )
+            return yaml.load(content, loader)  # noqa: S506 - a safe loader
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise InputError(f"{self.name}: not readable as YAML: {' '.join(str(error).split())}") from error
 
 
 _DEEPEST_YAML = 100
+_MOST_ALIASES = 16
+_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
 _MAY_BE_DEEP = re.compile(r"(?:[\[{][^\[{]*){100}|(?:[-?:]\s+){100}|^ {100}", re.MULTILINE)
+
+
+@functools.cache
+def _yaml_loader() -> Untyped:
+    """Return a loader of plain values that refuses a key that stands twice, which YAML forbids and PyYAML lets through.
+
+    The C loader builds the same safe types as ``safe_load``, several times faster.
+    """
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        def construct_mapping(self, node: Untyped, deep: bool = False) -> Untyped:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key.value, str) and (key.value in seen or seen.add(key.value)):  # type: ignore[func-returns-value]
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def _depth(events: Iterable[object]) -> int:

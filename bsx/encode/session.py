@@ -112,6 +112,7 @@ def locate_model(
         ModelUnavailableError: if its files are neither here nor to be had.
         InputError: if the files are not what the registry says.
     """
+    catalog.require("families.yaml")
     checkpoint = locate(choice, catalog)
     architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)
     entry = choice.entry

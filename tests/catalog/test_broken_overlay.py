@@ -1,0 +1,67 @@
+"""A broken file of an overlay costs what it says and nothing else, and is never passed over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bsx.catalog.catalog import load_registry, read_yaml
+from bsx.catalog.languages import find_language
+from bsx.errors import RegistryError
+
+LANGUAGE = "- {code: de, name: German, script: Latn, model: minilm, sacrebleu: 13a, stanza: de, fasttext: de, %s}\n"
+BROKEN = {
+    "a date that is none": "- {code: de, name: 2024-13-01}\n",
+    "a tab": "-\tcode:\tde\n\t- x\n",
+    "a field too many": LANGUAGE % "alternatives: [], colour: blue",
+    "no list": "de: German\n",
+    "a key twice": LANGUAGE % "alternatives: [], name: Deutsch",
+    "not UTF-8": b"- {code: de, name: \xff}\n",
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=list(BROKEN))
+def test_a_broken_list_of_languages_is_named_where_a_language_is_asked_for(
+    content: str | bytes, tmp_path: Path, cli: Callable[..., Any]
+) -> None:
+    file = tmp_path / "languages.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    catalog = load_registry(tmp_path)
+    with pytest.raises(RegistryError, match=r"languages\.yaml"):
+        find_language("de", catalog)
+    texts = tmp_path / "texts.txt"
+    texts.write_text("one\ntwo\n")
+    files = ("-c", texts, "-r", texts, "--registry", tmp_path)
+    refused = cli("score", *files, "--metric", "bleu", "--lang", "de")
+    assert refused.status == 2
+    assert str(file) in refused.err
+    assert len(refused.err.splitlines()) == 1
+    assert cli("score", *files, "--metric", "chrf").status == 0, "no language is asked for"
+    told = cli("registry", "validate", tmp_path)
+    assert told.status == 2
+    assert str(file) in told.err
+
+
+def test_a_file_that_belongs_to_no_kind_is_named(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    (tmp_path / "metrics.yaml").write_text("name: mine\n")
+    told = cli("registry", "validate", tmp_path)
+    assert told.status == 2
+    assert f"{tmp_path / 'metrics.yaml'}: is no file of a registry" in told.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a: 1\nb: {c: 2, c: 3}\n", "the key 'c' stands twice"),
+        ("a: &a [x, x]\n" + "".join(f"b{i}: [*a, *a]\n" for i in range(30)), "more than 16 times"),
+        ("[" * 5000 + "]" * 5000, "nested more than 100 levels deep"),
+        ("when: 2024-13-01\n", "month must be in 1..12"),
+    ],
+)
+def test_yaml_that_means_harm_or_nothing(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(content)
+    with pytest.raises(RegistryError, match=message):
+        read_yaml(tmp_path / "x.yaml")
