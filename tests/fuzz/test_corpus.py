@@ -112,7 +112,7 @@ def problem(case: tuple[str, str, str], world: Path, out: Path, run: Callable[..
         return "a traceback"
     if answer == "error" and any(path.is_file() for path in out.rglob("*")):
         return f"left {[path.name for path in out.rglob('*')]}"
-    for text in (done.out, *(path.read_text(encoding="utf-8") for path in out.rglob("*.json"))):
+    for text in (done.out, *(path.read_text(encoding="utf-8") for path in out.rglob("*.json") if path.is_file())):
         if text.startswith(("{", "[")):
             json.loads(text, parse_constant=refuse_constant)
     return None
