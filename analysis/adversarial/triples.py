@@ -178,7 +178,7 @@ def prefer_paraphrase(
 
 def _split(right: Mapping[str, NDArray[np.bool_]], gaps: Array, bins: int, confidence: float) -> list[Split]:
     if bins < 1:
-        raise InputError(f"bins={bins}: at least 1 is needed")
+        raise InputError(f"`bins={bins}`: at least 1 is needed")
     edges = np.unique(np.quantile(gaps, np.linspace(0, 1, bins + 1), method="inverted_cdf"))
     place = np.clip(np.searchsorted(edges, gaps, side="right") - 1, 0, max(len(edges) - 2, 0))
     found = []

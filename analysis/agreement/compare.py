@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
 from bsx.analysis.render.numbers import p_value
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -176,13 +176,11 @@ class CompareResult:
         return self.to_document().to_dict()
 
     def to_text(self) -> str:
-        """Return a table for a terminal; an asterisk marks a significant difference."""
+        """Return a table for a terminal; a dagger marks a significant difference."""
         level = f"{100 * self.settings.confidence:g}% interval"
         head = ["metric", "system", "score", level, "against", "difference", "p", ""]
         lines = text_table([head, *self._rows()], "llr")
-        corrected = "" if self.settings.correction == "none" else f", {self.settings.correction} correction"
-        note = f"* p < {self.settings.alpha:g}, two-sided{corrected}: {self.metrics[0].tests[0].comparison.method}, "
-        return f"{lines}\n\n{note}{self.settings.draws} resamples of {self.segments} segments."
+        return f"{lines}\n\n† {self._test}."
 
     def to_csv(self) -> str:
         """Return one row a metric and test."""
@@ -197,17 +195,53 @@ class CompareResult:
         return csv_table(rows)
 
     def to_latex(self) -> str:
-        """Return a LaTeX table (booktabs): systems by metrics, with a dagger where a system differs from the first."""
+        """Return a LaTeX table (booktabs): systems by metrics, with the marks that its last line explains."""
+        rows = self._systems(latex_escape, r"\textbf{{{}}}", r"$^{{\dagger {}}}$")
+        return f"{latex_table(rows)}\n% Bold: {self._bold}. Dagger: {self._daggers}; {self._test}.\n"
+
+    def to_markdown(self) -> str:
+        """Return the same table in Markdown."""
+        rows = self._systems(markdown_escape, "**{}**", "†{}")
+        legend = markdown_escape(f"Bold: {self._bold}. †: {self._daggers}; {self._test}.")
+        return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{legend}\n"
+
+    @property
+    def _test(self) -> str:
+        corrected = "" if self.settings.correction == "none" else f", {self.settings.correction} correction"
+        method = self.metrics[0].tests[0].comparison.method
+        drawn = f"{self.settings.draws} resamples of {self.segments} segments"
+        return f"p < {self.settings.alpha:g}, two-sided{corrected}: {method}, {drawn}"
+
+    @property
+    def _bold(self) -> str:
+        return "best, or no system is significantly better" if self.settings.all_pairs else "best"
+
+    @property
+    def _daggers(self) -> str:
+        if self.settings.all_pairs:
+            return "significantly better than the systems of these numbers"
+        return "significantly different from the first system"
+
+    def _systems(self, escape: Callable[[str], str], bold: str, dagger: str) -> list[list[str]]:
+        """Return a row a system, numbered if all pairs are compared, and a column a metric."""
+        every = self.settings.all_pairs
         names = [score.system for score in self.metrics[0].systems]
-        rows = [["system", *(latex_escape(found.metric) for found in self.metrics)]]
+        rows = [["system", *(escape(found.metric) for found in self.metrics)]]
         for i, name in enumerate(names):
-            cells = [latex_escape(name)]
+            cells = [f"{i + 1} {escape(name)}" if every else escape(name)]
             for found in self.metrics:
-                first = [test for test in found.tests if {test.a, test.b} == {name, names[0]}]
-                mark = r"$^{\dagger}$" if first and first[0].better is not None else ""
-                cells.append(f"{found.systems[i].score:.{_digits(found)}f}{mark}")
+                best = (max if found.higher_is_better else min)(score.score for score in found.systems)
+                tested = [test for test in found.tests if name in (test.a, test.b) and test.better is not None]
+                score = f"{found.systems[i].score:.{_digits(found)}f}"
+                if found.systems[i].score == best or (every and all(test.better == name for test in tested)):
+                    score = bold.format(score)
+                beaten = [str(names.index(t.b if t.a == name else t.a) + 1) for t in tested if t.better == name]
+                if every:
+                    cells.append(score + (dagger.format(",".join(beaten)) if beaten else ""))
+                else:
+                    cells.append(score + (dagger.format("") if i and tested else ""))
             rows.append(cells)
-        return latex_table(rows) + "\n"
+        return rows
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -219,7 +253,7 @@ class CompareResult:
                 shown = [found.metric + arrow, score.system, f"{score.score:.{digits}f}", ends]
                 tests = [test for test in found.tests if test.a == score.system]
                 for k, test in enumerate(tests):
-                    mark = "*" if test.better is not None else ""
+                    mark = "†" if test.better is not None else ""
                     difference = f"{test.comparison.difference:+.{digits}f}"
                     start = shown if k == 0 else [""] * len(shown)
                     rows.append([*start, test.b, difference, p_value(test.p_adjusted), mark])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class CompareSettings(BaseModel):
@@ -16,7 +16,7 @@ class CompareSettings(BaseModel):
         Literal["bootstrap", "randomise"], Field(description="Paired bootstrap or approximate randomisation.")
     ] = "bootstrap"
     resamples: Annotated[
-        int | None, Field(ge=1, description="Resamples; 1000 for the bootstrap, 10000 for randomisation.")
+        int | None, Field(ge=10, description="Resamples; 1000 for the bootstrap, 10000 for randomisation.")
     ] = None
     correction: Annotated[
         Literal["none", "holm", "bh"], Field(description="Correction of p-values for the number of pairs.")
@@ -27,6 +27,13 @@ class CompareSettings(BaseModel):
     ] = False
     confidence: Annotated[float, Field(gt=0, lt=1, description="Level of the intervals.")] = 0.95
     seed: Annotated[int, Field(ge=0, description="Of all random draws.")] = 1
+
+    @model_validator(mode="after")
+    def _tails(self) -> CompareSettings:
+        least = round(1 / (1 - self.confidence))
+        if self.draws < least:
+            raise ValueError(f"an interval at `confidence={self.confidence:g}` takes at least {least} resamples")
+        return self
 
     @property
     def draws(self) -> int:

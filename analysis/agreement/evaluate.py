@@ -56,14 +56,14 @@ def meta_evaluate(
         UnknownNameError: for an unknown column; lists near names.
         InputError: naming group and column of what cannot be analysed.
     """
-    config = build_config(settings, MetaSettings)
+    config = build_config(settings, MetaSettings, spelling="`{}=`")
     _check_names(columns, metrics, human, [group, system, segment], lower)
     if config.level in ("darr", "hybrid") and (system is None or segment is None):
-        raise InputError(f"level={config.level} compares systems on segments: name the columns system and segment")
+        raise InputError(f"`level={config.level}` compares systems on segments: name the columns system and segment")
     if config.level == "sys" and system is None:
-        raise InputError("level=sys correlates systems: name the column system")
+        raise InputError("`level=sys` correlates systems: name the column system")
     if config.grouping != "none" and (system is None or segment is None):
-        raise InputError(f"grouping={config.grouping} needs the columns system and segment")
+        raise InputError(f"`grouping={config.grouping}` needs the columns system and segment")
     if segment is not None and system is None:
         raise InputError("segment without system: name the column system too")
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, human]}
@@ -154,7 +154,7 @@ def _matrices(
     least = 3 if config.level == "sys" else 2
     if len(found.systems) < least and config.level != "seg":
         raise InputError(
-            f"{len(found.systems)} systems are too few for level={config.level}, at least {least} are needed"
+            f"{len(found.systems)} systems are too few for `level={config.level}`, at least {least} are needed"
         )
     return found.columns
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
+from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.support.aligned import text_table
 
 TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "n": "pairs"}
@@ -95,6 +95,23 @@ class MetaResult:
             ends = [_plain(average.low), _plain(average.high)]
             rows.append(["average", average.metric, "", *values, *ends, "", "", "mean of groups"])
         return csv_table(rows)
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table: metrics by groups, winners bold."""
+        several = len(self.groups) > 1
+        rows = [["metric", *(markdown_escape(g.group) for g in self.groups), *(["average"] if several else [])]]
+        for average in self.average:
+            cells = [markdown_escape(average.metric)]
+            for group in self.groups:
+                found = group.find(average.metric)
+                wins = group.clusters is not None and average.metric in group.clusters.winners
+                shown = "-" if found is None else _bracket(found.value, found.low, found.high)
+                cells.append(f"**{shown}**" if wins and found is not None else shown)
+            if several:
+                cells.append("-" if math.isnan(average.value) else _bracket(average.value, average.low, average.high))
+            rows.append(cells)
+        caption = markdown_escape(_caption(self)).replace("\\* no metric", "Bold: no metric")
+        return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}\n"
 
     def to_latex(self) -> str:
         """Return a LaTeX table (booktabs): metrics by groups, winners bold, intervals in small print below."""

@@ -100,17 +100,19 @@ class MetaSettings(BaseModel):
     def _consistent(self) -> MetaSettings:
         for field, level in _ONLY.items():
             if field in self.model_fields_set and self.level != level:
-                raise ValueError(f"{field} goes with level={level}, not with level={self.level}")
+                raise ValueError(f"`{field}=` goes with `level={level}`, not with `level={self.level}`")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
-            raise ValueError(f"statistic={self.statistic} goes with level=seg or sys")
+            raise ValueError(f"`statistic={self.statistic}` goes with `level=seg` or sys")
         if self.absolute and (self.level not in ("seg", "sys") or self.grouping != "none"):
-            raise ValueError("absolute goes with one correlation a group: level=seg without grouping, or level=sys")
+            raise ValueError(
+                "`absolute=True` goes with one correlation a group: `level=seg` without grouping, or `level=sys`"
+            )
         if self.sample > self.hybrids:
-            raise ValueError(f"sample={self.sample}: cannot draw that many of {self.hybrids} hybrids")
+            raise ValueError(f"`sample={self.sample}`: cannot draw that many of {self.hybrids} hybrids")
         if self.test == "williams" and not self._williams():
-            raise ValueError("test=williams compares Pearson correlations: use bootstrap here")
+            raise ValueError("`test=williams` compares Pearson correlations: use bootstrap here")
         if self.test == "perm-both" and self.level in ("darr", "hybrid"):
-            raise ValueError(f"test=perm-both goes with level=seg or sys: use bootstrap for {self.level}")
+            raise ValueError(f"`test=perm-both` goes with `level=seg` or sys: use bootstrap for {self.level}")
         return self
 
     def _williams(self) -> bool:

@@ -63,7 +63,7 @@ def load_mt_metrics_eval(
         for file in sorted((folder / "human-scores").glob(f"{lp}.*.{level}.score"))
     }
     if human is None and len(scorers) != 1:
-        raise InputError(f"{folder}: say which human scores (human=): there are {', '.join(scorers) or 'none'}")
+        raise InputError(f"{folder}: say which human scores (`human=`): there are {', '.join(scorers) or 'none'}")
     chosen = human if human is not None else next(iter(scorers))
     _known(chosen, scorers, f"{folder}: human scores")
     scores = {"human": _read_scores(scorers[chosen], size, outputs, missing=True)}

@@ -96,7 +96,7 @@ def disentangle(
         seed: of the resamples.
         confidence: level of all intervals.
         correction: of p for the number of coefficients in a table (metrics x factors): ``none``, ``holm`` or ``bh``.
-        alpha: p from which on a coefficient is starred as not significant.
+        alpha: p below which a coefficient is significant.
         nan: ``error``, or ``omit`` to leave out rows that miss a number in any of the columns used, for all metrics.
 
     Returns:
@@ -110,12 +110,12 @@ def disentangle(
     choice("correction", correction, ("none", "holm", "bh"))
     settings(resamples=1, confidence=confidence)
     if bootstrap < 0:
-        raise InputError(f"bootstrap={bootstrap}: a number of resamples, or 0 for none")
+        raise InputError(f"`bootstrap={bootstrap}`: a number of resamples, or 0 for none")
     if not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha}: it must lie between 0 and 1, e.g. 0.05")
+        raise InputError(f"`alpha={alpha}`: it must lie between 0 and 1, e.g. 0.05")
     _check_names(metrics, factors)
     if (se == "cluster") != (cluster is not None):
-        raise InputError("se='cluster' and cluster=COLUMN go together: the one needs the other")
+        raise InputError("`se='cluster'` and `cluster=COLUMN` go together: the one needs the other")
     wanted = [name for name in (cluster, group) if name is not None]
     columns, labels, omitted = numeric_columns(table, [*metrics, *factors], wanted, nan=nan)
     options = _Options(se, intercept, bootstrap, seed, confidence, correction, alpha)
@@ -294,7 +294,7 @@ def _notices(
 
 
 def _star_notices(x: Array, y: Array, fits: Sequence[MetricFit], options: _Options) -> list[Notice]:
-    """Name the coefficients whose star depends on whether the residual variance is taken to be constant."""
+    """Name the coefficients whose significance depends on whether the residual variance is taken to be constant."""
     changed = []
     for j, fit in enumerate(fits):
         if max(fit.leverage) > 1 - 1e-10:
@@ -308,7 +308,8 @@ def _star_notices(x: Array, y: Array, fits: Sequence[MetricFit], options: _Optio
     return [
         Notice(
             "stars-depend-on-se",
-            f"the residuals' spread is uneven enough to move stars: {', '.join(changed)}; see se='hc3'",
+            f"the residuals' spread is too uneven to be sure of what is significant: {', '.join(changed)}; "
+            "`se='hc3'` allows for it",
         )
     ]
 

@@ -36,7 +36,7 @@ class DisentangleResult:
         reference: distribution behind p and ``ci``, in words.
         intercept: whether the models have one.
         confidence: level of all intervals.
-        alpha: p at or above which a coefficient is starred.
+        alpha: p below which a coefficient is significant.
         correction: for many coefficients.
         bootstrap: resamples; 0 if none.
         omitted: rows left out because a number was missing.
@@ -116,7 +116,7 @@ class DisentangleResult:
 
     def to_text(self, *, decimals: int = 3, truncate: bool = False) -> str:
         """Return tables for the terminal; ``truncate`` cuts figures off instead of rounding, as the paper does."""
-        blocks = [_caption(self) + "\n" + _starred(_paper_rows(self, decimals, truncate=truncate))]
+        blocks = [_caption(self) + "\n" + _marked(_paper_rows(self, decimals, truncate=truncate))]
         names = list(self.factors)
 
         def table(title: str, cells: Mapping[str, Sequence[str]], header: Sequence[str]) -> str:
@@ -148,7 +148,7 @@ class DisentangleResult:
         vif = ", ".join(f"{name} {value:.2f}" for name, value in self.results[0].vif.items())
         blocks.append(f"VIF: {vif}; condition number {self.condition_number:.2f}")
         for name, part in self.groups.items():
-            rows = _starred(_paper_rows(part, decimals, truncate=truncate))
+            rows = _marked(_paper_rows(part, decimals, truncate=truncate))
             blocks.append(f"group {name}: {_caption(part)}\n{rows}")
         if self.pooled:
             rows_ = {
@@ -182,7 +182,7 @@ class DisentangleResult:
         return csv_table(rows)
 
     def to_markdown(self, *, decimals: int = 2, truncate: bool = False) -> str:
-        """Return the paper's table (metric, coefficients, R²; a star for p >= alpha) in Markdown, then one a group."""
+        """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha) in Markdown, then one a group."""
         blocks = []
         for name, part in self.parts.items():
             rows = [[markdown_escape(cell) for cell in row] for row in _paper_rows(part, decimals, truncate=truncate)]
@@ -192,7 +192,7 @@ class DisentangleResult:
         return "\n\n".join(blocks) + "\n"
 
     def to_latex(self, *, decimals: int = 2, truncate: bool = False) -> str:
-        """Return the paper's table (metric, coefficients, R²; a star for p >= alpha) in LaTeX, then one a group."""
+        """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha) in LaTeX, then one a group."""
         blocks = []
         for name, part in self.parts.items():
             header, *rows = _paper_rows(part, decimals, truncate=truncate)
@@ -252,12 +252,12 @@ def _check_decimals(decimals: int) -> None:
 
 
 def _paper_rows(result: DisentangleResult, decimals: int, *, truncate: bool) -> list[list[str]]:
-    """Return the cells of the paper's table, header first: metric, coefficients with stars, R²."""
+    """Return the cells of the paper's table, header first: metric, coefficients with daggers, R²."""
     _check_decimals(decimals)
     rows = [["metric", *result.factors, "R²"]]
     for fit in result.results:
         cells = [
-            figure(fit.coef[name], decimals, truncate=truncate) + ("" if fit.significant[name] else "*")
+            figure(fit.coef[name], decimals, truncate=truncate) + ("†" if fit.significant[name] else "")
             for name in result.factors
         ]
         rows.append([fit.metric, *cells, explained(fit.r2, decimals, truncate=truncate)])
@@ -268,20 +268,20 @@ def _caption(result: DisentangleResult) -> str:
     kind = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}[result.se]
     corrected = {"none": "", "holm": ", corrected after Holm", "bh": ", corrected after Benjamini-Hochberg"}
     return (
-        f"n = {result.n}; standardised coefficients; * p >= {result.alpha:g} ({kind} standard errors, "
+        f"n = {result.n}; standardised coefficients; † p < {result.alpha:g} ({kind} standard errors, "
         f"{result.reference}{corrected[result.correction]})"
     )
 
 
-def _starred(rows: Sequence[Sequence[str]]) -> str:
-    """Return the paper's table as text; a star hangs over the edge of its column."""
-    return text_table([[row[0], *(c if c.endswith("*") else f"{c} " for c in row[1:])] for row in rows])
+def _marked(rows: Sequence[Sequence[str]]) -> str:
+    """Return the paper's table as text; a dagger hangs over the edge of its column."""
+    return text_table([[row[0], *(c if c.endswith("†") else f"{c} " for c in row[1:])] for row in rows])
 
 
 def _latex_number(cell: str) -> str:
-    return f"${cell.removesuffix('*')}$" + (r"\rlap{$^*$}" if cell.endswith("*") else "")
+    return f"${cell.removesuffix('†')}$" + (r"\rlap{$^\dagger$}" if cell.endswith("†") else "")
 
 
 def _latex_caption(result: DisentangleResult) -> str:
     caption = latex_escape(_caption(result)).replace("n =", "$n$ =", 1)
-    return caption.replace(r"* p \textgreater{}=", r"$^*$ $p \geq$", 1)
+    return caption.replace(r"† p \textless{}", r"$^\dagger$ $p <$", 1)

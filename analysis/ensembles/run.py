@@ -122,10 +122,10 @@ def ensemble(
         UnknownNameError: for a missing column; lists those present.
         InputError: for cells that are not numbers, columns that do not vary, too few rows, or folds that leak.
     """
-    config = build_config(settings, EnsembleSettings)
+    config = build_config(settings, EnsembleSettings, spelling="`{}=`")
     names = _names(metrics, human, lower)
     if fit is not None and fold is not None:
-        raise InputError("fold= names folds of one table; with a table to fit on there are none")
+        raise InputError("`fold=` names folds of one table; with a table to fit on there are none")
     places = {"group": group, "segment": segment, "fold": fold}
     data = _read(table, names, human, places, texts, config)
     source = data if fit is None else _read(fit, names, human, {**places, "fold": None}, texts, config)
@@ -190,7 +190,7 @@ def ensemble(
 
 def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str]:
     if isinstance(metrics, str):
-        raise InputError(f"metrics={metrics!r}: give a list of columns")
+        raise InputError(f"`metrics={metrics!r}`: give a list of columns")
     names = list(metrics)
     if len(names) < 2:
         raise InputError("an ensemble needs at least two metrics")
@@ -199,7 +199,7 @@ def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str
         raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
     unknown = [name for name in lower if name not in names]
     if unknown:
-        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}")
+        raise InputError(f"`lower=`: {unknown[0]!r} is not one of the metrics {', '.join(names)}")
     return names
 
 
@@ -271,7 +271,7 @@ def _notes(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeigh
     notes = []
     if settings.best == "sample":
         notes.append(
-            "the member to beat is the best of the rows it is compared on, which favours it; best=training takes one "
+            "the member to beat is the best of the rows it is compared on, which favours it; `best=training` takes one "
             "that could have been chosen"
         )
     purged = sum(fold.purged for fold in folds)

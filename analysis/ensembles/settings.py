@@ -64,7 +64,7 @@ class EnsembleSettings(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> EnsembleSettings:
         if self.penalty is not None and self.how != "ridge":
-            raise ValueError(f"penalty goes with how=ridge, not with how={self.how}")
+            raise ValueError(f"`penalty=` goes with `how=ridge`, not with `how={self.how}`")
         if "size" in self.model_fields_set and self.size != 2 and self.how != "factors":
-            raise ValueError(f"size goes with how=factors, not with how={self.how}")
+            raise ValueError(f"`size=` goes with `how=factors`, not with `how={self.how}`")
         return self

@@ -368,7 +368,7 @@ def best_threshold(
     values = columns[0]
     rarer = int(min(positive.sum(), (~positive).sum()))
     if folds < 2 or rarer < 2:
-        raise InputError(f"folds={folds} with {rarer} items of the rarer label: at least 2 of both are needed")
+        raise InputError(f"`folds={folds}` with {rarer} items of the rarer label: at least 2 of both are needed")
     folds = min(folds, rarer)
     threshold, right = _best(positive, values)
     fold = _folds(positive, folds, np.random.default_rng(seed))

@@ -215,7 +215,7 @@ def perm_both(
     settings(resamples=resamples)
     pooled = np.ndim(a) == 1
     if pooled and by != "none":
-        raise InputError(f"by={by!r} needs matrices (systems, segments), a is a vector")
+        raise InputError(f"`by={by!r}` needs matrices (systems, segments), a is a vector")
     columns = {"a": a, "b": b, "human": human}
     if pooled:
         columns = {name: np.asarray(column)[None] for name, column in columns.items()}

@@ -75,9 +75,9 @@ def grids(
 def settings(*, resamples: int, confidence: float = 0.95) -> None:
     """Raise InputError unless there is at least one resample and the confidence level lies between 0 and 1."""
     if resamples < 1:
-        raise InputError(f"resamples={resamples}: at least 1 is needed")
+        raise InputError(f"`resamples={resamples}`: at least 1 is needed")
     if not 0 < confidence < 1:
-        raise InputError(f"confidence={confidence}: it must lie between 0 and 1, e.g. 0.95")
+        raise InputError(f"`confidence={confidence}`: it must lie between 0 and 1, e.g. 0.95")
 
 
 def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
@@ -113,7 +113,7 @@ def _refuse_missing(arrays: dict[str, Array], nan: NanPolicy) -> None:
         name, values = next((name, values) for name, values in arrays.items() if np.isnan(values).any())
         count = int(np.isnan(values).sum())
         place = _place(np.isnan(values))
-        raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; nan='omit' leaves them out")
+        raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; `nan='omit'` leaves them out")
 
 
 def _place(mask: NDArray[np.bool_]) -> str:

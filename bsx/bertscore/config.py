@@ -62,11 +62,11 @@ class BertScoreSettings(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.all_layers and self.layer is not None:
-            raise ValueError("layer and all_layers exclude each other")
+            raise ValueError("`layer=` and `all_layers=True` exclude each other")
         if self.baseline is not None and not self.rescale:
-            raise ValueError("baseline goes with rescale")
+            raise ValueError("`baseline=` goes with `rescale=True`")
         if self.strict and self.long == "window":
-            raise ValueError("strict goes with long=truncate: windows lose nothing")
+            raise ValueError("`strict=True` goes with `long=truncate`: windows lose nothing")
         return self
 
 

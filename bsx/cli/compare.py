@@ -35,7 +35,7 @@ def compare(
     **settings: Any,
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.cli.output import render, write_result
+    from bsx.cli.output import write_tables
     from bsx.jobs.comparing import compare as run
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
@@ -49,5 +49,5 @@ def compare(
             settings=take(settings, ScorerConfig),
             progress=report,
         )
-    write_result(render(found.result, format, lambda: provenance("compare", found.files, found.signatures)), output)
+    write_tables(found.result, format, lambda: provenance("compare", found.files, found.signatures), output)
     say(found.notes)

@@ -13,7 +13,10 @@ from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, specs, take, with_settings
 from bsx.cli.output import names, progress_bar
 
-Format = Annotated[Literal["text", "csv", "json", "latex"], typer.Option("--format", help="How to print the tables.")]
+Format = Annotated[
+    Literal["text", "csv", "json", "latex", "markdown"],
+    typer.Option("--format", help="How to print the tables; unless given, what the name of -o ends in says."),
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.", writable=True)
 ]
@@ -57,7 +60,7 @@ def meta(
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
-    from bsx.cli.output import render, write_result
+    from bsx.cli.output import write_tables
     from bsx.jobs.evaluating import Wanted
     from bsx.jobs.evaluating import meta as evaluate
     from bsx.jobs.score import Input
@@ -87,5 +90,5 @@ def meta(
             draw_agreement(found.result, plot)
         if plot_tests is not None:
             draw_significance(found.result, plot_tests)
-    write_result(render(found.result, format, lambda: provenance("meta", found.files, found.signatures)), output)
+    write_tables(found.result, format, lambda: provenance("meta", found.files, found.signatures), output)
     say(found.notes)

@@ -36,6 +36,9 @@ Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
 Download = Annotated[bool, typer.Option("--download", help="Let stanza fetch its model.")]
 
+# Switches that can be said to be off, although they are.
+_EITHER = {"leading_space", "intercept"}
+
 # Fields of the scorer that make no sense where metrics are named: they share only what follows here.
 OF_ONE_METRIC = set(ScorerConfig.model_fields) - {*RunConfig.model_fields, "model", "lang"}
 
@@ -69,10 +72,8 @@ def with_settings(
         place = [p.name for p in parameters].index(before) if before is not None else len(parameters)
         for at, (name, field) in enumerate(fields.items()):
             flags = SHORT.get(name, [f"--{name.replace('_', '-')}"])
-            if name == "leading_space":
-                flags = ["--leading-space/--no-leading-space"]
-            elif field.annotation is bool:
-                flags = [f"{flags[0]}/--no-{name.replace('_', '-')}"] if field.default else flags
+            if name in _EITHER or (field.annotation is bool and field.default):
+                flags = [f"{flags[0]}/--no-{name.replace('_', '-')}"]
             option = typer.Option(
                 *flags,
                 help=spelled(field.description or ""),
@@ -94,7 +95,7 @@ def with_settings(
 
 def take(settings: dict[str, Any], kind: type[Config]) -> Config:
     """Take the settings of one class out of those that were given, and check them."""
-    return build_config(_of(settings, kind), kind)
+    return build_config(_of(settings, kind), kind, spelling="`{}=`")
 
 
 def take_keywords(settings: dict[str, Any], kind: type[Keywords]) -> Keywords:

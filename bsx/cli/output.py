@@ -66,6 +66,7 @@ class Tables(Protocol):
     def to_text(self) -> str: ...  # noqa: D102
     def to_csv(self) -> str: ...  # noqa: D102
     def to_latex(self) -> str: ...  # noqa: D102
+    def to_markdown(self) -> str: ...  # noqa: D102
 
 
 def write_result(content: str, output: Path | None) -> None:
@@ -82,20 +83,31 @@ def write_result(content: str, output: Path | None) -> None:
 
 def show(content: object, text: Callable[[], str], format: str, output: Path | None = None) -> None:
     """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
-    write_result(to_json(content) if format == "json" else text(), output)
+    write_result(to_json(content) if form_of(format, output) == "json" else text(), output)
 
 
-def render(result: Tables, format: str, origin: Callable[[], Mapping[str, object]]) -> str:
-    """Return a result in one of the formats text, csv, json and latex.
+def form_of(format: str, output: Path | None) -> str:
+    """Return the format asked for: where it is the usual one, ``text``, what the name of the output ends in."""
+    suffix = output.suffix.lower() if output is not None and format == "text" else ""
+    return {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}.get(suffix, format)
+
+
+def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, object]], output: Path | None) -> None:
+    """Print a result, or write it to a file, in one of the formats text, csv, json, latex and markdown.
 
     Args:
         result: what came out.
         format: one of them.
         origin: gives the `bsx.support.provenance.provenance` that goes into JSON.
+        output: where it is written; see `form_of`.
     """
-    if format == "json":
-        return to_json({**result.to_dict(), "provenance": origin()})
-    return {"text": result.to_text, "csv": result.to_csv, "latex": result.to_latex}[format]()
+    forms = {
+        "json": lambda: to_json({**result.to_dict(), "provenance": origin()}),
+        "csv": result.to_csv,
+        "latex": result.to_latex,
+        "markdown": result.to_markdown,
+    }
+    write_result(forms.get(form_of(format, output), result.to_text)(), output)
 
 
 def split_names(names: str) -> list[str]:

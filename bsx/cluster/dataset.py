@@ -197,7 +197,7 @@ def score_dataset(
     names = [prefix + metric.spec for metric in made]
     for name in names:
         if name in present:
-            raise InputError(f"the data set has a column {name!r} already: choose another name with prefix=")
+            raise InputError(f"the data set has a column {name!r} already: choose another name with `prefix=`")
     dataset.context.execution_options.preserve_order = True  # an idf corpus is told by its texts in their order
     corpus = _DatasetCorpus(dataset.select_columns(columns.names), columns)
     fitted = tuple(metric.fit(corpus) for metric in made)

@@ -113,7 +113,7 @@ def numeric_columns(
         name, column = next((name, column) for name, column in arrays.items() if np.isnan(column).any())
         raise InputError(
             f"column {name!r}: {int(np.isnan(column).sum())} missing values, the first in row "
-            f"{int(np.argmax(np.isnan(column))) + 1}; nan='omit' leaves such rows out"
+            f"{int(np.argmax(np.isnan(column))) + 1}; `nan='omit'` leaves such rows out"
         )
     kept = ~missing
     return (

@@ -59,7 +59,7 @@ class RunConfig(BaseModel):
     @model_validator(mode="after")
     def _size_of_something(self) -> Self:
         if self.cache is None and self.cache_size != RunConfig.model_fields["cache_size"].default:
-            raise ValueError("cache_size goes with cache")
+            raise ValueError("`cache_size=` goes with `cache=`")
         return self
 
 

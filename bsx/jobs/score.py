@@ -253,7 +253,7 @@ def _metrics(specs: Sequence[str], settings: Settings) -> list[Metric]:
 def _bertscore(settings: Settings) -> BertScore:
     from bsx.bertscore.metric import by_itself
 
-    return by_itself(build_config(settings, ScorerConfig))
+    return by_itself(build_config(settings, ScorerConfig, spelling="`{}=`"))
 
 
 def _types(corpus: Corpus, specs: Sequence[str], output: Path) -> dict[str, Untyped]:

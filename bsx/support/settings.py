@@ -155,16 +155,17 @@ def complete(given: Keywords, kind: type[Keywords]) -> Keywords:
     Raises:
         InputError: one line that names every setting that is wrong.
     """
-    made = build_config(given, as_model(kind))
+    made = build_config(given, as_model(kind), spelling="`{}=`")
     return cast(Keywords, {name: getattr(made, name) for name in type(made).model_fields})
 
 
-def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
+def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling: str = "{}") -> Config:
     """Validate settings.
 
     Args:
         settings: field -> value.
         kind: the class of settings.
+        spelling: how a message names a field, such as ``"`{}=`"`` for an argument.
 
     Raises:
         InputError: one line that names every setting that is wrong.
@@ -173,7 +174,7 @@ def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
     try:
         return kind.model_validate(settings)
     except ValidationError as error:
-        raise InputError("; ".join(_explain(problem, kind) for problem in error.errors())) from error
+        raise InputError("; ".join(_explain(problem, kind, spelling) for problem in error.errors())) from error
 
 
 def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
@@ -193,7 +194,7 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
         raise InputError(f"{name}: {message} (got {_short(text)})") from error
 
 
-def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
+def _explain(problem: ErrorDetails, kind: type[BaseModel], spelling: str) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
@@ -203,7 +204,7 @@ def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
     shown = f" (got {_short(problem['input'])})" if name else ""
-    return f"{name}: {message}{shown}" if name else message
+    return f"{spelling.format(name)}: {message}{shown}" if name else message
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:

@@ -127,15 +127,15 @@ def _check(
         raise InputError("seeds: at least one is needed, each once, none below 0")
     if (train.scores is None) != (config.loss == "ranking"):
         raise InputError(
-            f"loss={config.loss} does not go with {names['train']}: loss=ranking learns from preferences (columns "
-            "better and worse), loss=mse from human scores"
+            f"`loss={config.loss}` does not go with {names['train']}: `loss=ranking` learns from preferences (columns "
+            "better and worse), `loss=mse` from human scores"
         )
     if encoder.record.max_pieces != config.max_pieces:
-        raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, max_pieces={config.max_pieces}")
+        raise InputError(f"the encoder reads {encoder.record.max_pieces} pieces, `max_pieces={config.max_pieces}`")
     sides = 2 if config.inputs == "both" else 1
     for name, part in (("train", train), ("valid", valid)):
         if part.others.shape[1] != sides:
-            raise InputError(f"inputs={config.inputs}: {names[name]} were built with other inputs")
+            raise InputError(f"`inputs={config.inputs}`: {names[name]} were built with other inputs")
         if len(part) < 2:
             raise InputError(f"{names[name]}: {len(part)} instances; training and validation need two at least")
     if valid.scores is not None and np.ptp(valid.scores) == 0:

@@ -195,7 +195,7 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
     for changes, message in (
         ({"--train": bad}, "bad.tsv: line 3, column 'human' is 'x', not a finite number"),
         ({"--train": blank}, "blank.tsv: line 3 has no human score in human"),
-        ({"--train": tables["preferred"]}, "loss=mse does not go with training data (preferred.tsv)"),
+        ({"--train": tables["preferred"]}, "--loss mse does not go with training data (preferred.tsv)"),
         ({"--train": tmp_path / "none.tsv"}, "there is no such file"),
         ({"--human": "huma"}, "has no column 'huma'"),
         ({"--lang": "xx"}, "no row with data and goes into xx"),

@@ -75,7 +75,7 @@ def test_instances_hold_each_text_once() -> None:
 
 
 def test_wrong_data_is_named() -> None:
-    with pytest.raises(InputError, match="inputs=source compares candidates with sources: give sources="):
+    with pytest.raises(InputError, match="`inputs=source` compares candidates with sources: give `sources=`"):
         Instances.scored(["a"], [1], ["b"], inputs="source")
     with pytest.raises(InputError, match="numbers must match: 1 candidates, 2 references, 1 scores"):
         Instances.scored(["a"], [1], ["b", "c"])
@@ -318,10 +318,10 @@ def test_what_does_not_belong_together_is_refused(encoder: FrozenEncoder, tmp_pa
     (tmp_path / "other" / "file").touch()
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"output": tmp_path / "other"}, "holds no training"),
-        ({"train": preferred(8), "output": tmp_path / "x"}, "loss=mse does not go with training data"),
-        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "loss=ranking does not go with training data"),
+        ({"train": preferred(8), "output": tmp_path / "x"}, "`loss=mse` does not go with training data"),
+        ({"config": config(loss="ranking"), "output": tmp_path / "x"}, "`loss=ranking` does not go with training data"),
         ({"config": config(inputs="both"), "output": tmp_path / "x"}, "training data were built with other inputs"),
-        ({"config": config(max_pieces=7), "output": tmp_path / "x"}, "the encoder reads 100 pieces, max_pieces=7"),
+        ({"config": config(max_pieces=7), "output": tmp_path / "x"}, "the encoder reads 100 pieces, `max_pieces=7`"),
         ({"seeds": (1, 1), "output": tmp_path / "x"}, "each once"),
         ({"train": valid.take([0]), "output": tmp_path / "x"}, "training data: 1 instances; training and validation"),
         (

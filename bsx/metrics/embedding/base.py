@@ -41,7 +41,7 @@ class EncoderMetric(PairMetric[ConfigT]):
         if code not in made_for:
             raise InputError(
                 f"{self.name}: its own model {model} is made for {', '.join(made_for)}, the texts are {code}: "
-                "name a model for them (`model=`, or model= of the metric)"
+                "name a model for them (`model=`, or `model=` of the metric)"
             )
 
     def use_layers(self, layers: Iterable[int]) -> None:

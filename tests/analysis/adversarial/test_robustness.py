@@ -180,7 +180,7 @@ def test_missing_scores() -> None:
         return [float("nan") if "SAW" in text else 1.0 - 0.01 * len(text) for text in candidates]
 
     names = ["upper", "lower"]
-    with pytest.raises(InputError, match=r"m on upper: row \d+ has no score; nan='omit'"):
+    with pytest.raises(InputError, match=r"m on upper: row \d+ has no score; `nan='omit'`"):
         robustness(REFERENCES, {"m": holes}, names)
     found = case(robustness(REFERENCES, {"m": holes}, names, nan="omit"), "m", "upper")
     assert found.failed == sum("SAW" in text.upper() for text in REFERENCES) > 0

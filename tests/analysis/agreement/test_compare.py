@@ -194,6 +194,37 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
 
 
+def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200)
+    forms = {"tex": "latex", "md": "markdown", "csv": "csv", "json": "json"}
+    for suffix, form in forms.items():
+        file = tmp_path / f"out.{suffix}"
+        assert cli(*start, "-o", file).status == 0
+        written, printed = file.read_text(encoding="utf-8"), cli(*start, "--format", form).out
+        if form == "json":
+            del (written := json.loads(written))["provenance"], (printed := json.loads(printed))["provenance"]
+        assert written == printed
+
+
+@pytest.mark.parametrize(
+    ("form", "bold", "dagger"), [("latex", r"\textbf{{{}}}", r"$^{{\dagger {}}}$"), ("markdown", "**{}**", "†{}")]
+)
+def test_all_pairs_are_marked_against_every_system(cli: Run, form: str, bold: str, dagger: str) -> None:
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
+    (chrf, ter), table = json.loads(cli(*start, "json").out)["metrics"], cli(*start, form).out
+    for found, digits in ((chrf, 2), (ter, 2)):
+        for entry in found["systems"]:
+            name = entry["system"]
+            decided = [test for test in found["tests"] if test["better"] is not None and name in (test["a"], test["b"])]
+            beats = [test["a"] if test["b"] == name else test["b"] for test in decided if test["better"] == name]
+            beaten = len(decided) > len(beats)
+            cell = f"{entry['score']:.{digits}f}"
+            cell = cell if beaten else bold.format(cell)
+            numbers = sorted(str(SYSTEMS.index(one) + 1) for one in beats)
+            assert f" {cell}{dagger.format(','.join(numbers)) if numbers else ''} " in table
+    assert "1 atlas" in table
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -202,6 +233,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
         (["atlas", "brook", "--metric", "chrf"], "nothing to score"),
         (["atlas", "brook", "--data", DATA, "--metric", "crhf"], "unknown metric 'crhf'"),
         (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--confidence", 2], "confidence: "),
+        (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
         (["atlas", "brook", "--data", DATA], "Missing option '--metric'"),
         (["a.txt", "x/a.txt", "-r", "r.txt", "--metric", "chrf"], "two candidate files are called 'a'"),
     ],

@@ -399,21 +399,22 @@ def test_json_has_the_agreed_shape() -> None:
     assert sum(first["r2_share"].values()) == pytest.approx(first["r2"])
 
 
-def test_tables_star_what_is_not_significant() -> None:
+def test_tables_mark_what_is_significant() -> None:
     table = {**make(), "bleu_s": make()["lex"]}
     factors = ["sem", "syn", "bleu_s"]
     result = disentangle(table, ["m"], factors)
     fit = result["m"]
     assert [fit.significant[name] for name in factors] == [fit.p[name] < 0.05 for name in factors]
     assert not fit.significant["syn"]
-    cells = [f"{fit.coef[name]:.2f}{'' if fit.significant[name] else '*'}" for name in factors]
+    cells = [f"{fit.coef[name]:.2f}{'†' if fit.significant[name] else ''}" for name in factors]
     markdown = result.to_markdown().splitlines()
     assert markdown[0] == "| metric | sem | syn | bleu_s | R² |"
-    assert markdown[2] == "| " + " | ".join(["m", *(c.replace("*", "\\*") for c in cells), f"{fit.r2:.2f}"]) + " |"
+    assert markdown[2] == "| " + " | ".join(["m", *cells, f"{fit.r2:.2f}"]) + " |"
     latex = result.to_latex()
     assert r"metric & sem & syn & bleu\_s & $R^2$ \\" in latex
-    assert r"\rlap{$^*$}" in latex
-    assert f"{fit.coef['syn']:.3f}*" in result.to_text()
+    assert r"\rlap{$^\dagger$}" in latex
+    assert f"{fit.coef['sem']:.3f}†" in result.to_text()
+    assert f"{fit.coef['syn']:.3f}†" not in result.to_text()
     rows = list(csv.DictReader(io.StringIO(result.to_csv())))
     assert [row["factor"] for row in rows] == factors
     assert float(rows[0]["coef"]) == fit.coef["sem"]
@@ -532,6 +533,13 @@ def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
         again = cli("disentangle", other, *arguments[2:], "--se", "hc3", "--format", "json")
         assert again.status == 0, again.err
         assert json.loads(again.out)["results"][0]["coef"] == pytest.approx(content["results"][0]["coef"])
+
+
+def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
+    base = ("disentangle", file, "--column", "m", "--factors", "sem,syn", "--format", "json")
+    plain, declined, fitted = (json.loads(cli(*base, *more).out) for more in ([], ["--no-intercept"], ["--intercept"]))
+    assert (plain["intercept"], declined["intercept"], fitted["intercept"]) == (False, False, True)
+    assert declined["results"] == plain["results"]
 
 
 def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
