@@ -55,11 +55,12 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def check_ranges(given: Mapping[str, object]) -> None:
+def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
     """Refuse numbers that `RANGES` does not allow.
 
     Args:
         given: name -> value; what is no number, or has no range, is left to others.
+        spelling: how a message names a setting; see `build_config`.
 
     Raises:
         InputError: naming the first wrong one, its value and the range.
@@ -68,9 +69,10 @@ def check_ranges(given: Mapping[str, object]) -> None:
         value, (lowest, highest) = given[name], RANGES[name]
         if name == "seeds" and isinstance(value, list | tuple):
             for seed in value:
-                check_ranges({"seed": seed})
+                check_ranges({"seed": seed}, spelling)
         if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
-            raise InputError(f"{name}: must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})")
+            shown = f"must lie between {lowest:.12g} and {highest:.12g} (got {_short(value)})"
+            raise InputError(f"{spelling.format(name)}: {shown}")
 
 
 def in_range(function: Function) -> Function:
@@ -170,7 +172,7 @@ def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling
     Raises:
         InputError: one line that names every setting that is wrong.
     """
-    check_ranges(settings)
+    check_ranges(settings, spelling)
     try:
         return kind.model_validate(settings)
     except ValidationError as error:

@@ -83,9 +83,9 @@ def test_settings_that_the_library_names_are_marked_for_the_command_line_to_spel
             "--layer and --all-layers exclude each",
         ),
         (["score", "-c", "x", "-r", "x", "--batch-tokens", "0"], "--batch-tokens"),
-        (["meta", "x.tsv", "--column", "a", "--human", "h", "--alpha", "2"], "--alpha: Input should be less than 1"),
+        (["meta", "x.tsv", "--column", "a", "--human", "h", "--alpha", "2"], "--alpha: "),
         (["meta", "x.tsv", "--column", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"], "--test "),
-        (["disentangle", "x.tsv", "--column", "a", "--factors", "b", "--confidence", "2"], "--confidence: Input"),
+        (["disentangle", "x.tsv", "--column", "a", "--factors", "b", "--confidence", "2"], "--confidence: "),
         (
             ["compare", "a", "b", "--metric", "chrf", "--resamples", "15"],
             "--confidence 0.95 takes at least 20",
