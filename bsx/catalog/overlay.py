@@ -56,6 +56,11 @@ def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
     return _write(folder / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline)
 
 
+def ensemble_file(name: str, named: Path | None = None) -> Path:
+    """Return where `write_ensemble` keeps an ensemble."""
+    return (named if named is not None else user_folder()) / "ensembles" / f"{name}.yaml"
+
+
 def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path | None = None) -> Path:
     """Write an ensemble to the overlay, or to a file of its own, and return the file."""
     if file is not None:

@@ -22,6 +22,7 @@ class Segment:
         references: at least one text, unless the corpus has no references at all.
         source: the text that was translated or summarised, or None.
         row: every column of the table row it was read from, if the table was asked to keep them.
+        system: which system its one candidate is of, if its table holds several systems one below the other.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Segment:
     references: tuple[str, ...]
     source: str | None = None
     row: Mapping[str, object] | None = None
+    system: str | None = None
 
 
 class Corpus(Protocol):

@@ -30,7 +30,8 @@ def open_corpus(
     """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
 
     ``-`` is standard input, which is copied to a temporary file for as long as the corpus is open. Columns of a table
-    that are not named are those called candidate, reference and source.
+    that are not named are those called candidate, reference and source. Beside one column of candidates, one
+    called system says whose they are.
 
     Args:
         candidates: line files, one a system.
@@ -64,13 +65,20 @@ def open_corpus(
         columns = Table(file, first_line=True).columns
         if "source" in wants and source_column is None and "source" in columns:
             source_column = "source"
+        candidate_columns = candidate_columns or _usual("candidate", columns, file.name)
+        reference_columns = reference_columns or (
+            _usual("reference", columns, file.name) if "reference" in wants else []
+        )
+        named = [*candidate_columns, *reference_columns, id_column, source_column]
+        below = len(candidate_columns) == 1 and "system" in columns and "system" not in named
         yield TableFile(
             file,
-            candidate_columns or _usual("candidate", columns, file.name),
-            reference_columns or (_usual("reference", columns, file.name) if "reference" in wants else []),
+            candidate_columns,
+            reference_columns,
             id_column,
             source=source_column,
             keep_rows=keep_rows,
+            system="system" if below else None,
         )
         return
     systems = {}
@@ -86,7 +94,9 @@ def open_corpus(
 def _check_files(
     candidates: Sequence[str], references: Sequence[str], source: str | None, wants: frozenset[str]
 ) -> None:
-    if not candidates or ("reference" in wants and not references):
+    if candidates and "reference" in wants and not references:
+        raise InputError("no references: give `references=FILE` to compare the candidates with")
+    if not candidates:
         raise InputError(
             "nothing to score: give `candidates=FILE` and `references=FILE`, or `data=FILE` "
             "`candidate=COL` `reference=COL`"
@@ -98,6 +108,7 @@ def _check_files(
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
     if name not in columns:
         raise InputError(
-            f"{file}: has no column {name!r}: `data=` needs `{name}=COL`; it has the columns {', '.join(columns)}"
+            f"{file}: no {name}s: there is no column {name!r}, so `data=` needs `{name}=COL`; it has the columns "
+            f"{', '.join(columns)}"
         )
     return [name]

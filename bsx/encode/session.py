@@ -160,6 +160,7 @@ class Encoders:
         self._uses: dict[int, int] = {}
         self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._models: dict[str, LocatedModel] = {}
+        self._model_used = model is None
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
 
     def settings(self) -> Settings:
@@ -181,6 +182,7 @@ class Encoders:
             ModelUnavailableError: if the model is not here and cannot be fetched.
         """
         name = model or self.model or default
+        self._model_used |= name == self.model
         tag = lang or self.lang
         key = f"{name}|{tag}"
         if key not in self._models:
@@ -245,7 +247,13 @@ class Encoders:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the encoders are run, one sentence each."""
-        return tuple(dict.fromkeys(note for encoder in self._encoders.values() for note in encoder.opener.notes))
+        idle = (
+            []
+            if self._model_used
+            else [f"`model={self.model}` is not used: every metric has a model of its own or none"]
+        )
+        notes = (note for encoder in self._encoders.values() for note in encoder.opener.notes)
+        return tuple(dict.fromkeys([*idle, *notes]))
 
     @property
     def sequences_encoded(self) -> int:

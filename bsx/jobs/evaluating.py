@@ -64,6 +64,8 @@ class Columns:
         values: name -> one value a row.
         wanted: the columns to analyse.
         notes: what the user should know.
+        kept: the other columns of the table that was scored, one cell a row,
+        types: the Arrow types of its columns.
         sidecar: summary and signatures of scores computed here.
         signatures: of the metrics, where known.
     """
@@ -71,14 +73,17 @@ class Columns:
     values: Mapping[str, Array | Labels | list[Cell]]
     wanted: Wanted
     notes: list[str] = field(default_factory=list)
+    kept: Mapping[str, list[object]] = field(default_factory=dict)
+    types: Mapping[str, object] = field(default_factory=dict)
     sidecar: object | None = None
     signatures: dict[str, str] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write the long table, and the signatures beside it."""
-        with ScoreTable(path) as table:
-            for row in zip(*self.values.values(), strict=True):
-                table.write(dict(zip(self.values, row, strict=True)))
+        columns = {**self.kept, **self.values}
+        with ScoreTable(path, self.types) as table:
+            for row in zip(*columns.values(), strict=True):
+                table.write(dict(zip(columns, row, strict=True)))
             table.sidecar = self.sidecar
 
 
@@ -136,7 +141,7 @@ def meta(
         if wanted.segment is not None and wanted.system is None and len(texts.candidate) < 2:
             # Said before anything is scored; several candidate columns are the systems.
             raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
-        columns = score_columns(metrics, texts, wanted, given, progress)
+        columns = score_columns(metrics, texts, wanted, given, progress, keep=scores_out is not None)
         if scores_out is not None:
             columns.save(scores_out)
     else:
@@ -184,7 +189,7 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
     turned = [name for name in lower_by_sidecar(file) if name in wanted.columns and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
     signatures = known_signatures(file, wanted.columns)
-    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, None, signatures)
+    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, signatures=signatures)
 
 
 def require(name: str, columns: Sequence[str], file: str) -> None:
@@ -195,7 +200,13 @@ def require(name: str, columns: Sequence[str], file: str) -> None:
 
 
 def score_columns(
-    specs: Sequence[str], given: Input, wanted: Wanted, settings: Settings, progress: Progress | None
+    specs: Sequence[str],
+    given: Input,
+    wanted: Wanted,
+    settings: Settings,
+    progress: Progress | None,
+    *,
+    keep: bool = False,
 ) -> Columns:
     """Score a table of texts with the zoo's metrics and put the scores beside the wanted columns.
 
@@ -208,6 +219,7 @@ def score_columns(
         wanted: columns of that table.
         settings: of the run: model, language, device, …
         progress: called with phase, done and total.
+        keep: the other columns of the table too, to be saved.
 
     Raises:
         InputError: if columns do not fit together.
@@ -217,8 +229,9 @@ def score_columns(
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=True))
         systems = corpus.systems
         named = _long_names(wanted, systems, specs)
+        there = list(getattr(corpus, "columns", ()))
         for name in [*wanted.columns, *wanted.human, *wanted.labels()]:
-            require(name, getattr(corpus, "columns", ()), file)
+            require(name, there, file)
         said: list[str] = []
         metrics, plan = load_metrics(specs, settings, corpus, said.append)
         values: dict[str, list[Cell]] = {
@@ -226,6 +239,14 @@ def score_columns(
         }
         totals = [Totals(metric, len(systems)) for metric in metrics]
         prepared = prepare(metrics, corpus, plan=plan, progress=progress)
+        melted = [] if len(systems) == 1 else [*systems, *wanted.human]
+        others = [name for name in there if name not in {*wanted.labels(), *wanted.human, *wanted.columns, *melted}]
+        others += ["candidate"] if melted else []
+        kept: dict[str, list[object]] = {name: [] for name in others if keep}
+        twice = [name for name in values if name in kept]
+        if twice:
+            raise InputError(f"{file}: has a column {twice[0]!r} already, which `scores_out=` adds: rename it")
+        types = corpus.types() if keep and hasattr(corpus, "types") else {}
         number = 0
         for block in stream(prepared, progress=progress):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
@@ -238,6 +259,8 @@ def score_columns(
                         values[name].append(Spelled(spelled(row[name]), row.number(name)))
                     for name in named.labels():
                         values[name].append(row.name(name))
+                    for name in kept:
+                        kept[name].append(cells[name])
             for metric, scores in zip(metrics, block.scores, strict=True):
                 values[metric.spec] += [float(value) for value in scores.values]
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
@@ -253,7 +276,7 @@ def score_columns(
     )
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     origin = provenance("score", [file], signatures)
-    return Columns(values, every, notes, {**summary, "provenance": origin}, signatures)
+    return Columns(values, every, notes, kept, types, {**summary, "provenance": origin}, signatures)
 
 
 def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) -> Wanted:
@@ -287,5 +310,4 @@ def _long_rows(
         return
     for system, human in zip(systems, wanted.human, strict=True):
         name = row[wanted.segment] if wanted.segment is not None else str(number)
-        long: dict[str, object] = {"system": system, named.segment or "segment": name, "human": row[human]}
-        yield long if wanted.group is None else {**long, wanted.group: row[wanted.group]}
+        yield {**row, "system": system, named.segment or "segment": name, "human": row[human], "candidate": row[system]}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
@@ -19,9 +21,10 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.resume import Say, keeping, kept_blocks
 from bsx.metrics.base import Metric
+from bsx.metrics.core import MetricCore
 from bsx.metrics.plan import Plan, survey
 from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, lacking, prepare, stream
-from bsx.metrics.summary import flags, summarise, to_text
+from bsx.metrics.summary import apart, flags, summarise, to_text
 from bsx.metrics.zoo import get_metrics, needs_of
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
@@ -99,16 +102,20 @@ class ScoredFiles:
         totals: each metric's totals.
         alone: BERTScore, if the run was of its three figures; else None.
         files: the input.
+        by_system: the same for each of several systems whose rows stand one below the other.
     """
 
     prepared: Prepared
     totals: Sequence[Totals]
     alone: BertScore | None
     files: Sequence[str]
+    by_system: Mapping[str, Sequence[Totals]]
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
         result = summarise(self.prepared, self.totals)
+        if len(self.by_system) > 1:
+            result = apart(self.prepared, result, self.by_system)
         if self.alone is not None:
             return result
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
@@ -123,7 +130,9 @@ class ScoredFiles:
         metrics = self.prepared.metrics
         about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
         about_metrics = (note for metric in metrics for note in metric.notes)
-        return [*about_metrics, *about_encoders, *flags(self.prepared, self.totals)]
+        several = len(self.by_system)
+        below = [f"the column 'system' names {several} systems: each is summed up by itself"] if several > 1 else []
+        return [*below, *about_metrics, *about_encoders, *flags(self.prepared, self.totals)]
 
 
 @as_one_run
@@ -181,6 +190,7 @@ def score_files(
         alone = _bertscore(run) if metrics is None else None
         made = [alone] if alone is not None else _metrics(metrics or (), run)
         totals = [Totals(metric, len(corpus.systems)) for metric in made]
+        by_system: dict[str, list[Totals]] = {}
         prepared = prepare(made, corpus, plan=plan, progress=progress)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
@@ -198,15 +208,29 @@ def score_files(
         for block in kept_blocks(journal, resume, prepared, block_tokens(made), blocks, say):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                 total.add(scores, undefined, block.segments)
+            _add_apart(by_system, made, block)
             if table is not None:
                 for row in rows(block):
                     table.write(row)
-        result = ScoredFiles(prepared, totals, alone, given.files())
+        result = ScoredFiles(prepared, totals, alone, given.files(), by_system)
         if table is not None and alone is not None:
             table.signature = str(prepared.signature(0))
         elif table is not None:
             table.sidecar = result.to_dict()
     return result
+
+
+def _add_apart(by_system: dict[str, list[Totals]], metrics: Sequence[MetricCore], block: ScoredBlock) -> None:
+    """Count a block's rows in for the system of each, if the corpus says whose they are."""
+    rows: dict[str, list[int]] = {}
+    for row, segment in enumerate(block.segments):
+        if segment.system is not None:
+            rows.setdefault(segment.system, []).append(row)
+    for system, some in rows.items():
+        places, segments = np.array(some), [block.segments[row] for row in some]
+        totals = by_system.setdefault(system, [Totals(metric, 1) for metric in metrics])
+        for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
+            total.add(scores.select(places), undefined[places], segments)
 
 
 def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
@@ -289,8 +313,8 @@ def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[
             for position, layer in enumerate(metric.layers):
                 precision, recall, f1 = (float(value) for value in figures[position, i * len(corpus.systems) + k])
                 row: dict[str, object] = {"id": segment.id}
-                if len(corpus.systems) > 1:
-                    row["system"] = system
+                if len(corpus.systems) > 1 or segment.system is not None:
+                    row["system"] = segment.system or system
                 if metric.settings.all_layers:
                     row["layer"] = layer
                 yield {**row, "precision": precision, "recall": recall, "f1": f1}

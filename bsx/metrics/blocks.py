@@ -58,6 +58,17 @@ class BlockScores:
     undefined: NDArray[np.bool_] | None = None
     figures: NDArray[np.float32] | None = None
 
+    def select(self, rows: NDArray[np.int64]) -> BlockScores:
+        """Return the scores of some rows."""
+        return BlockScores(
+            self.values[rows],
+            self.empty[rows],
+            self.lost[rows],
+            None if self.statistics is None else self.statistics[rows],
+            None if self.undefined is None else self.undefined[rows],
+            None if self.figures is None else self.figures[:, rows],
+        )
+
     def all_figures(self) -> NDArray[np.float32]:
         """Return all figures (layers, rows, figures), of a metric with one figure that one."""
         return self.values.astype(np.float32)[None, :, None] if self.figures is None else self.figures

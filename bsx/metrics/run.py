@@ -300,6 +300,11 @@ class Totals:
             part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
             self._figures = part if self._figures is None else self._figures + part
 
+    @property
+    def segments(self) -> int:
+        """How many segments were counted in."""
+        return self._n
+
     def figure_sums(self) -> NDArray[np.float64]:
         """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
         if self._figures is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,29 @@ def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
     return {"segments": n, "systems": list(systems), "metrics": metrics}
 
 
+def apart(prepared: Prepared, pooled: JsonObject, by_system: Mapping[str, Sequence[Totals]]) -> JsonObject:
+    """Return a summary in which systems whose rows stand one below the other are summed up each by itself.
+
+    Args:
+        prepared: metrics and corpus.
+        pooled: what `summarise` makes of all rows.
+        by_system: each system's totals.
+    """
+    parts = {}
+    for name, totals in by_system.items():
+        plan = replace(prepared.plan, segments=totals[0].segments)
+        parts[name] = summarise(replace(prepared, plan=plan), totals)
+    if prepared.metrics[0].figures is not None:
+        return {**pooled, "systems": [{**part["systems"][0], "name": name} for name, part in parts.items()]}
+    metrics = []
+    for i, entry in enumerate(pooled["metrics"]):
+        scores = [
+            {**part["metrics"][i]["scores"][0], "system": name, "n": part["segments"]} for name, part in parts.items()
+        ]
+        metrics.append({**entry, "scores": scores})
+    return {**pooled, "systems": list(parts), "metrics": metrics}
+
+
 def _counts(counts: dict[str, int], undefined: str) -> dict[str, int]:
     names = {"empty": "empty", "undefined": undefined, "truncated": "truncated", "lost": "tokens_lost"}
     return {name: counts[kind] for kind, name in names.items()}
@@ -87,7 +111,8 @@ def to_text(prepared: Prepared, result: JsonObject) -> str:
         rows = [["metric", "system", "n", "score"]]
         for entry in result["metrics"]:
             for score in entry["scores"]:
-                rows.append([entry["metric"], score["system"], str(result["segments"]), f"{score['score']:.4f}"])
+                n = str(score.get("n", result["segments"]))
+                rows.append([entry["metric"], score["system"], n, f"{score['score']:.4f}"])
         return "\n".join([text_table(rows, "llr"), *(entry["signature"] for entry in result["metrics"])])
     lines = []
     for layer in range(len(result[figures.names[0]])) if figures.every else (None,):

@@ -101,6 +101,13 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
                 "now, `model=` says where"
             ) from error
         located = encoders.locate(encoders.model)
+    if encoders.model is not None and encoders.model != record.model:
+        other = encoders.locate(encoders.model)
+        if other.checkpoint.identity != record.identity:
+            raise InputError(
+                f"{what}: was trained on {record.model}, and reads no other encoder: leave out "
+                f"`model={encoders.model}`, or give it to the other metrics by themselves, as METRIC:model=NAME"
+            )
     checks = {
         "weights": (located.checkpoint.identity, record.identity),
         "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),

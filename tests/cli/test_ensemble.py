@@ -226,6 +226,30 @@ def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli:
     assert metric.score_matrix(["a cat", "it rains"], ["a cat", "a dog", "rain"]).shape == (2, 3)
 
 
+def test_an_ensemble_is_never_replaced(saved: Path, scores: Path, cli: Run) -> None:
+    before = saved.read_bytes()
+    command = ("ensemble", scores, "--column", MEMBERS, "--human", "human", "--resamples", "20", "--save")
+    for place in (("mine", "--registry", saved.parent.parent), (saved,)):
+        done = cli(*command, *place)
+        assert done.status == 2
+        assert f"{saved} is there already" in done.err
+    assert saved.read_bytes() == before
+
+
+def test_a_saved_ensemble_remembers_what_its_members_were_scored_with(scores: Path, cli: Run, tmp_path: Path) -> None:
+    table, file = tmp_path / "bert.tsv", tmp_path / "kept.yaml"
+    done = cli("score", "--data", scores, "--metric", "bertscore,bleu", "-m", "minilm", "-l", "zh", "-o", table)
+    assert done.status == 0, done.err
+    members = ("--column", "bertscore,bleu,chrf", "--human", "human", "--resamples", "20")
+    assert cli("ensemble", table, *members, "--save", file).status == 0
+    entry = yaml.safe_load(file.read_text())
+    names = [member["metric"] for member in entry["combination"]["members"]]
+    assert names == ["bertscore:model=minilm", "bleu:tokenize=zh", "chrf"]
+    done = cli("score", "--data", scores, "--metric", f"ensemble:{file}", "-o", tmp_path / "again.tsv")
+    assert done.status == 0, done.err
+    assert "other settings" not in done.err
+
+
 def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: Run, tmp_path: Path) -> None:
     renamed = tmp_path / "renamed.tsv"
     lines = scores.read_text(encoding="utf-8").split("\n")

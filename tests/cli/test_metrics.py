@@ -78,6 +78,61 @@ def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Run, tmp
     assert "ter" in done.out
 
 
+def long_table(folder: Path) -> Path:
+    """Two systems one below the other, the second of them with one row less."""
+    rows = [("a", text, reference) for text, reference in zip(CANDIDATES, REFERENCES, strict=True)]
+    rows += [("b", text, text) for text in REFERENCES[:-1]]
+    lines = ["system\tcandidate\treference\tnote", *("\t".join([*row, "kept"]) for row in rows)]
+    (folder / "long.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / "long.tsv"
+
+
+def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path) -> None:
+    data = long_table(tmp_path)
+    command = ("score", "--data", data, "--metric", "bleu,ter", "-o", tmp_path / "out.tsv")
+    done = cli(*command, "--format", "json")
+    assert "the column 'system' names 2 systems: each is summed up by itself" in done.err
+    result = json.loads(done.out)
+    assert result["systems"] == ["a", "b"]
+    expected = {"a": (CANDIDATES, REFERENCES), "b": (REFERENCES[:-1], REFERENCES[:-1])}
+    for entry in result["metrics"]:
+        metric = bsx.get_metric(entry["metric"])
+        assert [(one["system"], one["n"]) for one in entry["scores"]] == [("a", 4), ("b", 3)]
+        for one in entry["scores"]:
+            assert one["score"] == pytest.approx(metric.score(*expected[one["system"]]).system)
+    assert json.loads((tmp_path / "out.tsv.signatures.json").read_text())["metrics"] == result["metrics"]
+    assert list(read(tmp_path / "out.tsv")[0]) == ["system", "candidate", "reference", "note", "bleu", "ter"]
+    table = [line.split()[:3] for line in cli(*command).out.splitlines()[1:5]]
+    assert table == [[name, system, n] for name in ("bleu", "ter") for system, n in (("a", "4"), ("b", "3"))]
+
+
+def test_systems_below_one_another_under_bertscore(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    data, model = long_table(tmp_path), ("--model", tiny_model("bert"), "--layer", 2, "--format", "json")
+    result = json.loads(cli("score", "--data", data, *model, "-o", tmp_path / "out.tsv").out)
+    rows = read(tmp_path / "out.tsv")
+    assert [row["system"] for row in rows] == [*"aaaabbb"]
+    for system in result["systems"]:
+        of = [float(row["f1"]) for row in rows if row["system"] == system["name"]]
+        assert (system["n"], system["f1"]) == (len(of), pytest.approx(np.mean(of), abs=1e-6))
+    assert result["n"] == 7
+
+
+def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+    data = long_table(tmp_path)
+    done = cli("score", "--data", data, "--metric", "chrf", "--model", tiny_model("bert"))
+    assert "is not used: every metric has a model of its own or none" in done.err
+    assert "is not used" not in cli("score", "--data", data, "--metric", "chrf").err
+
+
+def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("a\n")
+    (tmp_path / "c.tsv").write_text("candidate\na\n")
+    for given in (("-c", tmp_path / "c.txt"), ("--data", tmp_path / "c.tsv")):
+        done = cli("score", *given, "--metric", "chrf")
+        assert done.status == 2
+        assert "no references: " in done.err
+
+
 def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:
     lines = [
         json.dumps({"candidate": c, "reference": r, "note": None, "tags": [1, 2]})

@@ -38,22 +38,29 @@ def save_ensemble(
         registry: folder to save in; the user's own if None.
 
     Raises:
-        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
+        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's; or if
+            there is an ensemble of that name or file already.
     """
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.entries import EnsembleEntry, EnsembleOrigin
-    from bsx.catalog.overlay import write_ensemble
+    from bsx.catalog.overlay import ensemble_file, write_ensemble
     from bsx.support.provenance import provenance
 
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     stem = name if file is None else file.stem
     if not _NAME.match(stem):
         raise InputError(f"`save={name}`: a name has letters, digits, -, _ and +; a file ends in .yaml")
+    place = file if file is not None else ensemble_file(stem, registry)
+    if place.exists():
+        raise InputError(f"`save={name}`: {place} is there already: choose another name, or remove it first")
     specs = dict(_named(part, result.combination.weights) for part in members)
     used = [member for member in result.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     renamed = [
-        member.model_copy(update={"metric": _spec(member, specs.get(member.metric), catalog)}) for member in used
+        member.model_copy(
+            update={"metric": _spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog)}
+        )
+        for member in used
     ]
     twice = [one.metric for one in renamed if [other.metric for other in renamed].count(one.metric) > 1]
     if twice:
@@ -83,8 +90,11 @@ def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
     raise InputError(f"`member={part}`: write COLUMN=METRIC with one of the columns {', '.join(columns)}")
 
 
-def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
-    """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model."""
+def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -> str:
+    """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model.
+
+    What the run decided that scored it, its model and its tokenizer, is added from the column's signature.
+    """
     from bsx.catalog.specs import read_spec
     from bsx.metrics.zoo import check_from_file, config_of, find_metric
 
@@ -92,7 +102,7 @@ def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
     try:
         name, settings = read_spec(spec)
         kind, entry = find_metric(name, catalog)
-        config_of(kind, entry, settings, {})
+        config = config_of(kind, entry, settings, {})
         check_from_file(spec, "the file", catalog)
     except BsxError as error:
         hint = "" if given is not None else f"; say which metric the column holds with `member={spec}=METRIC`"
@@ -103,4 +113,15 @@ def _spec(member: Member, given: str | None, catalog: Catalog) -> str:
         better = "higher" if entry.higher_is_better else "lower"
         wanted = "must not" if entry.higher_is_better else "must"
         raise InputError(f"`save=`: of {name}, {better} is better: `lower=` {wanted} name {member.metric}")
-    return spec
+    scored = dict(part.partition(":")[::2] for part in signature.split("|"))
+    then = {"model": scored.get("model", "").rpartition("@")[0], "tokenize": scored.get("tokenize", "")}
+    known = {
+        "model": catalog.find(then["model"]) is not None,
+        "tokenize": then["tokenize"] not in ("13a", "white-space"),
+    }
+    more = [
+        f"{field}={value}"
+        for field, value in then.items()
+        if value and known[field] and getattr(config, field, "") is None
+    ]
+    return ",".join([spec + ":" + more[0] if ":" not in spec else f"{spec},{more[0]}", *more[1:]]) if more else spec

@@ -508,7 +508,13 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     found = {metric["metric"]: metric for metric in json.loads(done.out)["groups"][0]["metrics"]}
     with (tmp_path / "s.tsv").open(encoding="utf-8", newline="") as stream:
         table = list(csv.DictReader(stream, delimiter="\t"))
-    assert list(table[0]) == ["system", "id", "human", "chrf", "ter"]
+    assert {name: table[1][name] for name in rows if name not in ("one", "two", "one_grade", "two_grade", "id")} == {
+        name: str(cells[0])
+        for name, cells in rows.items()
+        if name not in ("one", "two", "one_grade", "two_grade", "id")
+    }
+    assert [row["candidate"] for row in table[:2]] == [rows["one"][0], rows["two"][0]]
+    assert list(table[0])[-5:] == ["system", "id", "human", "chrf", "ter"]
     assert [(row["system"], row["id"]) for row in table[:3]] == [("one", "a"), ("two", "a"), ("one", "b")]
     ter, human = ([float(row[name]) for row in table] for name in ("ter", "human"))
     assert found["ter"]["pearson"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
@@ -669,7 +675,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--column", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
         (["--column", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
         (["--column", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
-        (["--column", "good", "--human", "human", "--level", "sys"], "level=sys correlates systems: name the column"),
+        (["--column", "good", "--human", "human", "--level", "sys"], "--level sys correlates systems: name the column"),
         (["--column", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
         (["--column", "good", "--human", "human", "--segment", "segment"], "segment without system"),
         (
@@ -684,12 +690,15 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
             ["--column", "good", "--human", "human", "--level", "sys", "--system", "system"],
             "system 's0' has more than one row: name the column segment too",
         ),
-        (["--column", "good", "--human", "human", "--ties", "drop"], "ties goes with level=darr, not with level=seg"),
+        (
+            ["--column", "good", "--human", "human", "--ties", "drop"],
+            "--ties goes with --level darr, not with --level seg",
+        ),
         (
             ["--column", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
-            "test=williams compares Pearson correlations",
+            "--test williams compares Pearson correlations",
         ),
-        (["--column", "good", "--human", "human", "--confidence", "95"], "confidence: Input should be less than 1"),
+        (["--column", "good", "--human", "human", "--confidence", "95"], "--confidence: must lie between 0 and 1"),
         (["--column", "good", "--column", "good", "--human", "human"], "the column 'good' is named twice"),
         (
             ["--column", "good", "--human", "human", "--lower", "poor"],

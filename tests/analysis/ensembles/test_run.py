@@ -512,7 +512,7 @@ def test_metrics_that_deserve_no_weight() -> None:
         ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
         ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
         ({}, {"group": "nosuch"}, "no column 'nosuch'"),
-        ({}, {"how": "best"}, "how: Input should be"),
+        ({}, {"how": "best"}, "`how=`: Input should be"),
         ({}, {"penalty": 1.0}, "`penalty=` goes with `how=ridge`"),
         ({}, {"size": 3}, "`size=` goes with `how=factors`"),
         ({}, {"how": "weights", "folds": 200, "segment": "segment"}, "have 80: ask for fewer folds"),
