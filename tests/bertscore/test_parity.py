@@ -99,6 +99,17 @@ def test_the_scorer_gives_the_same_numbers(kind: str, tiny_model: Callable[[str]
         )
 
 
+@pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta"])
+def test_onnx_runtime_gives_bert_scores_numbers(kind: str, tiny_model: Callable[[str], str]) -> None:
+    # tests/encode/test_onnx.py compares the backends on every architecture; here the peer is the other package.
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    folder = tiny_model(kind)
+    fast = {"layer": 2, "backend": "onnx"}
+    np.testing.assert_allclose(ours(folder, **fast), peer(folder, num_layers=2), atol=TOLERANCE)
+    np.testing.assert_allclose(ours(folder, **fast, idf=True), peer(folder, num_layers=2, idf=True), atol=TOLERANCE)
+    np.testing.assert_allclose(ours(folder, SEVERAL, **fast), peer(folder, SEVERAL, num_layers=2), atol=TOLERANCE)
+
+
 @pytest.mark.parametrize("kind", ["xlm", "mbart", *ONE_SPECIAL])
 def test_with_idf_the_scorer_agrees_on_the_rest_too(kind: str, tiny_model: Callable[[str], str]) -> None:
     # A token of every sentence has idf 0, so bert-score's missing zero weights do not show.

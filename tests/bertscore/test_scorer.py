@@ -37,9 +37,12 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def tiny_bert(tiny_model: Callable[[str], str]) -> Scorer:
-    return Scorer(tiny_model("bert"), layer=2)
+@pytest.fixture(scope="module", params=["torch", "onnx"])
+def tiny_bert(tiny_model: Callable[[str], str], request: pytest.FixtureRequest) -> Scorer:
+    """A scorer on PyTorch, then one on ONNX Runtime, which users have unless they ask for another."""
+    if request.param == "onnx":
+        pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    return Scorer(tiny_model("bert"), layer=2, backend=request.param)
 
 
 def columns(scores: bsx.Scores) -> np.ndarray:

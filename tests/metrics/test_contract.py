@@ -7,6 +7,7 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -23,6 +24,7 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric, PairMetric
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.learned.external import ExternalConfig
+from bsx.metrics.learned.trained import Trained
 from bsx.metrics.run import score_corpus
 from bsx.metrics.zoo import find_metric, get_metric, metric_names
 from tests.helpers import tiny
@@ -32,6 +34,16 @@ CONFIGS = {name: find_metric(name, shipped())[0].Config for name in ENTRIES}
 # COMET and LASER run in an environment of their own: tests/metrics/test_external.py tests them.
 EXTERNAL = {name for name, config in CONFIGS.items() if issubclass(config, ExternalConfig)}
 NAMES = sorted({*ENTRIES} - EXTERNAL)
+ENCODING = [name for name in NAMES if issubclass(find_metric(name, shipped())[0], EncoderMetric | BertScore | Trained)]
+
+
+def on_each_backend(names: Sequence[str] = NAMES) -> pytest.MarkDecorator:
+    """Run a test for each metric, and for those with an encoder of the registry on ONNX Runtime too."""
+    cases = [(name, "torch") for name in names]
+    if find_spec("onnxruntime") is not None and find_spec("onnx") is not None:
+        cases += [(name, "onnx") for name in names if name in ENCODING]
+    return pytest.mark.parametrize(("name", "make"), cases, indirect=["make"])
+
 
 TEXTS = [
     "the cat sat on the mat .",
@@ -59,8 +71,9 @@ Make = Callable[..., Metric]
 
 
 @pytest.fixture
-def make(tiny_model: Callable[[str], str]) -> Make:
+def make(tiny_model: Callable[[str], str], request: pytest.FixtureRequest) -> Make:
     """Return a function that builds a metric on the tiny model and with the settings of its entry's check."""
+    backend = {"backend": getattr(request, "param", "torch")}
 
     def build(name: str, *, run: dict[str, Any] | None = None, **settings: Any) -> Metric:
         check = ENTRIES[name].check
@@ -69,7 +82,7 @@ def make(tiny_model: Callable[[str], str]) -> Make:
             # A metric whose model is a folder of its own says so by its unnamed setting.
             field = "model" if "model" in CONFIGS[name].model_fields else CONFIGS[name].positional
             own[str(field)] = tiny_model(check.model)
-        return get_metric(name, run=run, **{**own, **settings})
+        return get_metric(name, run={**backend, **(run or {})}, **{**own, **settings})
 
     return build
 
@@ -111,7 +124,7 @@ def test_the_registry_names_every_metric_of_the_issue() -> None:
     assert {name for name, entry in ENTRIES.items() if entry.check.values is None} == EXTERNAL
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_the_expected_values_of_its_entry(name: str, make: Make) -> None:
     check, metric = ENTRIES[name].check, make(name)
     assert check.values is not None, "python tools/metric_checks.py writes them"
@@ -127,7 +140,7 @@ def test_the_expected_values_of_its_entry(name: str, make: Make) -> None:
 LEARNED = {"bleurt", "trained"}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in LEARNED])
+@on_each_backend([name for name in NAMES if name not in LEARNED])
 def test_identity_scores_highest(name: str, make: Make) -> None:
     # One column a text: no other candidate may come nearer to a text than the text itself.
     metric = make(name)
@@ -142,7 +155,7 @@ def test_identity_scores_highest(name: str, make: Make) -> None:
 UNSTABLE = {"sbert-wk": 1e-4}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_batches_and_blocks_change_nothing(name: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [*TEXTS, *SCRIPTS[:5]]
     others = texts[3:] + texts[:3]
@@ -153,7 +166,7 @@ def test_batches_and_blocks_change_nothing(name: str, make: Make, monkeypatch: p
         np.testing.assert_allclose(got, expected, atol=UNSTABLE.get(name, 1e-5), rtol=0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_order_changes_nothing(name: str, make: Make) -> None:
     metric = make(name)
     others = TEXTS[2:] + TEXTS[:2]
@@ -163,7 +176,7 @@ def test_order_changes_nothing(name: str, make: Make) -> None:
     np.testing.assert_allclose(got, expected[order], atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_texts_without_content(name: str, make: Make) -> None:
     metric = make(name)
     candidates = ["", "the cat sat", " \t\n", "", "a man walked", "the rain"]
@@ -179,7 +192,7 @@ def test_texts_without_content(name: str, make: Make) -> None:
     in_bounds(metric, matrix(metric, ["", "the cat"], ["the cat", ""]))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_one_segment(name: str, make: Make) -> None:
     metric = make(name)
     got = score(metric, ["the cat sat on a mat"], ["a cat sat on the mat"])
@@ -195,7 +208,7 @@ def test_one_segment(name: str, make: Make) -> None:
     assert got.values.shape == (1,)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_every_script(name: str, make: Make) -> None:
     metric = make(name)
     others = SCRIPTS[4:] + SCRIPTS[:4]
@@ -209,7 +222,7 @@ def test_every_script(name: str, make: Make) -> None:
         assert score(metric, [SCRIPTS[i]], [others[i]]).values[0] == pytest.approx(both[i], abs=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "reference" in ENTRIES[name].needs])
+@on_each_backend([name for name in NAMES if "reference" in ENTRIES[name].needs])
 def test_several_references(name: str, make: Make) -> None:
     metric = make(name)
     candidates = ["the cat sat", "the rain", "a man walked to the city"]
@@ -231,7 +244,7 @@ def test_several_references(name: str, make: Make) -> None:
             assert got.values[i] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_systems_of_a_corpus_are_scored_as_if_alone(name: str, make: Make) -> None:
     metric = make(name)
     others, first, second = TEXTS, TEXTS[1:] + TEXTS[:1], TEXTS[3:] + TEXTS[:3]
@@ -269,7 +282,7 @@ def test_what_it_needs_is_enforced_and_what_it_does_not_is_ignored(name: str, ma
     np.testing.assert_allclose(everything, changed, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@on_each_backend()
 def test_the_matrix_holds_the_scores_of_all_pairs(name: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     metric = make(name)
     candidates, others = TEXTS[:4], [*TEXTS[4:], "a further text"]
