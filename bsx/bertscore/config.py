@@ -50,7 +50,6 @@ class BertScoreSettings(BaseModel):
         Literal["truncate", "window"],
         Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
     ] = "truncate"
-    strict: Annotated[bool, Field(description="Make a truncated text an error.")] = False
     final_norm: Annotated[
         bool,
         Field(
@@ -65,8 +64,6 @@ class BertScoreSettings(BaseModel):
             raise ValueError("`layer=` and `all_layers=True` exclude each other")
         if self.baseline is not None and not self.rescale:
             raise ValueError("`baseline=` goes with `rescale=True`")
-        if self.strict and self.long == "window":
-            raise ValueError("`strict=True` goes with `long=truncate`: windows lose nothing")
         return self
 
 
@@ -86,5 +83,4 @@ class ScorerSettings(RunSettings, total=False):
     leading_space: bool | None
     prefix: str | None
     long: Literal["truncate", "window"]
-    strict: bool
     final_norm: bool

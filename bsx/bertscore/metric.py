@@ -25,7 +25,6 @@ from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import Figures, MetricConfig
 from bsx.metrics.zoo import find_metric
 from bsx.models.choice import choose
-from bsx.models.ranking import unseen_note
 from bsx.support.provenance import bsx_version
 from bsx.support.signature import Signature
 
@@ -139,13 +138,6 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         layer, every = self.layers[-1], self.settings.all_layers
         return Figures(FIGURES, self.choice.name, layer, every, "unweighted", remarks)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know about the chosen model, one sentence each."""
-        language = self.choice.language
-        known = language is None or not language.unseen or self.choice.name != language.model
-        return () if known or language is None else (unseen_note(language),)
-
     def signature(self, fitted: Idf | None = None, references: tuple[int, int] | None = None) -> Signature:
         """Return everything that changes these scores; see `Metric.signature`."""
         settings, idf = self.settings, fitted or self.given_idf
@@ -191,7 +183,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         """Score rows; see `Metric.score_block`."""
         ready = block.ahead.get(self.spec)
         window = ready if isinstance(ready, Window) else self.look_ahead(block)
-        if self.settings.strict:
+        if self.encoders.config.strict:
             refuse_truncated(block, window, self.choice.name, self.tokenizer.max_tokens)
         refuse_large_pairs(block, window, self.encoders.budget)
         return self.match(block, window, self.vectors(window, fitted, block.report))

@@ -19,6 +19,7 @@ from bsx.catalog.catalog import Catalog
 from bsx.data import cells
 from bsx.data.corpus import MemoryCorpus, as_references, as_texts
 from bsx.encode.idf import Idf, count_idf
+from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.blocks import as_block
@@ -69,6 +70,8 @@ class Scorer:
         named: Settings = {**settings, "model": model, "lang": lang}
         named["idf"] = idf if isinstance(idf, bool) else True
         if encoders is not None:
+            if foreign := sorted(RunConfig.model_fields.keys() & settings.keys()):
+                raise InputError(f"encoders= say where and how to run: give {foreign[0]} to bsx.Encoders")
             named |= encoders.config.model_dump()
         elif not isinstance(registry, Catalog):
             named["registry"] = registry

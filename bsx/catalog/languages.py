@@ -52,5 +52,5 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     hint = f" Near: {', '.join(close)}." if close else ""
     raise UnknownNameError(
         f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}; "
-        "any text can be scored by naming a model with `model=`."
+        "without `lang=`, a model that is named with `model=` scores any text."
     )

@@ -60,7 +60,7 @@ def tune(
 
 
 @registry.command()
-@with_settings(*_NOT_HERE, "idf", "multi_ref", "strict")
+@with_settings(*_NOT_HERE, "idf", "multi_ref")
 @with_settings(config=BaselineSettings, before="registry")
 def baseline(
     model: Annotated[str, typer.Argument(help="Registry name or alias.")],

@@ -14,6 +14,7 @@ from bsx.support.untyped import Untyped
 
 SAMPLE = 500
 MINIMUM_SHARE = 0.8
+MINIMUM_PROBABILITY = 0.5
 
 
 @dataclass(frozen=True)
@@ -22,16 +23,19 @@ class Detection:
 
     Attributes:
         code: language code, as py3langid names it.
-        share: share of the sampled characters that stand in texts of this language.
+        share: share of the sampled characters that stand in texts of this language, each text as far as it is clear.
+        probability: of this language among all, from all sampled texts together.
         texts: how many texts were sampled.
     """
 
     code: str
     share: float
+    probability: float
     texts: int
 
     def __str__(self) -> str:
-        return f"{self.code} ({self.share:.0%} of {self.texts} sampled texts, by length)"
+        sure = f"probability {self.probability:.3f}"
+        return f"{self.code} ({self.share:.0%} of {self.texts} sampled texts, by length; {sure})"
 
 
 def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHARE, seed: int = 1) -> Detection:
@@ -39,26 +43,30 @@ def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHAR
 
     Args:
         texts: usually the references; read once.
-        minimum_share: refuse if the foremost language holds less of the sample.
+        minimum_share: refuse if the foremost language holds less of the sample, or if its probability is below
+            `MINIMUM_PROBABILITY`.
         seed: of the sample.
 
     Raises:
-        InputError: if the texts are empty or mixed; says what was found and that ``lang`` must be named.
+        InputError: if the texts are empty, mixed, or say too little; says what was found.
         MissingExtraError: if py3langid is not installed.
     """
     identifier = _identifier()
     sampled = _sample((text for text in texts if text.strip()), SAMPLE, seed)
     if not sampled:
         raise InputError("the language cannot be detected: there is no text; name it with `lang=`")
-    lengths: Counter[str] = Counter()
+    weights: Counter[str] = Counter()
     for text in sampled:
-        lengths[identifier.classify(text)[0]] += len(text)
-    total = sum(lengths.values())
-    code, length = lengths.most_common(1)[0]
-    if length / total < minimum_share:
-        found = ", ".join(f"{name} {count / total:.0%}" for name, count in lengths.most_common(3))
+        code, sure = identifier.classify(text)
+        weights[code] += len(text) * sure
+    shares = [(name, weight / weights.total()) for name, weight in weights.most_common()]
+    together: list[tuple[str, float]] = identifier.rank("\n".join(sampled))
+    code, share = shares[0]
+    probability = dict(together)[code]
+    if share < minimum_share or probability < MINIMUM_PROBABILITY:
+        found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < minimum_share else together)[:3])
         raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with `lang=`")
-    return Detection(code, length / total, len(sampled))
+    return Detection(code, share, probability, len(sampled))
 
 
 def _sample(texts: Iterable[str], size: int, seed: int) -> list[str]:

@@ -43,6 +43,9 @@ class RunConfig(BaseModel):
     trust_remote_code: Annotated[bool, Field(description="Let a checkpoint run its own Python code."), UserOnly()] = (
         False
     )
+    strict: Annotated[
+        bool, Field(description="Make errors of a truncated text and of a language that the model was not trained on.")
+    ] = False
 
     @field_validator("cache", mode="before")
     @classmethod
@@ -74,3 +77,4 @@ class RunSettings(TypedDict, total=False):
     cache: Path | str | None
     cache_size: str | int
     trust_remote_code: bool
+    strict: bool

@@ -11,6 +11,7 @@ from typing import Unpack
 import torch
 
 from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.languages import find_language
 from bsx.encode.cache.encoding import open_cache
 from bsx.encode.opening import Opener
 from bsx.encode.run_config import RunConfig, RunSettings
@@ -20,6 +21,7 @@ from bsx.encode.torch_encoder import Architecture, Precision, choose_device, cho
 from bsx.errors import InputError
 from bsx.models.choice import Choice, choose
 from bsx.models.locate import Checkpoint, locate
+from bsx.models.ranking import unseen, unseen_note
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.support.settings import build_config, takes
 from bsx.support.untyped import Settings, Untyped, blaming
@@ -134,8 +136,12 @@ class Encoders:
         remember: keep vectors in memory for the next call; without it, for what the run at hand needs again.
         settings: other fields of `bsx.encode.run_config.RunConfig` (device, dtype, memory, …).
 
+    Attributes:
+        language: the registry's entry of ``lang``.
+
     Raises:
         InputError: for settings that are wrong.
+        UnknownNameError: for a language that the registry does not have.
     """
 
     @takes(RunConfig)
@@ -153,12 +159,14 @@ class Encoders:
         self.catalog = registry if isinstance(registry, Catalog) else load_registry(self.config.registry)
         self.model = model
         self.lang = lang
+        self.language = find_language(lang, self.catalog) if lang is not None else None
         self.device = choose_device(self.config.device)
         self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
         self._remember = remember
         self._uses: dict[int, int] = {}
         self._cache = open_cache(self.config.cache, self.config.cache_size)
+        self._doubts: dict[str, None] = {}
         self._models: dict[str, LocatedModel] = {}
         self._model_used = model is None
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
@@ -178,7 +186,7 @@ class Encoders:
                 choice by language.
 
         Raises:
-            InputError: if nothing says which model to use.
+            InputError: if nothing says which model to use, or with ``strict`` for one not trained on the language.
             ModelUnavailableError: if the model is not here and cannot be fetched.
         """
         name = model or self.model or default
@@ -187,9 +195,21 @@ class Encoders:
         key = f"{name}|{tag}"
         if key not in self._models:
             choice = choose(name, tag, self.catalog)
+            if choice.entry is not None and choice.language is not None and unseen(choice.entry, choice.language):
+                self.doubt(unseen_note(choice.entry, choice.language))
             trust = self.config.trust_remote_code
             self._models[key] = locate_model(choice, self.catalog, trust_remote_code=trust, budget=self.budget)
         return self._models[key]
+
+    def doubt(self, note: str) -> None:
+        """Keep what speaks against the language of the run for `notes`.
+
+        Raises:
+            InputError: instead, with ``strict``.
+        """
+        if self.config.strict:
+            raise InputError(f"{note} (drop `strict=True` to score all the same)")
+        self._doubts[note] = None
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
@@ -246,14 +266,10 @@ class Encoders:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about how the encoders are run, one sentence each."""
-        idle = (
-            []
-            if self._model_used
-            else [f"`model={self.model}` is not used: every metric has a model of its own or none"]
-        )
-        notes = (note for encoder in self._encoders.values() for note in encoder.opener.notes)
-        return tuple(dict.fromkeys([*idle, *notes]))
+        """What the user should know about models, their language and how they are run, one sentence each."""
+        unused = f"`model={self.model}` is not used: every metric has a model of its own or none"
+        said = (note for encoder in self._encoders.values() for note in encoder.opener.notes)
+        return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._doubts, *said]))
 
     @property
     def sequences_encoded(self) -> int:

@@ -18,6 +18,7 @@ from bsx.jobs.judged import read_judged
 from bsx.jobs.settings import AblationSettings
 from bsx.metrics.embedding.ablation import MATCHINGS, grid
 from bsx.metrics.run import score_corpus
+from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
 from bsx.support.settings import complete, takes
@@ -84,15 +85,16 @@ def ablate(
     layer = asked["layer"]
     if layer is None and entry is not None and isinstance(entry.layer, int):
         layer = entry.layer
-    figures = {}
+    figures, notes = {}, list(judged.notes)
     for group in groups:
-        encoders = Encoders(device=asked["device"], registry=catalog)
+        encoders = Encoders(lang=asked["lang"], device=asked["device"], registry=catalog)
         combinations = list(grid(model, layer, long_idf=files.get(group), mnli=asked["mnli_model"]))
         metrics = {(row.name, m): row.metric(m, encoders) for row in combinations for m in MATCHINGS}
         chosen = [i for i, name in enumerate(judged.groups) if name == group]
         corpus = MemoryCorpus(
             {"candidate": [judged.candidates[i] for i in chosen]}, [judged.references[i] for i in chosen]
         )
+        notes += about(list(metrics.values()))
         people = np.array([judged.human[i] for i in chosen])
         scores = score_corpus(list(metrics.values()), corpus, progress=_renamed(progress, group))
         for (components, matching), metric in metrics.items():
@@ -104,7 +106,7 @@ def ablate(
         known = [value for value in found.values() if value is not None]
         mean = sum(known) / len(known) if len(known) == len(groups) else None
         rows.append({"components": components, "matching": matching, **found, "mean": mean})
-    return Ablation(rows, list(judged.notes))
+    return Ablation(rows, list(dict.fromkeys(notes)))
 
 
 def _renamed(progress: Progress | None, phase: str) -> Progress | None:

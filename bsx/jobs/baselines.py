@@ -82,7 +82,7 @@ def baseline(
         registry: overlay folder to read and write; the user's own unless given.
         settings: of the scorer and where it runs; model, language, registry and layer are said here.
         progress: called with phase, done and total.
-        notify: called with a sentence if the run goes on from a kept state.
+        notify: told what the user should know.
         **how: pairs, precision, and what is kept; a baseline that is written has its ``state`` beside it.
 
     Raises:
@@ -99,10 +99,11 @@ def baseline(
     if state is None and write:
         state = overlay_folder(registry) / f".{language.code}-{entry.name}-{seed}.baseline-state.json"
     given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
-    scorer = Scorer(entry.name, all_layers=True, registry=catalog, **given)
+    scorer = Scorer(entry.name, lang=language.code, all_layers=True, registry=catalog, **given)
     run = BaselineRun(scorer, sentences, seed=seed, state=state)
-    if run.pairs and notify is not None:
-        notify(f"going on after {run.pairs} pairs ({state})")
+    if notify is not None:
+        for note in (*scorer.notes, *([f"going on after {run.pairs} pairs ({state})"] if run.pairs else [])):
+            notify(note)
     run.run(asked["pairs"], tolerance=asked["tolerance"], progress=progress)
     result = run.result(language.code, Path(corpus).name)
     file = None

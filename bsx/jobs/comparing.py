@@ -11,7 +11,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
 from bsx.jobs.score import Input, load_metrics, wanted_sides
 from bsx.metrics.paired import paired_scores
-from bsx.metrics.summary import flags
+from bsx.metrics.summary import about, flags
 from bsx.support.progress import Progress
 from bsx.support.settings import set_fields
 
@@ -72,6 +72,5 @@ def compare(
         )
         for paired in scored
     ]
-    notes += [note for one in built for note in one.notes]
-    notes += flags(prepared, totals)
+    notes += [*about(built), *flags(prepared, totals)]
     return Compared(CompareResult(how, prepared.segments, tuple(found)), texts.files(), signatures, notes)

@@ -20,7 +20,7 @@ from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.score import Input, load_metrics, wanted_sides
 from bsx.metrics.run import Totals, prepare, stream
-from bsx.metrics.summary import flags, summarise
+from bsx.metrics.summary import about, flags, summarise
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
@@ -265,7 +265,7 @@ def score_columns(
                 values[metric.spec] += [float(value) for value in scores.values]
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
     summary = summarise(prepared, totals)
-    notes = [*said, *(note for metric in metrics for note in metric.notes), *flags(prepared, totals)]
+    notes = [*said, *about(metrics), *flags(prepared, totals)]
     every = Wanted(
         [*(m.spec for m in metrics), *wanted.columns],
         named.human,

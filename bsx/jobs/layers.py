@@ -16,6 +16,7 @@ from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
 from bsx.jobs.settings import SweepSettings
 from bsx.metrics.run import score_corpus
+from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metrics
 from bsx.support.aligned import text_table
 from bsx.support.progress import Progress
@@ -88,7 +89,7 @@ def sweep_layers(
     """
     asked = complete(how, SweepSettings)
     judged = read_judged(data, asked, asked["lang"])
-    encoders = Encoders(model=model, device=asked["device"])
+    encoders = Encoders(model=model, lang=asked["lang"], device=asked["device"])
     depth = encoders.locate(None).architecture.depth
     for spec in metrics:
         name, given = read_spec(spec)
@@ -103,4 +104,4 @@ def sweep_layers(
             values = np.stack([scores[name]["candidate"].values for name in names]).astype(np.float32)
             yield spec, judged.agreement(values, values, values, asked)
 
-    return LayerSweep(dict(swept()), tuple(judged.names), list(judged.notes))
+    return LayerSweep(dict(swept()), tuple(judged.names), [*judged.notes, *about(built)])

@@ -18,6 +18,7 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.settings import PerturbSettings
 from bsx.metrics.failures import score_without_failures
+from bsx.metrics.summary import about
 from bsx.support.progress import Progress
 from bsx.support.settings import complete, takes
 
@@ -135,9 +136,8 @@ class MetricFunctions:
         Raises:
             InputError: if a metric needs sources and there are none.
         """
-        made = cls()
+        made = cls(about=about(metrics))
         for metric in metrics:
-            made.about += metric.notes
             if "source" in metric.needs and sources is None:
                 raise InputError(f"{metric.spec} compares candidates with sources: say which column with `source=`")
             if not metric.higher_is_better:

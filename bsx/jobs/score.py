@@ -12,6 +12,7 @@ import numpy as np
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
 from bsx.data.output import ScoreTable, check_table
@@ -24,8 +25,8 @@ from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricCore
 from bsx.metrics.plan import Plan, survey
 from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, lacking, prepare, stream
-from bsx.metrics.summary import apart, flags, summarise, to_text
-from bsx.metrics.zoo import get_metrics, needs_of
+from bsx.metrics.summary import about, apart, flags, summarise, to_text
+from bsx.metrics.zoo import find_metric, get_metrics, needs_of
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
 from bsx.support.settings import build_config, check_ranges, set_fields
@@ -127,12 +128,9 @@ class ScoredFiles:
 
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
-        metrics = self.prepared.metrics
-        about_encoders = dict.fromkeys(note for metric in metrics for note in metric.encoders.notes)
-        about_metrics = (note for metric in metrics for note in metric.notes)
         several = len(self.by_system)
         below = [f"the column 'system' names {several} systems: each is summed up by itself"] if several > 1 else []
-        return [*below, *about_metrics, *about_encoders, *flags(self.prepared, self.totals)]
+        return [*below, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
 
 
 @as_one_run
@@ -239,13 +237,13 @@ def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
     Raises:
         InputError: for a setting that the metrics do not share.
     """
+    catalog = load_registry(settings.get("registry"))
     foreign = [name for name in settings if name not in SHARED]
     if specs and foreign:
-        raise InputError(
-            f"with `metrics=[…]`, `{foreign[0]}=` is a setting of one metric: "
-            f"write it as {specs[0].partition(':')[0]}:{foreign[0]}=…"
-        )
-    catalog = load_registry(settings.get("registry"))
+        named = [read_spec(spec)[0] for spec in specs]
+        own = [name for name in named if foreign[0] in find_metric(name, catalog)[0].Config.model_fields]
+        hint = f"write it as {own[0]}:{foreign[0]}=…" if own else f"{', '.join(named)} has none of that name"
+        raise InputError(f"with `metrics=[…]`, `{foreign[0]}=` is a setting of one metric: {hint}")
     return frozenset(need for spec in specs for need in needs_of(spec, catalog)) - {"candidate"}
 
 

@@ -143,12 +143,11 @@ def tune(
     language = find_language(lang, catalog)
     judged = read_judged(data, asked, language.code)
     given = set_fields(settings, "model", "lang", "registry", "layer", "all_layers")
-    scorer = Scorer(model, all_layers=True, registry=catalog, **given)
+    scorer = Scorer(model, lang=language.code, all_layers=True, registry=catalog, **given)
     scores = scorer.score(judged.candidates, judged.references, progress=progress)
     agreement = judged.agreement(scores.precision, scores.recall, scores.f1, asked)
-    return Tuning(
-        scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), list(judged.notes)
-    )
+    notes = [*judged.notes, *scorer.notes]
+    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), notes)
 
 
 def _catalog(registry: Path | None) -> Catalog:

@@ -97,7 +97,19 @@ class MetricCore(ABC, Generic[ConfigT]):
         self.config = config
         self.encoders = encoders
         self.spec = spec or entry.name
+        self._check_language()
         self.setup()
+
+    def _check_language(self) -> None:
+        """Doubt a metric that is made for other languages; an encoder that the registry knows speaks for itself."""
+        language, made_for = self.encoders.language, self.languages
+        if language is None or made_for == "any" or {language.code, language.code.partition("-")[0]} & set(made_for):
+            return
+        if "model" in type(self.config).model_fields:
+            named = getattr(self.config, "model", None) or self.encoders.model or self.entry.model
+            if named is None or named != self.entry.model or self.encoders.catalog.find(named) is not None:
+                return
+        self.encoders.doubt(f"{self.name} is made for {', '.join(made_for)}, the texts are {language.name}")
 
     def setup(self) -> None:
         """Check settings, find the model and packages; called once, before anything is scored."""
@@ -121,6 +133,11 @@ class MetricCore(ABC, Generic[ConfigT]):
     def higher_is_better(self) -> bool:
         """Whether the higher of two scores is the better one."""
         return self.entry.higher_is_better
+
+    @property
+    def languages(self) -> list[str] | str:
+        """Languages that it, or its default model, is made for; ``any`` if it depends on no language."""
+        return self.entry.languages
 
     @property
     def bytes_per_token(self) -> int:

@@ -210,12 +210,22 @@ def score_segments(
         fitted: what the `fit` of each returned for the corpus that the segments are from.
         segments: the segments.
         block: their rows, if they are there already.
+
+    Raises:
+        InputError: with ``strict``, for a text that a model cuts off.
     """
     block = block if block is not None else rows_of(segments)
     refuse_large_texts(metrics, block)
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):
         result = metric.score_block(block, learnt)
+        if metric.encoders.config.strict and result.lost.any():
+            row = int(result.lost.argmax())
+            name = block.ids[row] if block.ids else row + 1
+            raise InputError(
+                f"{metric.spec}: a text of segment {name} has {result.lost[row]} tokens more than its model reads: "
+                "shorten it, or drop `strict=True`"
+            )
         scores.append(result)
         undefined.append(fill_undefined(metric, result))
     return ScoredBlock(segments, scores, undefined)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.metrics.core import Figures
+from bsx.metrics.core import Figures, MetricCore
 from bsx.metrics.run import Prepared, Totals
 from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
@@ -122,6 +122,12 @@ def to_text(prepared: Prepared, result: JsonObject) -> str:
             rows.append([entry["name"], str(entry["n"]), *(f"{mean:.4f}" for mean in means)])
         lines += [*([] if layer is None else [f"layer {layer}"]), text_table(rows)]
     return "\n".join([*lines, result["signature"]])
+
+
+def about(metrics: Sequence[MetricCore]) -> list[str]:
+    """Return what the user should know about metrics and the encoders that they share, each sentence once."""
+    of_metrics = [note for metric in metrics for note in metric.notes]
+    return list(dict.fromkeys([*of_metrics, *(note for metric in metrics for note in metric.encoders.notes)]))
 
 
 def flags(prepared: Prepared, totals: Sequence[Totals]) -> list[str]:

@@ -161,15 +161,23 @@ def rank(
         pool = kept
     notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
     if language.unseen and not notes:
-        notes = [unseen_note(language)]
+        notes = [unseen_note(catalog.models[language.model], language)]
     ranked, more = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer](pool, language, catalog)
     return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
 
 
-def unseen_note(language: LanguageEntry) -> str:
-    """Return what the user of a language should know whose default model was not trained on it."""
+def unseen(entry: ModelEntry, language: LanguageEntry) -> bool:
+    """Tell whether a model was trained on other languages than this one, as far as the registry says."""
+    if entry.name == language.model:
+        return language.unseen
+    return not knows(entry, language) and language.code.partition("-")[0] not in entry.languages  # en-sci is English
+
+
+def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
+    """Return what the user of a model should know that was not trained on the language."""
+    papers = ", the papers' choice," if entry.name == language.model else ""
     hint = f"; models that were: {', '.join(language.alternatives[:3])}" if language.alternatives else ""
-    return f"{language.model}, the papers' choice, was not trained on {language.name}{hint}"
+    return f"{entry.name}{papers} was not trained on {language.name}{hint}"
 
 
 def _missing_default(language: LanguageEntry, excluded: list[tuple[str, int]]) -> str:

@@ -162,6 +162,15 @@ def test_language_detection() -> None:
         detect_language([" ", ""])
 
 
+@pytest.mark.parametrize("texts", [["!!!"], ["12.5 %"], ["OK"], ["2012", "...", "12 345"], ["OK", "Da"]])
+def test_texts_that_say_too_little_have_no_language(texts: list[str]) -> None:
+    with pytest.raises(InputError, match=rf"not clear from {len(texts)} sampled texts \(\w+ \d%, .*`lang=`"):
+        detect_language(texts)
+    among_others = detect_language(["Sie fährt mit dem Zug nach Hause.", *texts * 10])
+    assert among_others.code == "de"
+    assert among_others.probability > 0.5
+
+
 def test_detection_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("The dog sleeps on the carpet.\nIt has been raining since last night.\n")
     result = cli(

@@ -26,6 +26,7 @@ from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
 from bsx.metrics.run import score_corpus
+from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metric, metric_names
 from tests.helpers import tiny
 
@@ -537,9 +538,41 @@ def test_settings_that_contradict_each_other() -> None:
             get_metric(spec)
 
 
-def test_a_metric_made_for_a_language_refuses_others() -> None:
-    with pytest.raises(InputError, match=r"made for en, the texts are de"):
-        get_metric("moverscore", run={"lang": "de"})
+LANGUAGES = {  # what is to be said of a language: by a model or a metric that is not made for it, chosen or named
+    "bertscore:model=minilm": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
+    "bertr:model=minilm": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
+    "sentence": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
+    "moverscore:model=minilm": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
+    "rouge-l": "rouge-l is made for en, the texts are Swahili",
+    "rouge-l:tokenizer=whitespace": None,
+    "chrf": None,
+    "bleu": None,
+}
+
+
+@pytest.mark.parametrize(("spec", "note"), LANGUAGES.items())
+def test_a_language_that_contradicts_is_noted_or_with_strict_refused(spec: str, note: str | None) -> None:
+    encoders = bsx.Encoders(lang="sw")
+    metric = get_metric(spec, encoders=encoders)
+    assert [said.partition(", mdeberta")[0] for said in encoders.notes] == ([] if note is None else [note])
+    assert about([metric, metric]) == [*metric.notes, *encoders.notes]
+    if note is not None:
+        with pytest.raises(InputError, match=f"{note}.*drop `strict=True`"):
+            get_metric(spec, run={"lang": "sw", "strict": True})
+    get_metric(spec, run={"lang": "en-GB", "strict": True})
+    with pytest.raises(UnknownNameError, match="unknown language 'xx'"):
+        get_metric(spec, run={"lang": "xx"})
+
+
+def test_strict_refuses_texts_that_any_model_cuts_off() -> None:
+    encoders = bsx.Encoders(model="minilm", strict=True)
+    for spec in ("bertr", "sentence", "bertscore"):
+        assert len(get_metric(spec, encoders=encoders).score(["a cat"], ["the cat"])) == 1
+        with pytest.raises(InputError, match=r"segment 2.*drop `strict=True`"):
+            get_metric(spec, encoders=encoders).score(["a cat", "cat " * 600], ["the cat", "a dog"])
+
+
+def test_bertr_chooses_its_model_by_language() -> None:
     with pytest.raises(InputError, match=r"lang=.*model="):
         get_metric("bertr")
 

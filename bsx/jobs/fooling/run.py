@@ -22,6 +22,7 @@ from bsx.errors import InputError, MissingExtraError
 from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 from bsx.jobs.metrics import open_metrics
 from bsx.metrics.failures import RowScores, score_all
+from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
 from bsx.support.settings import in_range, set_fields
@@ -254,8 +255,7 @@ def _fooled(
     results: list[PairsResult] | list[TriplesResult],
 ) -> Fooled:
     asked |= {name: str(value) for name, value in set_fields(settings).items()}
-    about = [note for metric in own.metrics for note in metric.notes]
-    return Fooled(document, files, asked, own.signatures, notes, about, results)
+    return Fooled(document, files, asked, own.signatures, notes, about(own.metrics), results)
 
 
 def _read_pairs(

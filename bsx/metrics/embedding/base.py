@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bsx.encode.states import States, encode_texts
-from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.core import ConfigT, Fitted
 
@@ -19,30 +18,11 @@ class EncoderMetric(PairMetric[ConfigT]):
         Args:
             default: the metric's own model; the entry's unless given.
             limit: a further limit on the tokens of a text.
-
-        Raises:
-            InputError: if the metric's own model is not made for the language of the run.
         """
         named = getattr(self.config, "model", None)
-        default = default or self.entry.model
-        if (named or self.encoders.model) is None and default is not None:
-            self._check_language(default)
-        self.located = self.encoders.locate(named, default=default)
+        self.located = self.encoders.locate(named, default=default or self.entry.model)
         self.depth = self.located.architecture.depth
         self.tokenizer = self.located.tokenizer(limit=limit)
-
-    def _check_language(self, model: str) -> None:
-        from bsx.catalog.languages import find_language
-
-        tag, made_for = self.encoders.lang, self.entry.languages
-        if tag is None or made_for == "any":
-            return
-        code = find_language(tag, self.encoders.catalog).code
-        if code not in made_for:
-            raise InputError(
-                f"{self.name}: its own model {model} is made for {', '.join(made_for)}, the texts are {code}: "
-                "name a model for them (`model=`, or `model=` of the metric)"
-            )
 
     def use_layers(self, layers: Iterable[int]) -> None:
         """Say which layers `states` returns, in rising order.

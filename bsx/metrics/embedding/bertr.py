@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bsx.catalog.languages import find_language
 from bsx.encode.rows import normalise
 from bsx.errors import InputError
 from bsx.match.ngrams import Units
@@ -43,12 +42,11 @@ class BertR(EncoderMetric[BertRConfig]):
         """Find the encoder for the language."""
         default = None
         if self.config.model is None and self.encoders.model is None:
-            if self.encoders.lang is None:
+            if self.encoders.language is None:
                 raise InputError(
                     "bertr: say which language the texts are in (`lang=`) or which model to use (`model=`)"
                 )
-            code = find_language(self.encoders.lang, self.encoders.catalog).code
-            default = _MODELS.get(code, "bert-base-multilingual-cased")
+            default = _MODELS.get(self.encoders.language.code, "bert-base-multilingual-cased")
         self.open_model(default=default)
         self.use_layers([self.depth if self.config.layer is None else self.config.layer])
 

@@ -28,8 +28,4 @@ def row_flags(block: Block) -> NDArray[np.bool_]:
 
 def sacrebleu_tokenizer(encoders: Encoders) -> str:
     """Return sacreBLEU's tokenizer for the language of the run; 13a if none was given."""
-    if encoders.lang is None:
-        return "13a"
-    from bsx.catalog.languages import find_language
-
-    return find_language(encoders.lang, encoders.catalog).sacrebleu
+    return "13a" if encoders.language is None else encoders.language.sacrebleu

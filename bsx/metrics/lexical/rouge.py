@@ -53,6 +53,11 @@ class Rouge(PairMetric[RougeConfig]):
         cells = len(candidate.split()) * len(other.split()) if self.config.variant.startswith("rougeL") else 0
         return super().memory(candidate, other) + 9 * cells
 
+    @property
+    def languages(self) -> list[str] | str:
+        """Only the package's tokenizer is made for one language."""
+        return "any" if self.config.tokenizer == "whitespace" else super().languages
+
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the package's version."""
         from importlib.metadata import version
