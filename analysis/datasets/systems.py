@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_na
 from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
+
+_HUMAN = re.compile(r"human([-._].*)?", re.IGNORECASE)
+"""What WMT calls a human translation, such as the reference, among the systems that are judged."""
 
 
 def load_system_outputs(
@@ -33,7 +37,8 @@ def load_system_outputs(
 
     Raises:
         InputError: naming file, line and reason of a malformed row; an output without a reference, a second output or
-            judgment of the same system and segment, and a judgment without an output are malformed.
+            judgment of the same system and segment, and a judgment without an output are malformed. Judgments of a
+            system HUMAN, of which there are no outputs, are counted in a note.
         UnknownNameError: for a column that does not exist; lists those present.
     """
     problems = Problems(skip=skip_malformed)
@@ -51,7 +56,7 @@ def load_system_outputs(
             if key[1] not in segments:
                 raise InputError(f"{row.where}: segment {key[1]} has no reference in {references}")
             outputs[key] = row.text("candidate")
-    scores = {} if judgments is None else _read_judgments(judgments, outputs, problems)
+    scores = {} if judgments is None else _read_judgments(judgments, outputs, problems, builder.notes)
     none: dict[str, Given] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
         values = {} if judgments is None else scores.get((system, sid), none)
@@ -111,7 +116,7 @@ def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str
 
 
 def _read_judgments(
-    path: Path | str, outputs: dict[tuple[str, str], str], problems: Problems
+    path: Path | str, outputs: dict[tuple[str, str], str], problems: Problems, notes: list[str]
 ) -> dict[tuple[str, str], dict[str, Given]]:
     table = Table(path, problems)
     table.require("system", "sid", "z")
@@ -119,12 +124,18 @@ def _read_judgments(
         new: old for new, old in (("human", "z"), ("human_raw", "raw"), ("judgments", "n")) if old in table.columns
     }
     scores: dict[tuple[str, str], dict[str, Given]] = {}
+    systems, people = {system for system, _ in outputs}, 0
     for row in table.rows():
         with problems:
             key = _key(row)
+            if _HUMAN.fullmatch(key[0]) and key[0] not in systems:
+                people += 1
+                continue
             if key not in outputs:
                 raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
             if key in scores:
                 raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
             scores[key] = {new: row.number(old) for new, old in columns.items()}
+    if people:
+        notes.append(f"{people} judgments of human translators are left out: no system's output belongs to them")
     return scores

@@ -32,6 +32,10 @@ WHY_LEX = (
     "full stop is a word of its own for one and part of a word for the other; the other rows that differ hold dashes, "
     "apostrophes or quotation marks that a later NLTK cuts otherwise"
 )
+FITTED_LEX = (
+    "the rules' list of abbreviations was fitted to the published scores, so the rows above are no independent check: "
+    "with an empty list 8368 rows (WMT) and 5523 rows (STS) are equal, with the list 8590 and 5744"
+)
 WHY_NOT_LEX = "the translations behind the cross-lingual LEX columns are not published, so only English is recomputed"
 
 
@@ -243,7 +247,11 @@ class Reproduction:
                     f"({100 * c.equal / c.rows:.2f} %); rows {off} differ by up to {c.largest:.3f}; "
                     f"Table 3 moves by up to {c.coefficients:.5f} with it"
                 )
-            lines += [f"  Why not all: {WHY_LEX}.", f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}."]
+            lines += [
+                f"  Why not all: {WHY_LEX}.",
+                f"  Mind: {FITTED_LEX}.",
+                f"  {WHY_NOT_LEX[0].upper()}{WHY_NOT_LEX[1:]}.",
+            ]
             blocks.append("\n".join(lines))
         if self.triples is not None:
             blocks += triples_text(self.triples, self.names)
@@ -270,7 +278,7 @@ class Reproduction:
             "off": [_name(cell) for cell in self.off],
             "stars_unexplained": [_name(cell) for cell in self.stars],
             "lex": [asdict(column) for column in self.lex],
-            "lex_notes": [WHY_LEX, WHY_NOT_LEX] if self.lex else [],
+            "lex_notes": [WHY_LEX, FITTED_LEX, WHY_NOT_LEX] if self.lex else [],
             "table1": [asdict(example) for example in self.examples],
             "triples": self.triples.to_dict() if self.triples is not None else None,
             "table13": self.table13.to_dict() if self.table13 is not None else None,

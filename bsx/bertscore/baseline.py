@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsx.catalog.entries import Baseline
+from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
+from bsx.metrics.run import prepare, stream
 
 if TYPE_CHECKING:
     from bsx.bertscore.scorer import Scorer
 
-BLOCK = 10_000  # pairs between two looks at the standard error, and between two saved states
+BLOCK = 10_000  # pairs between two looks at the standard error
+_TOKENS = 32_768  # of distinct texts between two saved states: seconds for most models, a minute for the largest
 FIGURES = ("precision", "recall", "f1")
 
 
@@ -74,14 +77,15 @@ class BaselineRun:
     ) -> None:
         """Score random pairs until there are ``pairs`` of them, or every standard error is at most ``tolerance``."""
         while self.pairs < pairs and not self._precise_enough(tolerance):
-            self._score_block(min(BLOCK, pairs - self.pairs))
-            if progress is not None:
-                progress("baseline pairs", self.pairs, pairs)
+            for done in self._score_block(min(BLOCK, pairs - self.pairs)):
+                if progress is not None:
+                    progress("baseline pairs", done, pairs)
 
     def _precise_enough(self, tolerance: float | None) -> bool:
         return tolerance is not None and self.pairs >= BLOCK and float(self.standard_error().max()) <= tolerance
 
-    def _score_block(self, size: int) -> None:
+    def _score_block(self, size: int) -> Iterator[int]:
+        """Score pairs, keep the sums every few seconds, and yield how many pairs there are by then."""
         rng = np.random.default_rng([self._seed, self.pairs // BLOCK])
         offset = self.pairs % BLOCK
         n = len(self._sentences)
@@ -89,14 +93,16 @@ class BaselineRun:
         right = (left + rng.integers(1, n, size=BLOCK)) % n  # never the sentence itself
         stop = min(offset + size, BLOCK)
         chosen = slice(offset, stop)
-        scores = self._scorer.score(
-            [self._sentences[i] for i in left[chosen]], [self._sentences[i] for i in right[chosen]]
+        corpus = MemoryCorpus(
+            {"candidate": [self._sentences[i] for i in left[chosen]]}, [self._sentences[i] for i in right[chosen]]
         )
-        figures = np.stack([getattr(scores, name) for name in FIGURES], axis=-1).astype(np.float64)
-        self._sums += figures.sum(axis=1)
-        self._squares += (figures**2).sum(axis=1)
-        self.pairs += stop - offset
-        self._save()
+        for part in stream(prepare([self._scorer.metric], corpus), tokens=_TOKENS):
+            figures = part.scores[0].all_figures().astype(np.float64)
+            self._sums += figures.sum(axis=1)
+            self._squares += (figures**2).sum(axis=1)
+            self.pairs += len(part.segments)
+            self._save()
+            yield self.pairs
 
     def _save(self) -> None:
         if self._state is None:

@@ -44,13 +44,14 @@ def list_models(
         _print_rows("languages", rows, ["code", "name", "script", "model"], format)
         return
     columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
+    from bsx.models.ranking import Constraints, select_model
+    from bsx.models.ranking import list_models as fitting
+
     if lang is None:
-        rows = [_row(entry, catalog, None) for entry in catalog.models.values()]
-        if available:
-            rows = [row for row in rows if row["available"]]
+        wanted = Constraints(max_parameters, max_memory, licence, available)
+        rows = [_row(entry, catalog, None) for entry in fitting(catalog, prefer=prefer, constraints=wanted)]
         _print_rows("models", rows, [*columns, "source"], format)
         return
-    from bsx.models.ranking import select_model
 
     choice = select_model(
         lang,
@@ -131,7 +132,7 @@ def pin(name: Name, registry: Registry = None) -> None:
     """Resolve a hub model's revision to a commit and write it to the user's registry."""
     from bsx.models.locate import pin_revision
 
-    catalog = _load(registry)
+    catalog = _load(registry if registry is not None and registry.is_dir() else None)
     file, commit = pin_revision(catalog.model(name), registry)
     print(f"{name}: pinned to {commit} in {file}")
 

@@ -63,7 +63,7 @@ def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHAR
     together: list[tuple[str, float]] = identifier.rank("\n".join(sampled))
     code, share = shares[0]
     probability = dict(together)[code]
-    if share < minimum_share or probability < MINIMUM_PROBABILITY:
+    if share < minimum_share or probability < MINIMUM_PROBABILITY or code == "zxx":  # no language: numbers, signs
         found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < minimum_share else together)[:3])
         raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with `lang=`")
     return Detection(code, share, probability, len(sampled))

@@ -149,21 +149,47 @@ def rank(
     Raises:
         InputError: if no model is left, naming the constraint that excluded the last ones.
     """
-    constraints = constraints or Constraints()
     pool = [e for e in catalog.models.values() if knows(e, language) and isinstance(e.layer, int)]
+    pool, excluded = _narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
+    notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
+    if language.unseen and not notes:
+        notes = [unseen_note(catalog.models[language.model], language)]
+    ranked, more = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer](pool, language, catalog)
+    return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
+
+
+def _narrow(
+    pool: list[ModelEntry], constraints: Constraints, nothing: str
+) -> tuple[list[ModelEntry], list[tuple[str, int]]]:
+    """Return the models that satisfy constraints, and how many each of these excluded."""
     excluded = []
     for name, test in constraints.filters():
         kept = [entry for entry in pool if test(entry)]
         excluded.append((name, len(pool) - len(kept)))
         if not kept:
             history = ", ".join(f"{label} excludes {count}" for label, count in excluded)
-            raise InputError(f"no model for {language.name} is left: {history}; loosen {name}")
+            raise InputError(f"{nothing}: {history}; loosen {name}")
         pool = kept
-    notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
-    if language.unseen and not notes:
-        notes = [unseen_note(catalog.models[language.model], language)]
-    ranked, more = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer](pool, language, catalog)
-    return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
+    return pool, excluded
+
+
+def list_models(
+    catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None
+) -> list[ModelEntry]:
+    """Return the models for any language, in the registry's order, or with ``speed`` by the encoder's cost.
+
+    Args:
+        catalog: the registry.
+        prefer: the order; agreement with people (``quality``) is measured in a language.
+        constraints: what every model must satisfy.
+
+    Raises:
+        InputError: for ``quality``, or if no model is left.
+    """
+    if prefer == "quality":
+        raise InputError("`prefer='quality'` ranks by agreement with people in a language: name it with `lang=`")
+    pool, _ = _narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
+    return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
 
 
 def unseen(entry: ModelEntry, language: LanguageEntry) -> bool:

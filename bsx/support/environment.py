@@ -14,6 +14,8 @@ SILENT = {
 }
 """Variable -> the value that switches off what a package would tell its makers."""
 
+_QUIET = {"HF_HUB_VERBOSITY": "error"}  # each of its attempts to reach the hub is a warning; bsx says what came of them
+
 _FOLDERS = {
     "MPLCONFIGDIR": "matplotlib",  # its list of fonts; its own places are ~/.config/matplotlib and ~/.cache/matplotlib
     "TORCHINDUCTOR_CACHE_DIR": "torchinductor",  # PyTorch makes it, and leaves it empty, among temporary files
@@ -27,8 +29,14 @@ def silence() -> None:
 
 
 def keep_together() -> None:
-    """Have packages write into bsx's folder for caches; for the command line, which is a process of its own."""
+    """Have packages write into bsx's folder for caches, and say nothing of their own to the user.
+
+    It is for the command line, which is a process of its own.
+    """
     from bsx.support.folders import cache_folder
+
+    for name, level in _QUIET.items():
+        os.environ.setdefault(name, level)
 
     folder = cache_folder().absolute()
     there = next(above for above in (folder, *folder.parents) if above.exists())

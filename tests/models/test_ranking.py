@@ -13,7 +13,7 @@ import yaml
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.ranking import Constraints, parse_count, rank, select_model
+from bsx.models.ranking import PERMISSIVE, Constraints, cost, list_models, parse_count, rank, select_model
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 
@@ -70,6 +70,23 @@ def test_speed_ranks_by_cost() -> None:
     ]
     assert costs == sorted(costs)
     assert "estimated" in choice.notes[-1]
+
+
+def test_without_a_language_constraints_narrow_too(overlay: Path) -> None:
+    everything = list_models(shipped())
+    assert everything == list(shipped().models.values())
+    small = list_models(shipped(), prefer="speed", constraints=Constraints("30M", None, "permissive"))
+    assert 0 < len(small) < len(everything)
+    assert {entry.name for entry in small} == {
+        entry.name for entry in everything if (entry.parameters or 1e12) <= 3e7 and entry.licence in PERMISSIVE
+    }
+    assert [cost(entry) for entry in small] == sorted(cost(entry) for entry in small)
+    with pytest.raises(InputError, match="no model is left: .*loosen `max_parameters='1'`"):
+        list_models(shipped(), constraints=Constraints("1"))
+    with pytest.raises(InputError, match=r"in a language: name it with `lang=`"):
+        list_models(shipped(), prefer="quality")
+    assert bsx.select_model("de", registry=overlay).name == bsx.select_model("de").name
+    assert bsx.select_model("de", registry=str(overlay)).name == bsx.select_model("de").name
 
 
 def test_constraints_narrow_and_explain() -> None:
@@ -233,7 +250,6 @@ def test_pinning_writes_the_commit(
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     mine = tmp_path / "mine"
-    mine.mkdir()
     result = cli("models", "pin", "bert-base-uncased", "--registry", mine)
     assert f"pinned to {commit}" in result.out
     assert load_registry(mine).model("bert-base-uncased").source.revision == commit

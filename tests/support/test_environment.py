@@ -89,6 +89,18 @@ def test_scoring_from_python_says_nothing(tmp_path: Path) -> None:
     assert [file for file in made if not file.startswith(("home/.cache/bsx/", "tmp/torchinductor"))] == []
 
 
+def test_attempts_to_reach_the_hub_are_not_reported_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import bsx.cli.commands as c; c.call(['--version']); from huggingface_hub.utils import logging; "
+    code += "logging.get_logger('huggingface_hub.utils._http').warning('Retrying in 1s [Retry 1/5].')"
+
+    def said() -> str:
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+
+    assert "Retrying" not in said()
+    monkeypatch.setenv("HF_HUB_VERBOSITY", "warning")
+    assert "Retrying" in said()
+
+
 def test_what_the_user_says_wins() -> None:
     code = f"import bsx, json, os; print(json.dumps({{name: os.environ[name] for name in {list(SILENT)!r}}}))"
 

@@ -256,6 +256,12 @@ def test_system_outputs_meet_their_judgments(write: Write) -> None:
     np.testing.assert_equal(table["judgments"], [np.nan, 1, 3])
     assert "1 of 3 rows have no 'human'" in table.notes
     assert "human" not in load_system_outputs(systems, references)
+    whole = human.read_text()
+    human.write_text(whole + "HUMAN\t1\t90\t1.5\t3\nHuman-A.0\t9\t90\t1.5\t3\n")
+    with_people = load_system_outputs(systems, references, human)
+    assert "2 judgments of human translators are left out: no system's output belongs to them" in with_people.notes
+    np.testing.assert_equal(with_people["human"], table["human"])
+    human.write_text(whole)
     for name, line, message in (
         ("n-cs-en.human.tsv", "C\t1\t70\t0.5\t3", "there is no output of C for segment 1"),
         ("n-cs-en.human.tsv", "B\t1\t70\t0.5\t3", "a second judgment of B for segment 1"),
