@@ -146,6 +146,11 @@ def _fit_all(
 ) -> DisentangleResult:
     n, p = len(columns[factors[0]]), len(factors)
     require_rows(n, p + options.intercept)
+    if n == p + 1:  # standardising takes a degree of freedom, with or without an intercept
+        raise InputError(
+            f"{n} rows are too few for {p} standardised factor{'s' * (p > 1)}: they fit any metric exactly (R² 1), so "
+            f"no degree of freedom is left; at least {p + 2} are needed"
+        )
     z = {name: standardise(name, values) for name, values in columns.items()}
     x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
     refuse_collinear(factors, x)
@@ -337,6 +342,10 @@ def _with_groups(
             rows[name] = np.array(places)
         except InputError as error:
             notices.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
+    few = [f"{name!r} ({part.n})" for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)]
+    if few:
+        message = f"{group} {', '.join(few)}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there"
+        notices.append(Notice("tiny-n", message))
     if not results:
         raise InputError(f"column {group!r}: no group can be fitted by itself; {notices[-1].message}")
     tests: list[PooledTest] = []

@@ -295,6 +295,20 @@ def test_groups_get_their_own_fits_and_unfit_ones_are_named() -> None:
         disentangle({**a, "lp": [str(i) for i in range(80)]}, ["m"], FACTORS, group="lp")
 
 
+def test_a_fit_without_degrees_of_freedom_is_refused_and_a_small_group_is_named() -> None:
+    a, b, c = make(80, seed=1), make(3, seed=2), make(9, seed=3)
+    table: dict[str, Any] = {name: np.concatenate([a[name], b[name], c[name]]) for name in a}
+    table["lp"] = ["de-en"] * 80 + ["zh-en"] * 3 + ["ru-en"] * 9
+    result = disentangle(table, ["m"], ["sem", "lex"], group="lp")
+    assert list(result.groups) == ["de-en", "ru-en"]
+    said = {notice.name: notice.message for notice in result.warnings}
+    assert "'zh-en': 3 rows are too few for 2 standardised factors" in said["group-left-out"]
+    assert "'ru-en' (9): under 10 rows a factor" in said["tiny-n"]
+    assert said["tiny-n"] in result.to_text()
+    with pytest.raises(InputError, match="no degree of freedom is left; at least 4 are needed"):
+        disentangle(b, ["m"], ["sem", "lex"])
+
+
 def test_two_metrics_are_compared_over_the_same_resamples() -> None:
     table = make(300)
     found = compare_coefficients(table, "m", "k", FACTORS, resamples=500, seed=2)
