@@ -39,4 +39,6 @@ def test_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
             notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
         )
         client.execute()
+    said = [output for cell in notebook.cells for output in cell.get("outputs", []) if output.get("name") == "stderr"]
+    assert not any("Warning" in output.text for output in said)
     assert all(cell.execution_count is not None for cell in notebook.cells if cell.cell_type == "code")

@@ -26,7 +26,7 @@ class CaseResult:
         unchanged: rows on which the perturbation acted without changing them.
         not_applicable: rows in which there was nothing it could act on.
         failed: rows whose text changed but which have no score.
-        nearer: rows of the n in which a change of meaning brought the text nearer to its reference, by words to edit.
+        nearer: rows of the n in which a change of meaning brought the text nearer to its reference, by words in common.
         mean_clean: mean score of those rows' clean texts.
         mean_score: mean score of their changed texts.
         drop: mean of clean score minus changed score.

@@ -170,7 +170,7 @@ def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int
     notes = []
     if nearer:
         notes.append(
-            f"{nearer} change{'s' * (nearer > 1)} of meaning brought a text nearer to its reference, by words to edit: "
+            f"{nearer} change{'s' * (nearer > 1)} of meaning brought a text nearer to its reference in words: "
             "a score that rises there is right, so they are counted (nearer) and not listed among the worst rows"
         )
     if self_scored:
@@ -188,13 +188,13 @@ def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int
 
 
 def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
-    """Return where a change of meaning left fewer words to edit than the clean text has, (n,)."""
+    """Return where a change of meaning left a text more like its reference than the clean text is, (n,)."""
     found = np.zeros(len(clean), dtype=np.bool_)
     if case.perturbation.preserves:
         return found
     for row in map(int, np.flatnonzero(case.changed)):
-        words, wanted = _words(clean[row]), _words(references[row])
-        found[row] = words != wanted and _edits(_words(case.texts[row]), wanted) < _edits(words, wanted)
+        before, wanted = _words(clean[row]), _words(references[row])
+        found[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
     return found
 
 
@@ -202,15 +202,15 @@ def _words(text: str) -> list[str]:
     return [text[start:end] for start, end in units(text)]
 
 
-def _edits(words: list[str], wanted: list[str]) -> int:
-    """Return how many words to put in, take out or replace (Levenshtein 1966)."""
-    previous = list(range(len(wanted) + 1))
-    for done, word in enumerate(words, 1):
-        row = [done]
+def _alike(words: list[str], wanted: list[str]) -> float:
+    """Return twice the length of the longest common subsequence over that of both (ROUGE-L's F1, Lin 2004)."""
+    previous = [0] * (len(wanted) + 1)
+    for word in words:
+        row = [0]
         for place, other in enumerate(wanted):
-            row.append(min(previous[place] + (word != other), previous[place + 1] + 1, row[place] + 1))
+            row.append(previous[place] + 1 if word == other else max(previous[place + 1], row[place]))
         previous = row
-    return previous[-1]
+    return 2 * previous[-1] / max(1, len(words) + len(wanted))
 
 
 class _Scored:

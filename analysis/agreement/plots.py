@@ -147,12 +147,15 @@ def draw_learning_curve(curve: LearningCurve, path: Path, *, title: str) -> None
         axes = figure.subplots()
         for i, each in enumerate(dict.fromkeys(point.judgments for point in curve.points)):
             points = [point for point in curve.points if point.judgments == each]
-            sizes, colour = [point.instances for point in points], _COLOURS[i % len(_COLOURS)]
+            places, colour = [point.instances for point in points], _COLOURS[i % len(_COLOURS)]
             low, high = [point.low for point in points], [point.high for point in points]
-            axes.fill_between(sizes, low, high, color=colour, alpha=0.15, lw=0)
+            axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
             name = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
-            axes.plot(sizes, [point.estimate for point in points], color=colour, marker="o", ms=4, label=name)
+            axes.plot(places, [point.estimate for point in points], color=colour, marker="o", ms=4, label=name)
         axes.set_xscale("log")
+        sizes = sorted({point.instances for point in curve.points})
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.set_xticks([], minor=True)
         axes.set_xlabel("training instances")
         axes.set_ylabel("Pearson's r with people")
         axes.set_title(label(title), fontsize=10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-DATES = {
+CALENDAR = {
     "en": (
         "January February March April May June July August September October November December",
         "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",

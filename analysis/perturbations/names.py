@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.calendar import DATES
+from bsx.analysis.perturbations.calendar import CALENDAR
 
 Span = tuple[int, int]
 
@@ -35,7 +35,7 @@ def named(text: str, parse: Parse, lang: str) -> list[tuple[Span, str]]:
 
     Kinds are ``weekday``, ``month``, ``date`` (one of these among other words), ``number``, ``code`` (letters and
     digits), ``person`` (parts joined by the relation *flat*, as UD has it), ``acronym`` and ``name`` for all others.
-    What has neither letters nor digits is no name.
+    What has neither letters nor digits, or small letters alone, is no name.
     """
     found = [(span, _kind(text[slice(*span)], lang, flat=flat)) for span, flat in _runs(text, parse)]
     return [(span, kind) for span, kind in found if kind]
@@ -60,10 +60,12 @@ def _runs(text: str, parse: Parse) -> list[tuple[Span, bool]]:
 
 
 def _kind(name: str, lang: str, *, flat: bool) -> str:
-    months, weekdays = (set(words.casefold().split()) for words in DATES.get(lang, ("", "")))
+    months, weekdays = (set(words.casefold().split()) for words in CALENDAR.get(lang, ("", "")))
     words = set(name.casefold().split())
     if words & (months | weekdays):
         return "month" if words <= months else "weekday" if words <= weekdays else "date"
+    if name == name.lower() != name.upper():
+        return ""  # where there are capitals, names have one: parsers err
     letters = any(character.isalpha() for character in name)
     if any(character.isdecimal() for character in name):
         return "code" if letters else "number"

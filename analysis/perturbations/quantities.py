@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import regex
 
 from bsx.analysis.perturbations.base import Item, Perturbation
-from bsx.analysis.perturbations.calendar import DATES
+from bsx.analysis.perturbations.calendar import CALENDAR
 
 # Digits of any script, not those inside a word such as A4 or MP3.
 _NUMBER = regex.compile(
@@ -63,7 +63,7 @@ def _lists(
     }
 
 
-_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, capitals=True), _lists(DATES, capitals=False)
+_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, capitals=True), _lists(CALENDAR, capitals=False)
 
 
 def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:
@@ -110,6 +110,6 @@ DATES = Perturbation(
     "one month or weekday becomes another",
     False,
     _dates,
-    languages=tuple(DATES),
+    languages=tuple(CALENDAR),
     acts_on="texts that name a month or a weekday",
 )

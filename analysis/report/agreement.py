@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bsx.analysis.documents.agreement import MetaDocument, MetaGroupRow, MetaMetricRow
 from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, Prose, ReportTable, Section
-from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, settings_line, table, text
+from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, ReportTable, Section
+from bsx.analysis.report.cells import FEWEST, NONE, heat, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents
+from bsx.analysis.report.scored import contents, titles
 
 _FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft accuracy"}
 
@@ -22,11 +22,12 @@ def agreement(documents: Sequence[Document]) -> Section | None:
         return None
     section = Section("agreement", "Agreement with people")
     leads = []
-    for name, content in found:
+    heads = titles(found, lambda content: f"{content.headline} with {content.human}")
+    for head, (_, content) in zip(heads, found, strict=True):
         if len(found) > 1:
-            section.blocks.append(Heading(name))
+            section.blocks.append(Heading(head))
         leads.append(_lead(content))
-        section.blocks += [Prose(f"Settings: {settings_line(content.settings)}."), _chart(content)]
+        section.blocks.append(_chart(content))
         section.blocks += [_summary(content)] if len(content.groups) > 1 else []
         section.blocks.append(_figures(content))
         matrix = _tests(content)
@@ -52,7 +53,10 @@ def _lead(content: MetaDocument) -> str:
     best = _best(content.average.metrics if several else content.groups[0].metrics, content.headline)
     if best is None:
         return f"No metric has a defined {content.headline} with {content.human}."
-    where = f"on average over {len(content.groups)} groups" if several else f"on {content.groups[0].n:,} rows"
+    rows = [group.n for group in content.groups]
+    if sum(rows) < FEWEST:
+        return f"{sum(rows)} rows are too few to say which metric agrees best with {content.human}."
+    where = f"on average over {len(rows)} groups ({sum(rows):,} rows)" if several else f"on {rows[0]:,} rows"
     value, ends = number(_value(best, content.headline)).text, interval(best.ci).text
     return f"{best.metric} agrees best with {content.human}: {content.headline} {value} {ends} {where}."
 

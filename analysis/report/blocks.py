@@ -44,6 +44,7 @@ class ReportTable:
         numeric: which columns hold numbers.
         note: what its marks mean.
         sortable: whether a reader may want another order.
+        folded: whether a reader asks for it first.
     """
 
     caption: str
@@ -52,6 +53,7 @@ class ReportTable:
     numeric: frozenset[int]
     note: str = ""
     sortable: bool = True
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ class Chart:
         alt: what it shows, for those who do not see it.
         panels: title ("" for one alone) and Vega-Lite specification of each panel.
         series: names of what colour and shape stand for; may be empty.
+        fills: whether the series are areas, whose colours alternate between dark and light.
     """
 
     title: str
     alt: str
     panels: tuple[tuple[str, dict[str, object]], ...]
     series: tuple[str, ...] = ()
+    fills: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,7 @@ class Example:
         scores: the metrics' scores of it.
         alignments: of its tokens.
         remark: why there is no alignment, if one was asked for.
+        folded: whether a reader asks for it first.
     """
 
     title: str
@@ -152,6 +157,7 @@ class Example:
     scores: ReportTable
     alignments: tuple[AlignmentGrid, ...] = ()
     remark: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True)

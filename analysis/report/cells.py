@@ -10,12 +10,18 @@ from bsx.analysis.documents.base import DocumentPart, Interval, Number
 from bsx.analysis.report.blocks import Cell, ReportTable
 
 NONE = "–"
+FEWEST = 20
+"""Rows from which a figure may be a headline."""
+SHOWN = 3
+"""Examples that are not folded away."""
 _HEADS = {
     "a": "metric A",
     "b": "metric B",
     "ci": "interval",
     "p": "p",
     "p_two_sided": "p (two-sided)",
+    "p_better": "p (A is better)",
+    "p_corrected": "p (two-sided, corrected)",
     "only_a": "only A right",
     "only_b": "only B right",
     "p_adjusted": "p (corrected)",
@@ -37,6 +43,7 @@ class TableMarks(TypedDict, total=False):
 
     note: str
     sortable: bool
+    folded: bool
 
 
 def text(value: object, **marks: Unpack[CellMarks]) -> Cell:
@@ -132,11 +139,11 @@ def _plain(key: str, value: object) -> Cell:
 
 
 def settings_line(settings: Mapping[str, object]) -> str:
-    """Return settings as ``name value`` phrases, what is not set left out."""
+    """Return settings as ``name value`` phrases; what is not set or ``none`` is left out."""
     shown = (
         f"{key.replace('_', ' ')} {'yes' if value is True else value}"
         for key, value in settings.items()
-        if isinstance(value, str | int | float) and value is not False and value != ""
+        if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
     )
     return ", ".join(shown)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bsx.analysis.documents.base import Number
@@ -50,6 +50,11 @@ def colour(place: int) -> str:
     return f"var(--c{place % COLOURS})"
 
 
+def fill(place: int) -> str:
+    """Return the colour of an area: dark and light take turns, so that neighbours differ without hue."""
+    return f"var(--f{place % COLOURS})"
+
+
 def _spec(alt: str, values: list[dict[str, object]], series: int) -> dict[str, object]:
     places: dict[object, int] = {}
     for value in values:
@@ -65,14 +70,14 @@ def _spec(alt: str, values: list[dict[str, object]], series: int) -> dict[str, o
     }
 
 
-def _scales(series: int, shapes: bool = True) -> dict[str, object]:
+def _scales(series: int, shapes: bool = True, ink: Callable[[int], str] = colour) -> dict[str, object]:
     places = list(range(max(series, 1)))
     scales: dict[str, object] = {
         "color": {
             "field": "series",
             "type": "nominal",
             "legend": None,
-            "scale": {"domain": places, "range": [colour(place) for place in places]},
+            "scale": {"domain": places, "range": [ink(place) for place in places]},
         }
     }
     if shapes:
@@ -94,10 +99,12 @@ def intervals(
     series: int,
     zero: float | None = 0,
     span: tuple[float, float] | None = None,
+    dense: bool = False,
 ) -> dict[str, object]:
     """Return a forest plot: a row for each ``row``, in it a dot with its interval for each series.
 
     ``zero`` is where the line of no effect stands; without a ``span`` the figures decide where the axis ends.
+    ``dense`` is for many rows or a narrow panel.
     """
     rows = list(dict.fromkeys(point.row for point in points))
     values: list[dict[str, object]] = [
@@ -106,7 +113,7 @@ def intervals(
         if p.value is not None
     ]
     spec = _spec(alt, values, series)
-    x: dict[str, object] = {"type": "quantitative", "title": axis, "axis": {"tickCount": 8}}
+    x: dict[str, object] = {"type": "quantitative", "title": axis, "axis": {"tickCount": 5 if dense else 8}}
     x["scale"] = {"zero": False, "nice": True}
     if span is not None:
         x["scale"] = {"domain": list(span)}
@@ -120,7 +127,8 @@ def intervals(
     }
     place: dict[str, object] = {"y": y}
     # In pixels: a step would do, but Vega-Lite warns of it beside a width that fits its container.
-    spec["height"] = len(rows) * (26 if series < 2 else 13 * series + 12)
+    step = 9 if dense or series > 4 else 13
+    spec["height"] = len(rows) * (26 if series < 2 else step * series + 12)
     if series > 1:
         place["yOffset"] = {"field": "series", "type": "nominal", "scale": {"domain": list(range(series))}}
     tips = (
@@ -138,7 +146,7 @@ def intervals(
             "mark": {
                 "type": "point",
                 "filled": True,
-                "size": 190,
+                "size": 110 if step < 13 else 190,
                 "opacity": 1,
                 "stroke": "var(--paper)",
                 "strokeWidth": 0.6,
@@ -255,12 +263,16 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
     ]
     bars = {
         "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1.5, "height": 18},
-        "encoding": {"tooltip": tips, "order": {"field": "series"}, **_scales(series, False)},
+        "encoding": {"tooltip": tips, "order": {"field": "series"}, **_scales(series, False, fill)},
     }
     labels = {
         "transform": [{"filter": "datum.value > 0.04"}],
-        "mark": {"type": "text", "color": "var(--on-bar)", "fontSize": 11, "fontWeight": 600},
+        "mark": {"type": "text", "fontSize": 11, "fontWeight": 600},
         "encoding": {
+            "color": {
+                "condition": {"test": "datum.series % 2 == 1", "value": "var(--on-light)"},
+                "value": "var(--on-dark)",
+            },
             "text": {"field": "name"},
             "x": {**x, "bandPosition": 0.5},
             "order": {"field": "series"},

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Prose, Section
-from bsx.analysis.report.cells import interval, listed, number, percent, plain_table, settings_line, table, text
+from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section
+from bsx.analysis.report.cells import FEWEST, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents
+from bsx.analysis.report.scored import contents, titles
 
 
 def ensembles(documents: Sequence[Document]) -> Section | None:
@@ -20,12 +20,11 @@ def ensembles(documents: Sequence[Document]) -> Section | None:
         return None
     section = Section("ensembles", "Ensembles")
     leads = []
-    for name, content in found:
+    heads = titles(found, lambda content: f"{listed(_members(content))} combined ({content.how})")
+    for head, (_, content) in zip(heads, found, strict=True):
         if len(found) > 1:
-            section.blocks.append(Heading(f"{name}: {content.how}"))
+            section.blocks.append(Heading(head))
         leads.append(_lead(content))
-        settings = settings_line(content.settings)
-        section.blocks += [Prose(f"Settings: {settings}.")] if settings else []
         section.blocks += _blocks(content)
         section.blocks += [Notes(tuple(content.notes))] if content.notes else []
     section.lead = " ".join(leads)
@@ -39,6 +38,9 @@ def _members(content: EnsembleDocument) -> list[str]:
 def _lead(content: EnsembleDocument) -> str:
     gain = percent(content.average_gain).text
     members = _members(content)
+    rows = sum(group.n for group in content.groups)
+    if rows < FEWEST:
+        return f"{rows} rows are too few to say what {listed(members)} gain together."
     if content.average_gain is None:
         gains = [group.gain for group in content.groups if group.gain is not None]
         return (
@@ -49,7 +51,8 @@ def _lead(content: EnsembleDocument) -> str:
     more = "more" if content.average_gain >= 0 else "less"
     return (
         f"{listed(members)} combined ({content.how}) agree {gain.removeprefix('-')} {more} with people than the best "
-        f"of them alone, on average over {len(content.groups)} group{'s' if len(content.groups) > 1 else ''}."
+        f"of them alone, on average over {len(content.groups)} group{'s' if len(content.groups) > 1 else ''} "
+        f"({rows:,} rows)."
     )
 
 

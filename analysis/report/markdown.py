@@ -54,7 +54,8 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, ReportTable):
         yield from _table(block)
     elif isinstance(block, Chart):
-        yield from (f"*{escape(block.title)}.* {escape(block.alt)}", "")
+        end = "" if block.title.endswith(("?", "!", ".")) else "."
+        yield from (f"*{escape(block.title)}{end}* {escape(block.alt)}", "")
     elif isinstance(block, Example):
         yield from _example(block)
     elif isinstance(block, Segments):

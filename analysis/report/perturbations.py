@@ -8,37 +8,74 @@ from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbD
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, ReportTable
-from bsx.analysis.report.cells import NONE, heat, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.report.cells import FEWEST, NONE, SHOWN, heat, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.report.words import differing, plain
+
+_NAMED = 4  # metrics that a headline has room for
+_PHRASES = {
+    "no-punctuation": "missing punctuation",
+    "lower": "small letters alone",
+    "upper": "capitals alone",
+    "title": "a capital for every word",
+    "quotes": "other quotation marks",
+    "spacing": "double spaces",
+    "contractions": "contractions",
+    "extra-punctuation": "more commas",
+    "repeat-words": "repeated words",
+    "typos": "typing errors",
+    "homoglyphs": "lookalike letters",
+    "noun-swap": "two nouns swapped",
+    "subject-object": "subject and object swapped",
+    "negation": "a negation",
+    "numbers": "another number",
+    "dates": "another date",
+    "entities": "another name",
+    "shuffle": "shuffled words",
+    "drop-words": "dropped words",
+    "truncate": "a missing end",
+    "source": "the source instead",
+    "unrelated": "an unrelated text",
+    "empty": "an empty text",
+}
 
 
 def perturbation_lead(content: PerturbDocument) -> str:
-    """Return which change of meaning each metric notices least."""
+    """Return what each metric loses for the change of meaning that it notices least, and for the control."""
     phrases = []
     for metric in _metrics(content):
-        found = [
-            r
-            for r in content.results
-            if r.metric == metric and not r.preserves and r.relative_drop is not None and r.n > 0
-        ]
-        if found:
-            least = min(found, key=lambda r: r.relative_drop or 0.0)
-            phrases.append(f"{metric} {_called(least)} ({percent(least.relative_drop).text})")
+        found = [r for r in content.results if r.metric == metric and r.relative_drop is not None and r.n >= FEWEST]
+        changed = [r for r in found if not r.preserves]
+        if not changed:
+            continue
+        least = min(changed, key=lambda r: r.relative_drop or 0.0)
+        control = next((r for r in found if r.preserves and r.perturbation == content.settings.get("control")), None)
+        phrases.append(f"{metric} loses {_loss(least)}" + (f", {_loss(control)}" if control is not None else ""))
     if not phrases:
-        return "No perturbation that changes the meaning has a defined drop."
-    return f"The change of meaning noticed least, as drop on the metric's own scale: {'; '.join(phrases)}."
+        return f"No perturbation that changes the meaning has a defined drop on {FEWEST} texts or more."
+    rest = f" (and {len(phrases) - _NAMED} metrics more)" if len(phrases) > _NAMED else ""
+    return (
+        "The change of meaning noticed least, beside a change that keeps the meaning, as shares of the way to an "
+        f"unrelated text: {'; '.join(phrases[:_NAMED])}{rest}."
+    )
+
+
+def _loss(result: DropRow) -> str:
+    strength = f" ({result.strength:g})" if result.strength is not None else ""
+    what = _PHRASES.get(result.perturbation, result.perturbation) + strength
+    return f"{percent(result.relative_drop).text} for {what} (n = {result.n:,})"
 
 
 def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Block]:
     """Return the tables, charts and examples of a battery of perturbations."""
-    blocks: list[Block] = [_overview(content, preserves=False), _overview(content, preserves=True)]
-    blocks = [block for block in blocks if isinstance(block, ReportTable) and block.rows]
+    tables = [_overview(content, preserves=preserves) for preserves in (False, True)]
+    blocks: list[Block] = [*_drop_chart(content), *(found for found in tables if found.rows)]
     strengths = _strength_chart(content)
     blocks += [strengths] if strengths is not None else []
     blocks.append(_drops(content))
-    skipped = [*content.skipped, *(row.to_dict() for row in content.left_out)]
-    if skipped:
-        blocks.append(Notes(tuple(f"Left out: {_said(entry)}" for entry in skipped)))
+    left_out = [f"{row.perturbation} is left out: it {row.why}" for row in content.left_out]
+    left_out += [f"Left out: {_said(entry)}" for entry in content.skipped]
+    said = [one for one in left_out if one not in content.notes]
+    blocks += [Notes(tuple(said))] if said else []
     return blocks + _examples(content.worst, content, aligner, at_most)
 
 
@@ -60,7 +97,7 @@ def _drops(content: PerturbDocument) -> ReportTable:
     )
     if unnoticed:
         note += " Not noticed: share of changed texts that score no lower than before."
-    return table("All drops", [*heads, *(["not noticed"] if unnoticed else [])], rows, note=note)
+    return table("All drops", [*heads, *(["not noticed"] if unnoticed else [])], rows, note=note, folded=True)
 
 
 def _said(entry: Mapping[str, object]) -> str:
@@ -93,6 +130,34 @@ def _overview(content: PerturbDocument, *, preserves: bool) -> ReportTable:
     note = "100 % is as far as a text falls that has nothing to do with the reference; darker is a larger drop."
     caption = f"Relative drop where the perturbation {what} the meaning: should be {should}"
     return table(caption, ["perturbation", *metrics], rows, note=note)
+
+
+def _drop_chart(content: PerturbDocument) -> list[Block]:
+    """Return the control and every change of meaning, the mildest strength of each, with intervals."""
+    metrics, control = _metrics(content), content.settings.get("control")
+    ranges = {row.metric: row.range for row in content.ranges}
+    found: dict[str, list[DropRow]] = {}
+    for result in content.results:
+        if not result.preserves or result.perturbation == control:
+            found.setdefault(result.perturbation, []).append(result)
+    shown = []
+    for results in found.values():
+        mildest = min((r.strength for r in results if r.strength is not None), default=None)
+        shown += [r for r in results if r.strength == mildest and r.relative_drop is not None]
+    if not shown:
+        return []
+    # A drop is as many times its relative drop as its interval's ends are theirs.
+    points = []
+    for r in sorted(shown, key=lambda r: not r.preserves):
+        scale = ranges.get(r.metric) or (r.drop / r.relative_drop if r.drop and r.relative_drop else None)
+        low, high = (None if end is None or not scale else end / scale for end in r.ci or (None, None))
+        name = _called(r) + (" (meaning kept)" if r.preserves else "")
+        points.append(charts.Point(name, metrics.index(r.metric), r.relative_drop, low, high, r.metric))
+    alt = f"Relative drops with intervals, the control first, one mark a metric. {perturbation_lead(content)}"
+    axis = "relative drop (1: as far as an unrelated text)"
+    spec = charts.intervals(points, alt=alt, axis=axis, series=len(metrics), dense=True)
+    names = tuple(metrics) if len(metrics) > 1 else ()
+    return [Chart("What a change of meaning costs, beside one that keeps it", alt, (("", spec),), names)]
 
 
 def _strength_chart(content: PerturbDocument) -> Chart | None:
@@ -145,10 +210,11 @@ def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner
     blocks: list[Block] = [
         Prose(
             f"The worst examples ({len(chosen)} of {len(found)} listed): changes of meaning that cost least, and "
-            "harmless changes that cost most. Marked: words in which the two texts differ."
+            "harmless changes that cost most. Marked: what a shortest edit, word by word, takes out of the "
+            "original and puts into the perturbed text."
         )
     ]
-    for examples in chosen:
+    for place, examples in enumerate(chosen):
         first = examples[0]
         texts = [
             ("original", differing(first.original, first.perturbed)),
@@ -161,5 +227,5 @@ def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner
         grids, remark = aligner.align([("perturbed", first.perturbed, first.reference)])
         meaning = "meaning kept" if first.perturbation in kept else "meaning changed"
         title = f"Row {first.row}, {_called(first)} ({meaning}): {listed([e.metric for e in examples])}"
-        blocks.append(Example(title, tuple(texts), scores, grids, remark))
+        blocks.append(Example(title, tuple(texts), scores, grids, remark, folded=place >= SHOWN))
     return blocks

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, ReportTable, Section
-from bsx.analysis.report.cells import interval, number, p_value, table, text
+from bsx.analysis.report.cells import FEWEST, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents
+from bsx.analysis.report.scored import contents, titles
 
 
 def profiles(documents: Sequence[Document]) -> Section | None:
@@ -19,18 +19,18 @@ def profiles(documents: Sequence[Document]) -> Section | None:
         return None
     section = Section("factors", "Factor profiles")
     leads = []
-    for name, content in found:
+    heads = titles(found, lambda content: f"{listed(_metrics(content))} by {listed(content.factors)}")
+    for head, (_, content) in zip(heads, found, strict=True):
         if len(found) > 1:
-            section.blocks.append(Heading(name))
+            section.blocks.append(Heading(head))
         leads.append(_lead(content))
         section.blocks += [
             _coefficient_chart(content),
-            _coefficients(content, ""),
+            _coefficients(content),
             _share_chart(content),
             _shares(content),
         ]
-        section.blocks += [_coefficients(group, group.group) for group in content.groups]
-        section.blocks += _nested(content) + _comparison(content)
+        section.blocks += _groups(content) + _nested(content) + _comparison(content)
         notes = [*content.notes, *(notice.message for notice in content.warnings)]
         if notes:
             section.blocks.append(Notes(tuple(notes)))
@@ -38,14 +38,20 @@ def profiles(documents: Sequence[Document]) -> Section | None:
     return section
 
 
+def _metrics(content: DisentangleDocument) -> list[str]:
+    return [fit.metric for fit in content.results]
+
+
 def _lead(content: DisentangleDocument) -> str:
+    if content.n < FEWEST:
+        return f"{content.n} rows are too few to say what a metric depends on."
     phrases = []
     for fit in content.results:
         defined = {name: value for name, value in fit.coef.items() if value is not None}
         if defined and fit.r2 is not None:
             name = max(defined, key=lambda factor: abs(defined[factor]))
             phrases.append(f"{fit.metric} on {name} ({number(defined[name], 2).text}; R² {number(fit.r2, 2).text})")
-    most = "; ".join(phrases)
+    most = "; ".join(phrases[:6]) + (f" (and {len(phrases) - 6} metrics more)" if len(phrases) > 6 else "")
     return f"On {content.n:,} rows, each metric depends most: {most}." if phrases else "No regression is defined."
 
 
@@ -66,7 +72,7 @@ def _coefficient_chart(content: DisentangleDocument) -> Chart:
     return Chart("What each metric depends on", alt, (("", spec),), names)
 
 
-def _coefficients(content: FitsRow, group: str) -> ReportTable:
+def _coefficients(content: FitsRow) -> ReportTable:
     rows = []
     for fit in content.results:
         for factor in content.factors:
@@ -87,8 +93,65 @@ def _coefficients(content: FitsRow, group: str) -> ReportTable:
     corrected = "" if content.correction == "none" else f", {content.correction} correction"
     level = f"{100 * content.confidence:g} % intervals"
     note = f"Bold: p < {content.alpha:g}{corrected}; {content.se} standard errors; {level}; n = {content.n:,}."
-    caption = f"Coefficients{f' in {group}' if group else ''}"
-    return table(caption, ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
+    return table("Coefficients", ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
+
+
+def _groups(content: DisentangleDocument) -> list[Block]:
+    """Return the coefficients of all groups side by side, with the tests that they are the same."""
+    if not content.groups:
+        return []
+    parts = [("all", content), *((part.group, part) for part in content.groups)]
+    fits = [{fit.metric: fit for fit in part.results} for _, part in parts]
+    pooled = {test.metric: test for test in content.pooled}
+    series, names = len(content.results), tuple(_metrics(content))
+    panels, rows = [], []
+    ends = [
+        end
+        for of in fits
+        for fit in of.values()
+        for factor in content.factors
+        for end in (fit.coef.get(factor), *_interval(fit, factor))
+        if end is not None
+    ]
+    span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
+    for factor in content.factors:
+        points = [
+            charts.Point(name, place, of[metric].coef.get(factor), *_interval(of[metric], factor), metric)
+            for (name, _), of in zip(parts, fits, strict=True)
+            for place, metric in enumerate(names)
+        ]
+        alt = f"Coefficients of {factor} in each group, with intervals, one mark a metric."
+        axis = "standardised coefficient"
+        spec = charts.intervals(points, alt=alt, axis=axis, series=series, span=span, dense=True)
+        panels.append((factor, spec))
+    for metric in names:
+        test = pooled.get(metric)
+        for factor in (*content.factors, ""):
+            cells = [
+                number(of[metric].coef.get(factor), strong=of[metric].significant.get(factor, False))
+                if factor
+                else number(of[metric].r2)
+                for of in fits
+            ]
+            p = None if test is None else test.by_factor.get(factor) if factor else None
+            rows.append([text(metric), text(factor or "R²"), *cells, *([p_value(p)] if pooled else [])])
+    heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in parts)]
+    note = f"Bold: p < {content.alpha:g}."
+    if pooled:
+        note += " The last column tests whether the groups share the coefficient."
+    alt = "Coefficients by group, a panel for each factor: " + ", ".join(name for name, _ in parts) + "."
+    blocks: list[Block] = [
+        Chart("What each metric depends on, group by group", alt, tuple(panels), names if series > 1 else ()),
+        table("Coefficients by group", [*heads, *(["p: the same"] if pooled else [])], rows, note=note),
+    ]
+    if pooled:
+        tests = [
+            [text(t.metric), number(t.statistic, 2), number(t.df1), number(t.df2, 0), p_value(t.p)]
+            for t in content.pooled
+        ]
+        caption = f"Do the groups share all their coefficients? ({content.pooled[0].method})"
+        blocks.append(table(caption, ["metric", "F", "df", "residual df", "p"], tests))
+    return blocks
 
 
 def _share_chart(content: DisentangleDocument) -> Chart:
@@ -101,7 +164,7 @@ def _share_chart(content: DisentangleDocument) -> Chart:
         f"{fit.metric}: R² {number(fit.r2).text}" for fit in content.results
     )
     spec = charts.stacked(rows, alt=alt, axis="share of R²", series=len(content.factors))
-    return Chart("How much each factor explains", alt, (("", spec),), tuple(content.factors))
+    return Chart("How much each factor explains", alt, (("", spec),), tuple(content.factors), fills=True)
 
 
 def _shares(content: DisentangleDocument) -> ReportTable:

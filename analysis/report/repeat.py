@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.report.blocks import Commands, Section
-from bsx.analysis.report.cells import NONE, table, text
+from bsx.analysis.report.cells import NONE, settings_line, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.support.provenance import Provenance
 
@@ -42,10 +42,16 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
         kind = found.kind if found is not None else "scores"
         rows.append([text(document.name), text(kind), text(_seed(document)), text(document.sha256 or NONE, code=True)])
     section.blocks.append(table("Inputs of this report", ["file", "kind", "seed", "sha256"], rows, sortable=False))
+    found_settings = [[text(document.name), text(said)] for document in documents if (said := _settings(document))]
+    if found_settings:
+        caption = "Settings of the results"
+        section.blocks.append(table(caption, ["file", "settings"], found_settings, sortable=False, folded=True))
     read = {(file.name, file.sha256): None for _, found in origins if found is not None for file in found.files}
     if read:
         digests = [[text(name), text(digest, code=True)] for name, digest in read]
-        section.blocks.append(table("Data that the commands read", ["file", "sha256"], digests, sortable=False))
+        section.blocks.append(
+            table("Data that the commands read", ["file", "sha256"], digests, sortable=False, folded=True)
+        )
     versions: dict[str, dict[str, list[str]]] = {}
     for name, found_versions in [
         *((document.name, found.versions) for document, found in origins if found is not None),
@@ -59,11 +65,15 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
             for package, by in versions.items()
             for version, names in by.items()
         ]
-        section.blocks.append(table("Versions", ["package", "version", "in"], rows, sortable=False))
+        section.blocks.append(table("Versions", ["package", "version", "in"], rows, sortable=False, folded=True))
     if alignment is not None:
         signature = [[text("token alignments"), text(alignment, code=True)]]
         section.blocks.append(table("Signature of the alignments", ["what", "signature"], signature, sortable=False))
     return section
+
+
+def _settings(document: Document) -> str:
+    return "" if isinstance(document.content, ScoreRows) else settings_line(document.content.settings)
 
 
 def _seed(document: Document) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Chart, Example, Heading, Notes, Prose, Section
-from bsx.analysis.report.cells import interval, listed, number, percent, plain_table, settings_line, table, text
+from bsx.analysis.report.cells import FEWEST, SHOWN, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.perturbations import perturbation_blocks, perturbation_lead
-from bsx.analysis.report.scored import contents
+from bsx.analysis.report.scored import contents, titles
 from bsx.analysis.report.words import differing, plain
+
+Robust = TypeVar("Robust", TriplesDocument, PairsDocument, PerturbDocument)
 
 
 @dataclass(frozen=True)
@@ -27,29 +30,35 @@ class _Part:
 
 def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) -> Section | None:
     """Return the section on robustness; at most so many examples a document."""
-    parts: list[tuple[str, ResultDocument, _Part]] = [
-        (name, content, _triples(content, aligner, at_most)) for name, content in contents(documents, TriplesDocument)
+    triples, pairs = contents(documents, TriplesDocument), contents(documents, PairsDocument)
+    changed = contents(documents, PerturbDocument)
+    parts = [
+        *zip(_heads("Triples", triples), [_triples(one, aligner, at_most) for _, one in triples], strict=True),
+        *zip(_heads("Pairs", pairs), [_pairs(one) for _, one in pairs], strict=True),
+        *zip(_heads("Perturbations", changed), [_changed(one, aligner, at_most) for _, one in changed], strict=True),
     ]
-    parts += [(name, content, _pairs(content)) for name, content in contents(documents, PairsDocument)]
-    for name, found in contents(documents, PerturbDocument):
-        blocks = perturbation_blocks(found, aligner, at_most)
-        parts.append((name, found, _Part(perturbation_lead(found), blocks)))
     if not parts:
         return None
-    section = Section("robustness", "Robustness", " ".join(part.lead for _, _, part in parts))
-    kinds: dict[type[ResultDocument], str] = {
-        TriplesDocument: "Triples",
-        PairsDocument: "Pairs",
-        PerturbDocument: "Perturbations",
-    }
-    for name, content, part in parts:
-        several = sum(type(other) is type(content) for _, other, _ in parts) > 1
-        section.blocks.append(Heading(f"{kinds[type(content)]}: {name}" if several else kinds[type(content)]))
-        settings = settings_line(content.settings)
-        section.blocks += [Prose(f"Settings: {settings}.")] if settings else []
-        section.blocks += part.blocks
-        section.blocks += [Notes(tuple(content.notes))] if content.notes else []
+    section = Section("robustness", "Robustness", " ".join(part.lead for _, part in parts))
+    for head, part in parts:
+        section.blocks += [Heading(head), *part.blocks]
     return section
+
+
+def _heads(kind: str, found: Sequence[tuple[str, Robust]]) -> list[str]:
+    """Return the kind alone for one document, and beside it of what each is for several."""
+    if len(found) == 1:
+        return [kind]
+    return titles(found, lambda content: f"{kind}: {listed(list(dict.fromkeys(r.metric for r in content.results)))}")
+
+
+def _changed(content: PerturbDocument, aligner: Aligner, at_most: int) -> _Part:
+    blocks = perturbation_blocks(content, aligner, at_most)
+    return _Part(perturbation_lead(content), [*blocks, *_notes(content)])
+
+
+def _notes(content: ResultDocument) -> list[Block]:
+    return [Notes(tuple(content.notes))] if content.notes else []
 
 
 def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
@@ -57,7 +66,9 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
         (result for result in content.results if result.rate is not None), key=lambda result: -(result.rate or 0.0)
     )
     lead = "No metric has scores of any triple."
-    if rated:
+    if rated and rated[0].n < FEWEST:
+        lead = f"{rated[0].n} triples are too few to say how often a metric prefers the paraphrase."
+    elif rated:
         shares = [f"{percent(r.rate).text} {interval(r.ci, 1, scale=100).text} under {r.metric}" for r in rated[:4]]
         rest = f" (and {len(rated) - 4} metrics more)" if len(rated) > 4 else ""
         lead = f"The paraphrase scores higher in {listed(shares)}{rest}, of {rated[0].n:,} triples."
@@ -102,8 +113,8 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
             )
         )
     if content.tests:
-        blocks.append(plain_table("Paired tests (exact McNemar)", content.tests))
-    return _Part(lead, blocks + _triple_examples(content.worst, aligner, at_most))
+        blocks.append(plain_table("Paired tests (exact McNemar; p is two-sided)", content.tests))
+    return _Part(lead, [*blocks, *_triple_examples(content.worst, aligner, at_most), *_notes(content)])
 
 
 def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Block]:
@@ -115,9 +126,12 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
         return []
     chosen = sorted(found.values(), key=lambda examples: -len(examples))[:at_most]
     blocks: list[Block] = [
-        Prose(f"The worst triples ({len(chosen)} of {len(found)} listed). Marked: words that the anchor does not have.")
+        Prose(
+            f"The worst triples ({len(chosen)} of {len(found)} listed). Marked: what a shortest edit puts into the "
+            "anchor, word by word, to make the other text of it; a word that moved is marked too."
+        )
     ]
-    for examples in chosen:
+    for place, examples in enumerate(chosen):
         first = examples[0]
         texts = (
             ("anchor", plain(first.anchor)),
@@ -140,6 +154,7 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
                 scores,
                 grids,
                 remark,
+                folded=place >= SHOWN,
             )
         )
     return blocks
@@ -148,7 +163,9 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
 def _pairs(content: PairsDocument) -> _Part:
     defined = [result for result in content.results if result.auc is not None]
     lead = "No metric's AUC is defined."
-    if defined:
+    if defined and defined[0].n < FEWEST:
+        lead = f"{defined[0].n} pairs are too few to say which metric tells paraphrases from other pairs best."
+    elif defined:
         best = max(defined, key=lambda result: result.auc or 0.0)
         lead = (
             f"{best.metric} tells paraphrases from other pairs best: AUC {number(best.auc).text} "
@@ -163,7 +180,7 @@ def _pairs(content: PairsDocument) -> _Part:
         plain_table("Detection", figures),
     ]
     if content.tests:
-        blocks.append(plain_table("Paired tests", content.tests))
+        blocks.append(plain_table("Paired tests (DeLong; p is for A above B)", content.tests))
     if content.drops:
         blocks.append(plain_table("Drops", content.drops))
-    return _Part(lead, blocks)
+    return _Part(lead, [*blocks, *_notes(content)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 
 Kind = TypeVar("Kind", bound=ResultDocument)
+Content = TypeVar("Content")
 _TEXTS = ("candidate", "reference", "source")
 _PERCENTILES = (5, 25, 50, 75, 95)
 
@@ -26,10 +27,13 @@ def scored(documents: Sequence[Document]) -> Section | None:
     section = Section("scored", "What was scored")
     tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
     leads = []
-    for name, content in tables:
+    scored_tables = [(name, content) for name, content in tables if content.metrics]
+    heads = titles(scored_tables, lambda content: f"Scores under {listed(content.metrics)}")
+    for head, (_, content) in zip(heads, scored_tables, strict=True):
         if len(tables) > 1:
-            section.blocks.append(Heading(name))
-        section.blocks += _scores(name, content)
+            section.blocks.append(Heading(head))
+        section.blocks += _scores(content)
+    for name, content in tables:
         named = (
             f" under {listed(content.metrics)}" if content.metrics else ", none of whose columns is known as a metric"
         )
@@ -60,10 +64,10 @@ def _signatures(documents: Sequence[Document]) -> ReportTable | None:
         for (metric, signature), names in found.items()
     ]
     note = "A signature names every setting that changes a score: scores with different signatures are not comparable."
-    return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False)
+    return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)
 
 
-def _scores(name: str, content: ScoreRows) -> list[Block]:
+def _scores(content: ScoreRows) -> list[Block]:
     """Return the means of every metric and system, and how the scores spread."""
     metrics = content.metrics
     if not metrics:
@@ -94,7 +98,7 @@ def _scores(name: str, content: ScoreRows) -> list[Block]:
     heads = ["metric", "system", "n", "score", "mean of segments", "better", "remarks"]
     if all(row[6].text == "" for row in rows):
         heads, rows = heads[:6], [row[:6] for row in rows]
-    found = table(f"Scores in {name}", heads, rows)
+    found = table("Mean scores", heads, rows)
     alt = "How the scores of segments spread in each system: 5th to 95th percentile, middle half, median."
     return [found, Chart("How scores spread", alt, tuple(panels))]
 
@@ -172,16 +176,17 @@ def _rank(column: str, metric: bool) -> int:
 
 def compared(documents: Sequence[Document]) -> Section | None:
     """Return the section on tests between systems."""
-    found = [
-        (document.name, document.content) for document in documents if isinstance(document.content, CompareDocument)
-    ]
+    found = contents(documents, CompareDocument)
     if not found:
         return None
     section = Section("systems", "Systems compared")
     leads = []
-    for name, content in found:
+    heads_of = titles(
+        found, lambda content: f"{listed(content.systems)} under {listed([one.metric for one in content.metrics])}"
+    )
+    for head, (_, content) in zip(heads_of, found, strict=True):
         if len(found) > 1:
-            section.blocks.append(Heading(name))
+            section.blocks.append(Heading(head))
         rows, different = [], 0
         for one in content.metrics:
             digits = decimals(system.score for system in one.systems)
@@ -203,7 +208,9 @@ def compared(documents: Sequence[Document]) -> Section | None:
                 )
         heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
         section.blocks.append(table(f"Paired tests on {content.segments:,} segments", heads, rows))
-        leads.append(f"{different} of {len(rows)} differences between systems are significant.")
+        leads.append(
+            f"{different} of {len(rows)} differences between systems are significant on {content.segments:,} segments."
+        )
     section.lead = " ".join(leads)
     return section
 
@@ -211,3 +218,9 @@ def compared(documents: Sequence[Document]) -> Section | None:
 def contents(documents: Sequence[Document], kind: type[Kind]) -> list[tuple[str, Kind]]:
     """Return names and contents of the documents of one kind."""
     return [(document.name, document.content) for document in documents if isinstance(document.content, kind)]
+
+
+def titles(found: Sequence[tuple[str, Content]], describe: Callable[[Content], str]) -> list[str]:
+    """Return headings that say what each content shows, with the file's name only where two would be the same."""
+    said = [describe(content) for _, content in found]
+    return [what if said.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(said, found, strict=True)]

@@ -248,8 +248,8 @@ def _compared(a: float, b: float, variance: float, n: int, method: str, confiden
         a=a,
         b=b,
         difference=difference,
-        low=difference - half,
-        high=difference + half,
+        low=max(-1.0, difference - half),  # two areas cannot lie further apart
+        high=min(1.0, difference + half),
         statistic=z,
         p=float(normal.sf(z)),
         p_two_sided=float(2 * normal.sf(abs(z))),

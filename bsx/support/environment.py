@@ -6,6 +6,7 @@ What the user has set himself is left as it is. Processes that bsx starts inheri
 from __future__ import annotations
 
 import os
+import warnings
 
 SILENT = {
     "ORT_DISABLE_TELEMETRY": "1",  # ONNX Runtime 1.31 keeps a device id and events in ~/.cache, and sends them
@@ -23,9 +24,14 @@ _FOLDERS = {
 
 
 def silence() -> None:
-    """Switch off what packages tell their makers; `import bsx` calls it, so it holds in every process and worker."""
+    """Switch off what packages tell their makers, and one idle warning of theirs.
+
+    `import bsx` calls it, so it holds in every process and worker.
+    """
     for name, value in SILENT.items():
         os.environ.setdefault(name, value)
+    # In a notebook tqdm asks for ipywidgets, which nothing of bsx needs, when transformers imports it.
+    warnings.filterwarnings("ignore", message="IProgress not found")
 
 
 def keep_together() -> None:

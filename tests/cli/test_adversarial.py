@@ -65,7 +65,9 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     )
     assert turned["results"][0]["prefers_paraphrase"] == 6
     text = cli("adversarial", "triples", long_triples, "--correction", "holm").out
+    assert "p (two-sided)" in text.splitlines()[0]
     assert "Exact McNemar tests" in text
+    assert "two-sided p)" in text
     assert "corrected" in text
     assert "Smallest margin of a: -0.5000, row 1" in text
 

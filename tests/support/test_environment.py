@@ -7,11 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
-from bsx.support.environment import SILENT
+from bsx.support.environment import SILENT, silence
 
 # Whatever a process opens to another one, in Python or beneath it. Looking up a user's name in the daemon that some
 # systems have for it is no word to anyone.
@@ -114,3 +115,12 @@ def test_what_the_user_says_wins() -> None:
 
     assert told() == SILENT
     assert told(RAY_USAGE_STATS_ENABLED="1") == {**SILENT, "RAY_USAGE_STATS_ENABLED": "1"}
+
+
+def test_a_notebook_without_widgets_opens_without_tqdms_warning() -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        silence()
+        warnings.warn("IProgress not found. Please update jupyter and ipywidgets.", stacklevel=1)
+        warnings.warn("something else", stacklevel=1)
+    assert [str(one.message) for one in said] == ["something else"]

@@ -230,6 +230,10 @@ def test_an_edit_towards_the_reference_is_no_failure() -> None:
     assert (one.n, one.nearer, one.drop < 0) == (1, 1, True)
     assert [row for row in found.worst if row.perturbation == "numbers"] == []
     assert any("1 change of meaning brought a text nearer" in note for note in found.notes)
+    longer = robustness(
+        ["Rain fell."], {"overlap": overlap}, ["empty", "truncate"], candidates=["Oh no, it rained all day."]
+    )
+    assert [one.nearer for one in longer.results] == [0] * len(longer.results)  # less is not nearer
     own = robustness(candidates, {"overlap": overlap}, ["numbers"], seed=seed, worst=3)
     assert case(own, "overlap", "numbers").nearer == 0
     assert [row.row for row in own.worst if row.perturbation == "numbers"] == [1]

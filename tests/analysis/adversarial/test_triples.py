@@ -106,6 +106,9 @@ def test_pairs_and_the_drop_to_a_hard_set() -> None:
     assert drops["a"].a == result.results[0].auc.estimate
     assert drops["a"].difference == pytest.approx(drops["a"].a - roc_auc(labels[:80], hard["a"]).estimate)
     assert drops["a"].p < 0.001 < drops["b"].p
+    near = easy_to_hard((labels, {"a": labels + easy["b"] / 9}), (labels, {"a": easy["b"] / 9 - labels}))["a"]
+    assert near.difference > 0.99
+    assert near.high == 1  # and not beyond, as the normal approximation has it
     with pytest.raises(InputError, match="have other metrics: a, b and a"):
         easy_to_hard((labels, easy), (labels[:80], {"a": hard["a"]}))
     with pytest.raises(InputError, match="there is no metric"):

@@ -92,6 +92,14 @@ def test_one_seed_has_no_interval(tmp_path: Path) -> None:
         assert (tmp_path / f"curve.{suffix}").stat().st_size > 1000
 
 
+def test_ticks_are_numbers_of_instances(tmp_path: Path) -> None:
+    draw_learning_curve(curve(seeds=(1,)), tmp_path / "curve.svg", title="")
+    drawn = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    assert "<!-- 10 -->" in drawn
+    assert r"\times" not in drawn
+    assert "mathdefault" not in drawn
+
+
 def test_tables() -> None:
     found = curve(per_instance=(1, 2), seeds=(1, 2))
     text = found.to_text().splitlines()

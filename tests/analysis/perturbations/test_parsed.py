@@ -104,6 +104,8 @@ def test_a_name_becomes_one_of_its_own_kind_or_stays() -> None:
     assert one("4.5", "entities", tagged("4.5"), others=others) == "1.1262"
     assert one("EU", "entities", tagged("EU"), others=others) == "NATO"
     assert one("%", "entities", tagged("%"), others=others) is None
+    assert one("nightfall", "entities", tagged("nightfall"), others=others | {"Rome": tagged("Rome")}) is None
+    assert one("罗马", "entities", tagged("罗马"), "zh", {"巴黎": tagged("巴黎")}) == "巴黎"
     assert one("Rome", "entities", tagged("Rome"), others=others) is None
 
 

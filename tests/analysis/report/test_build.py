@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.report.blocks import Chart, Example, ReportTable, Section, Segments
+from bsx.analysis.report.blocks import Chart, Example, Heading, ReportTable, Section, Segments
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.cells import number, p_value
 from bsx.analysis.report.documents import parse_document, read_document
@@ -24,6 +24,7 @@ from bsx.errors import InputError
 from tests.helpers import report_samples as samples
 
 Run = Callable[..., Any]
+GROUP_HEADS = tuple(f"{name} (n = 1,000)" for name in samples.GROUPS[:3])
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: Non
 def test_agreement_is_what_the_document_says(report: Report) -> None:
     content = samples.meta()
     assert section(report, "agreement").lead == (
-        "bertscore agrees best with human: pearson 0.600 [0.500, 0.700] on average over 3 groups."
+        "bertscore agrees best with human: pearson 0.600 [0.500, 0.700] on average over 3 groups (1,680 rows)."
     )
     shown = values(table(report, "agreement", "pearson with human by group"))
     for row, average in zip(shown, content["average"]["metrics"], strict=True):
@@ -152,6 +153,108 @@ def test_alignments_by_the_embedded_model(minilm: Any, files: list[Path]) -> Non
     assert grid.columns[grid.row_match[1]] == "parents"
     assert grid.row_match[1] == grid.columns.index("parents")
     assert f"metric:{'bertscore'}" in made.to_markdown().replace("\\", "")
+
+
+def test_a_headline_says_what_a_change_of_meaning_costs_beside_a_harmless_one(report: Report) -> None:
+    lead = section(report, "robustness").lead
+    assert "bertscore loses 4.2 % for a negation (n = 480), 2.1 % for lower case (n = 480);" in lead
+    assert "of 60 triples" in lead
+
+    def few(content: dict[str, Any]) -> None:
+        for row in content["results"]:
+            row["n"] = 19
+
+    made = build_report([read_only("perturb", few), read_only("triples", few), read_only("pairs", few)])
+    assert section(made, "robustness").lead == (
+        "19 triples are too few to say how often a metric prefers the paraphrase. "
+        "19 pairs are too few to say which metric tells paraphrases from other pairs best. "
+        "No perturbation that changes the meaning has a defined drop on 20 texts or more."
+    )
+    small = build_report(
+        [
+            read_only("meta", lambda d: [group.update(n=6) for group in d["groups"]]),
+            read_only("disentangle", lambda d: d.update(n=19)),
+            read_only("ensemble", lambda d: [group.update(n=6) for group in d["groups"]]),
+        ]
+    )
+    for name, lead in (
+        ("agreement", "18 rows are too few to say which metric agrees best with human."),
+        ("factors", "19 rows are too few to say what a metric depends on."),
+        ("ensembles", "18 rows are too few to say what bertscore, chrf and sentbleu gain together."),
+    ):
+        assert section(small, name).lead == lead
+
+
+def test_drops_have_a_chart_with_intervals_on_the_metrics_own_scale(report: Report) -> None:
+    chart = next(b for b in section(report, "robustness").blocks if isinstance(b, Chart) and "meaning" in b.title)
+    layers: Any = chart.panels[0][1]["data"]
+    shown = {(row["row"], row["name"]): row for row in layers["values"]}
+    result = next(r for r in samples.perturb()["results"] if (r["metric"], r["perturbation"]) == ("chrf", "negation"))
+    scale = result["drop"] / result["relative_drop"]
+    row = shown["negation", "chrf"]
+    assert row["value"] == result["relative_drop"]
+    assert [row["low"], row["high"]] == pytest.approx([end / scale for end in result["ci"]])
+    assert list(dict.fromkeys(name for name, _ in shown)) == [
+        "lower case (meaning kept)",
+        "typos 0.1",
+        "negation",
+        "word drop 0.1",
+    ]
+
+
+def test_groups_are_one_chart_and_one_table_with_their_test(report: Report) -> None:
+    charts = [b for b in section(report, "factors").blocks if isinstance(b, Chart)]
+    forest = next(chart for chart in charts if chart.title.endswith("group by group"))
+    assert [title for title, _ in forest.panels] == ["sem", "syn", "lex"]
+    shown = table(report, "factors", "Coefficients by group")
+    assert shown.columns == ("metric", "factor", "all (n = 3,000)", *GROUP_HEADS, "p: the same")
+    assert values(shown)[0] == ["bertscore", "sem", 0.5, 0.5, 0.5, 0.5, 0.04]
+    assert values(shown)[3][:3] == ["bertscore", "R²", 0.55]
+    pooled = table(report, "factors", "Do the groups share all their coefficients? (Chow test)")
+    assert values(pooled)[0] == ["bertscore", 2.5, 6, 2991.0, 0.02]
+    assert "Do the groups share all their coefficients" in report.to_html()
+
+
+def test_parts_are_headed_by_what_they_show() -> None:
+    several = [read_only(kind) for kind in ("meta", "disentangle", "triples", "ensemble", "compare") for _ in range(2)]
+    other = read_only("meta", lambda d: d.update(headline="kendall"))
+    heads = [
+        block.text
+        for part in build_report([*several, other]).sections
+        for block in part.blocks
+        if isinstance(block, Heading)
+    ]
+    assert "kendall with human" in heads
+    assert heads.count("pearson with human (meta.json)") == 2  # the same twice: only the file tells them apart
+    assert not any(head.endswith(".json") for head in heads)
+
+
+def test_settings_are_told_where_the_report_is_repeated(report: Report) -> None:
+    shown = table(report, "repeat", "Settings of the results")
+    assert shown.folded
+    said = {row[0].text: row[1].text for row in shown.rows}
+    assert said["meta.json"] == "level seg, alpha 0.05, confidence 0.95, seed 1"  # no "correction none"
+    assert "Settings:" not in report.to_markdown()
+
+
+def test_nothing_at_a_glance_is_no_empty_heading(tmp_path: Path) -> None:
+    (tmp_path / "factors.tsv").write_text("id\tsyn\tlex\n1\t0.5\t0.1\n2\t0.4\t0.2\n")
+    html = build_report([read_document(tmp_path / "factors.tsv")]).to_html()
+    assert "At a glance" not in html
+
+
+def test_a_question_ends_with_its_mark(report: Report) -> None:
+    text = report.to_markdown()
+    assert "*Does the metric prefer the paraphrase?* " in text
+    assert "?." not in text
+
+
+def test_examples_beyond_the_third_are_folded() -> None:
+    def more(content: dict[str, Any]) -> None:
+        content["worst"] = [{**content["worst"][0], "row": row, "anchor": f"A {row}"} for row in range(1, 6)]
+
+    blocks = section(build_report([read_only("triples", more)]), "robustness").blocks
+    assert [b.folded for b in blocks if isinstance(b, Example)] == [False, False, False, True, True]
 
 
 def test_ensembles_are_what_the_document_says(report: Report) -> None:
