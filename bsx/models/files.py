@@ -114,7 +114,6 @@ def fetch(source: Source) -> Path:
         ModelUnavailableError: if the hub cannot be reached or does not have the model.
     """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
     plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
@@ -128,15 +127,8 @@ def fetch(source: Source) -> Path:
                 if (folder / "modules.json").is_file():
                     snapshot_download(source.hub, revision=source.revision, allow_patterns=list(_MODULES))
                 return folder
-    except HfHubHTTPError as error:
-        status = error.response.status_code if error.response is not None else "an error"
-        raise ModelUnavailableError(f"the model hub answered {status} for {source.hub}@{source.revision}") from error
-    except (OfflineModeIsEnabled, LocalEntryNotFoundError) as error:
-        offline = isinstance(error, OfflineModeIsEnabled) or isinstance(error.__cause__, OfflineModeIsEnabled)
-        reason = "HF_HUB_OFFLINE is set" if offline else "the model hub cannot be reached"
-        raise ModelUnavailableError(reason) from error
-    except OSError as error:
-        raise ModelUnavailableError(f"downloading {source.hub} failed ({error})") from error
+    except Exception as error:  # a connection's errors share no class that the client exports
+        raise ModelUnavailableError(_why_not(source, error)) from error
     raise ModelUnavailableError(f"{source.hub} holds neither safetensors nor PyTorch weights")
 
 
@@ -147,12 +139,26 @@ def resolve_commit(source: Source) -> str:
         ModelUnavailableError: if the hub cannot be reached or does not have the model.
     """
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
     try:
         return Path(hf_hub_download(source.hub, "config.json", revision=source.revision)).parent.name
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise ModelUnavailableError(
-            f"{source.hub}: its commit cannot be looked up: the hub is not reachable"
-        ) from error
+    except Exception as error:
+        why = _why_not(source, error)
+        raise ModelUnavailableError(f"{source.hub}: its commit cannot be looked up: {why}") from error
+
+
+def _why_not(source: Source, error: Exception) -> str:
+    """Say what a failed download failed for; the client wraps a refusal in "not found here" once it has an answer."""
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    causes = [error, error.__cause__]
+    if any(isinstance(cause, OfflineModeIsEnabled) for cause in causes):
+        return "HF_HUB_OFFLINE is set"
+    refusal = next((cause for cause in causes if isinstance(cause, HfHubHTTPError)), None)
+    if refusal is not None:
+        status = refusal.response.status_code if refusal.response is not None else "an error"
+        return f"the model hub answered {status} for {source.hub}@{source.revision}"
+    if isinstance(error, LocalEntryNotFoundError):
+        return "the model hub cannot be reached"
+    return f"downloading {source.hub} failed ({error})"
