@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
+
+_log = logging.getLogger("bsx.cache")
 
 
 @dataclass(frozen=True)
@@ -220,11 +224,15 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def _checksum(text: str, parse: Untyped) -> int:
+    return zlib.crc32(json.dumps([text, parse]).encode())
+
+
 class ParseCache:
     """Parses on disk, one JSON object a line, by a digest of the text; one file for each parser identity.
 
-    Lines are appended as parses come in, so a run that was interrupted goes on where it stopped; a last line that was
-    cut off is dropped.
+    Lines are appended as parses come in, so a run that was interrupted goes on where it stopped; a line that was cut
+    off or damaged is dropped.
 
     Args:
         folder: where to keep the file; None keeps parses in memory only.
@@ -249,18 +257,24 @@ class ParseCache:
 
     def _load(self, file: Path) -> None:
         raw = file.read_bytes()
-        whole = raw.rfind(b"\n") + 1
-        if whole < len(raw):
+        end = raw.rfind(b"\n") + 1
+        if end < len(raw):
             with file.open("r+b") as stream:
-                stream.truncate(whole)
-        for number, line in enumerate(raw[:whole].decode("utf-8").splitlines()[1:], start=2):
+                stream.truncate(end)
+        damaged = 0
+        for line in raw[:end].split(b"\n")[1:-1]:
             try:
-                record = json.loads(line)
-                self._known[record["text"]] = Parse.of(record["parse"]) if record["parse"] is not None else None
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"{file}: line {number} is not a cached parse; remove the file to start over"
-                ) from error
+                record = dict(json.loads(line))
+                text, parse = str(record.pop("text")), record.pop("parse")
+                whole = record in ({}, {"crc32": _checksum(text, parse)})  # lines of before have none
+                found = Parse.of(parse) if whole and parse is not None else None
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                whole = False
+            if whole:
+                self._known[text] = found
+            damaged += not whole
+        if damaged:
+            _log.warning("bsx: note: %s: damaged lines: %s; what they held is parsed again", file, damaged)
 
     def parse(
         self,
@@ -278,7 +292,8 @@ class ParseCache:
             lines = []
             for text, parse in zip(missing[at : at + len(some)], some, strict=True):
                 self._known[keys[text]] = parse
-                record = {"text": keys[text], "parse": asdict(parse) if parse is not None else None}
+                content = asdict(parse) if parse is not None else None
+                record = {"text": keys[text], "parse": content, "crc32": _checksum(keys[text], content)}
                 lines.append(json.dumps(record, ensure_ascii=False) + "\n")
             if self._file is not None:
                 with self._file.open("a", encoding="utf-8") as stream:

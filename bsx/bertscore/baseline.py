@@ -27,6 +27,10 @@ _TOKENS = 32_768  # of distinct texts between two saved states: seconds for most
 FIGURES = ("precision", "recall", "f1")
 
 
+def _digest(content: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 class BaselineRun:
     """A computation that can be continued.
 
@@ -64,13 +68,16 @@ class BaselineRun:
 
     def _restore(self, state: Path) -> None:
         try:
-            saved = json.loads(state.read_text(encoding="utf-8"))
+            saved = dict(json.loads(state.read_text(encoding="utf-8")))
             if saved["key"] != self._key:
                 raise InputError(f"{state}: belongs to another model, corpus or seed; remove it, or name another file")
+            whole = saved.pop("digest") == _digest(saved)
             self.pairs = int(saved["pairs"])
             self._sums, self._squares = np.array(saved["sums"]), np.array(saved["squares"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{state}: is not the state of a baseline run ({error!r}); remove it") from error
+        if not whole:
+            raise InputError(f"{state}: is damaged: its digest is not the one that was written; remove it")
 
     def run(
         self, pairs: int, *, tolerance: float | None = None, progress: Callable[[str, int, int], None] | None = None
@@ -116,7 +123,7 @@ class BaselineRun:
             "squares": self._squares.tolist(),
         }
         with atomic_text(self._state, own=True) as stream:
-            json.dump(content, stream)
+            json.dump({**content, "digest": _digest(content)}, stream)
 
     def mean(self) -> np.ndarray:
         """Return the mean P, R, F1 of each layer (layers, 3)."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from bsx.catalog.entries import Baseline, EnsembleEntry, ModelEntry, _Entry, validate
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_output
+from bsx.data.seal import sealed
 from bsx.errors import RegistryError
 from bsx.support.folders import user_folder
 
@@ -40,7 +41,7 @@ def _write(file: Path, entry: _Entry, *, own: bool = True) -> Path:
         raise RegistryError(f"{file}: the entry would not be the same when it is read again; nothing was written")
     make_folder(file.parent)
     with atomic_text(file, own=own) as stream:
-        stream.write(text)
+        stream.write(sealed(text) if isinstance(entry, EnsembleEntry) else text)
     return file
 
 

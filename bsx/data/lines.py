@@ -27,6 +27,7 @@ from typing import IO, BinaryIO
 from bsx.data.commit import settle
 from bsx.data.corpus import Segment
 from bsx.data.run import reading
+from bsx.data.seal import check_seal
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
 
@@ -316,12 +317,14 @@ class NamedFile:
         """Return what the file holds as YAML, read safely.
 
         Raises:
-            InputError: if it is not YAML or UTF-8, names a key twice, or is nested or repeats itself beyond reason.
+            InputError: if it is not YAML or UTF-8, names a key twice, is nested or repeats itself beyond reason, or is
+                not what its seal says.
         """
         import yaml
 
         loader = _yaml_loader()
         content = self.text()
+        check_seal(content, self.name)
         try:
             if _MAY_BE_DEEP.search(content) and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
                 # The C loader would end the process.

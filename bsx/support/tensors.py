@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,9 @@ import torch
 
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
+
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, RecursionError)
+"""What reading a damaged header raises."""
 
 
 def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapping[str, str]) -> None:
@@ -32,8 +36,7 @@ def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
         size: bytes of the file.
 
     Raises:
-        ValueError: if the file is not whole, or no safetensors file. Other errors of reading what JSON holds (KeyError,
-            TypeError, OverflowError, MemoryError) mean the same.
+        ValueError: if the file is not whole, or no safetensors file; the other errors of `DAMAGE` mean the same.
     """
     length = int.from_bytes(stream.read(8), "little")
     if not 2 <= length <= size - 8:
@@ -59,6 +62,15 @@ def fill(stream: IO[bytes], target: memoryview) -> None:
         if not count:
             raise ValueError("it ends too early")
         done += count
+
+
+def digest_of(tensors: Mapping[str, torch.Tensor], facts: str) -> str:
+    """Return the sha256 of tensors on the CPU, with their names, formats and shapes, and of what is said of them."""
+    total = hashlib.sha256(facts.encode())
+    for name, tensor in sorted(tensors.items()):
+        total.update(f"\0{name} {tensor.dtype} {list(tensor.shape)}\0".encode())
+        total.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return total.hexdigest()
 
 
 def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:

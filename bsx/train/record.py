@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
+from bsx.data.seal import sealed
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.provenance import file_digest
@@ -124,7 +125,7 @@ class ModelRecord(_Record):
         import yaml
 
         with atomic_text(file, own=True) as stream:
-            yaml.safe_dump(self.model_dump(), stream, sort_keys=False, allow_unicode=True, width=120)
+            stream.write(sealed(yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True, width=120)))
 
 
 def read_record(file: Path) -> ModelRecord:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
-from bsx.support.tensors import load_tensors, save_tensors
+from bsx.support.tensors import digest_of, load_tensors, save_tensors
 from bsx.support.untyped import JsonObject
 
 Weights = dict[str, torch.Tensor]
@@ -67,8 +67,9 @@ class Progress:
 def write_tensors(file: Path, tensors: Weights, facts: Mapping[str, object]) -> None:
     """Write tensors and what belongs to them to a safetensors file that appears when it is complete."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    said = json.dumps(facts)
     with atomic_path(file, own=True) as temporary:
-        save_tensors(whole, temporary, {"bsx": json.dumps(facts)})
+        save_tensors(whole, temporary, {"bsx": said, "sha256": digest_of(whole, said)})
 
 
 def read_tensors(file: Path) -> tuple[Weights, JsonObject]:
@@ -78,9 +79,12 @@ def read_tensors(file: Path) -> tuple[Weights, JsonObject]:
         InputError: if the file is missing or damaged.
     """
     tensors, metadata = load_tensors(file)
+    said = metadata.pop("bsx", "")
+    if metadata not in ({}, {"sha256": digest_of(tensors, said)}):  # files of before have none
+        raise InputError(f"{file}: is damaged: its sha256 is not the one that was written")
     try:
-        return tensors, json.loads(metadata["bsx"])
-    except (KeyError, ValueError) as error:
+        return tensors, dict(json.loads(said))
+    except (ValueError, TypeError) as error:
         raise InputError(f"{file}: is missing or damaged ({error})") from error
 
 
@@ -118,6 +122,6 @@ def load_progress(file: Path, network: torch.nn.Module, optimiser: torch.optim.O
         optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
         log = [Epoch(**epoch) for epoch in facts["log"]]
         return Progress(float(facts["learning_rate"]), parts["best"], log, int(facts["best_epoch"]))
-    except (RuntimeError, KeyError, TypeError, ValueError) as error:
+    except (RuntimeError, LookupError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
         raise InputError(f"{file}: is no state of this training ({said}); remove it to train this seed anew") from error

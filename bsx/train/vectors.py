@@ -18,7 +18,7 @@ from bsx.data.corpus import about_tokens
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
 from bsx.support.progress import Progress
-from bsx.support.tensors import read_header, save_tensors
+from bsx.support.tensors import DAMAGE, read_header, save_tensors
 from bsx.support.untyped import JsonObject
 from bsx.train.encoder import FrozenEncoder
 
@@ -140,7 +140,7 @@ class VectorStore:
             starts = np.concatenate([[0], np.cumsum(index["pieces"])]).astype(int).tolist()
             places = zip(index["texts"], starts, index["pieces"], index["checksums"], strict=False)
             found = {key: _Place(len(self._maps), *rest) for key, *rest in places}
-        except (ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        except DAMAGE as error:
             raise InputError(
                 f"{file}: is no file of vectors ({error}); remove it, it will be computed again"
             ) from error

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from bsx.catalog.catalog import Catalog, shipped, shipped_folder
-from bsx.catalog.entries import ModelEntry
-from bsx.catalog.overlay import write_baseline, write_model
+from bsx.catalog.catalog import Catalog, read_yaml, shipped, shipped_folder
+from bsx.catalog.entries import EnsembleEntry, ModelEntry, validate
+from bsx.catalog.overlay import write_baseline, write_ensemble, write_model
 from bsx.errors import RegistryError
+from tests.helpers.damage import damaged
 
 
 def test_every_shipped_model_survives_being_written(tmp_path: Path) -> None:
@@ -37,3 +39,17 @@ def test_an_entry_that_would_not_be_read_leaves_the_file_as_it_is(tmp_path: Path
     with pytest.raises(RegistryError, match="max_tokens"):
         write_model(wrong, tmp_path)
     assert file.read_bytes() == before
+
+
+def test_a_flipped_byte_of_a_saved_ensemble_is_found(tmp_path: Path) -> None:
+    file = write_ensemble(shipped().ensemble("lexical"), tmp_path)
+
+    def read() -> EnsembleEntry:
+        return validate(EnsembleEntry, read_yaml(file), file)
+
+    content = read()
+    for _ in damaged(file, 300):
+        with contextlib.suppress(RegistryError):
+            assert read() == content
+    file.write_text(file.read_text(encoding="utf-8").partition("\n")[2], encoding="utf-8")
+    assert read() == content  # without its seal it may be changed by hand

@@ -22,6 +22,7 @@ from bsx.encode.cache.encoding import sequence_key
 from bsx.encode.cache.file import SUFFIX, CacheFile, Damaged, write_segment
 from bsx.encode.cache.folder import VectorCache
 from bsx.errors import InputError
+from tests.helpers.damage import damaged
 
 CANDIDATES = ["the cat sat on the mat", "a dog walked slowly", "rain at the station", "the bank of the river"]
 REFERENCES = ["a cat sat on a mat", "the old dog walked", "it rained at the station", "money in the bank"]
@@ -187,6 +188,22 @@ def test_no_changed_byte_is_returned(tmp_path_factory: pytest.TempPathFactory, d
         return
     for key, vectors in read:
         assert torch.equal(vectors, entries[key])
+
+
+def test_whatever_the_disk_returns_is_right_or_computed_again(tmp_path: Path) -> None:
+    truth = {sequence_key([number]): torch.randn(number + 1, 64) for number in range(5)}
+    first = store(VectorCache(tmp_path))
+    for key, vectors in truth.items():
+        first.put(key, vectors)
+    first.publish()
+    (file,) = segments(tmp_path)
+    (label,) = tmp_path.rglob("encoder.json")
+    for one in (file, label):
+        for _ in damaged(one, 300):
+            cache = store(VectorCache(tmp_path))
+            for (key, vectors), place in zip(truth.items(), cache.find(list(truth)), strict=True):
+                target = torch.empty_like(vectors)
+                assert place is None or not cache.read([(key, place, target)])[0] or torch.equal(target, vectors)
 
 
 def _vectors(number: int) -> torch.Tensor:

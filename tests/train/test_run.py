@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +22,12 @@ from bsx.train.config import ARCHITECTURES, TrainConfig
 from bsx.train.data import Instances, Target, agreement
 from bsx.train.encoder import FrozenEncoder
 from bsx.train.record import MODEL, PLAN, SavedModel
-from bsx.train.resume_state import read_tensors
+from bsx.train.resume_state import Epoch, Progress, load_progress, read_tensors, save_progress
 from bsx.train.run import train_metric
 from bsx.train.scoring import score_instances
-from bsx.train.vectors import VectorStore
+from bsx.train.vectors import VectorStore, text_key
 from tests.helpers import tiny
+from tests.helpers.damage import damaged
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = {"hidden": 8, "batch_size": 8, "epochs": 3, "learning_rate": 0.003}
@@ -525,16 +527,70 @@ def test_damaged_folders_are_refused(trained: Path, tmp_path: Path) -> None:
     for name, change, message in (
         ("typo", ("hidden: 8", "hiden: 8"), "settings.hid.*"),
         ("text", ("architecture: esim", "architecture: lstm"), "architecture"),
-        ("yaml", ("architecture: esim", "architecture: ["), "cannot be read"),
+        ("yaml", ("architecture: esim", "architecture: ["), "not readable as YAML"),
         ("path", ("file: seed-1", "file: ../seed-1"), "members.0.file"),
         ("size", ("hidden: 8", "hidden: 9"), "describes another network than seed-1.safetensors holds the weights of"),
     ):
         folder = broken(name)
-        text = (folder / MODEL).read_text(encoding="utf-8")
+        text = (folder / MODEL).read_text(encoding="utf-8").partition("\n")[2]  # without the seal
         assert change[0] in text
         (folder / MODEL).write_text(text.replace(*change), encoding="utf-8")
         with pytest.raises(InputError, match=message):
             bsx.get_metric(f"trained:{folder}")
+
+
+def test_a_flipped_byte_of_a_trained_metric_is_found(trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(trained, folder)
+    whole = SavedModel.open(folder)
+    for file in folder.iterdir():
+        for _ in damaged(file, 70):
+            with contextlib.suppress(InputError):
+                found = SavedModel.open(folder)
+                assert found.record.model_dump_json() == whole.record.model_dump_json()
+                if file.name != MODEL:
+                    found.networks()
+                    raise AssertionError(file.name)
+
+
+def test_a_flipped_byte_of_a_checkpoint_is_found(tmp_path: Path) -> None:
+    def fresh() -> tuple[torch.nn.Linear, torch.optim.Adam]:
+        torch.manual_seed(0)
+        network = torch.nn.Linear(3, 2)
+        return network, torch.optim.Adam(network.parameters())
+
+    network, optimiser = fresh()
+    network(torch.ones(3)).sum().backward()
+    optimiser.step()
+    best = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    progress = Progress(0.1, best, [Epoch(epoch=1, loss=0.5, valid=0.25, learning_rate=0.1)], 1)
+    file = tmp_path / "checkpoint-1.safetensors"
+    save_progress(file, network, optimiser, progress)
+
+    def loaded() -> str:
+        again, state = fresh()
+        found = load_progress(file, again, state)
+        found.best = dict(sorted(found.best.items()))
+        return f"{found} {again.state_dict()} {state.state_dict()}"
+
+    whole = loaded()
+    for _ in damaged(file, 250):
+        with contextlib.suppress(InputError):
+            assert loaded() == whole
+
+
+def test_a_flipped_byte_of_stored_vectors_is_found(encoder: FrozenEncoder, tmp_path: Path) -> None:
+    texts = sentences(6, 1)
+    store = VectorStore(tmp_path, encoder)
+    store.add(texts)
+    truth = {text: store.vectors(text).copy() for text in texts}
+    (file,) = tmp_path.rglob("*.safetensors")
+    for _ in damaged(file, 200):
+        with contextlib.suppress(InputError):
+            found = VectorStore(tmp_path, encoder)
+            for text in texts:
+                if text_key(text) in found._places:  # otherwise it is computed again
+                    assert np.array_equal(found.vectors(text), truth[text])
 
 
 def test_the_number_format_of_the_encoder_is_noted(trained: Path, processor: Callable[..., None]) -> None:

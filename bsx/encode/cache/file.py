@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.support.tensors import fill, read_header, save_tensors
+from bsx.support.tensors import DAMAGE, fill, read_header, save_tensors
 from bsx.support.untyped import JsonObject
 
 SUFFIX = ".safetensors"
@@ -101,9 +101,9 @@ class CacheFile:
                 _agree(header["__metadata__"]["index"], _index_sum(*columns.values()))
                 _agree([vectors["dtype"], *vectors["shape"]], [_TYPES[dtype], rows, dimensions])
                 self._start = start + int(vectors["data_offsets"][0])
-            except (ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+                halves = np.ascontiguousarray(columns["keys"]).view("<u8").reshape(-1, 2)
+            except DAMAGE as error:
                 raise Damaged(f"{path}: {error}") from error
-        halves = np.ascontiguousarray(columns["keys"]).view("<u8").reshape(-1, 2)
         order = np.argsort(halves[:, 0], kind="stable")
         ends = np.cumsum(columns["lengths"])
         self._high, self._low = halves[order, 0], halves[order, 1]

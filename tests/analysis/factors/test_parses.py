@@ -21,6 +21,7 @@ from bsx.analysis.factors.zoo import compute_factors, get_factor, get_factors
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 from tests.conftest import Outcome
+from tests.helpers.damage import damaged
 
 
 def conllu(*sentences: Sequence[tuple[str, int, str, str]]) -> str:
@@ -124,9 +125,30 @@ def test_the_cache_resumes_and_keeps_parsers_apart(tmp_path: Path) -> None:
     assert told[-1] == (3, 3)
     ParseCache(tmp_path, {"p": 2}).parse(["a"], parser, report)
     assert asked[-1] == "a"
-    file.write_text("{}\n[]\n")
-    with pytest.raises(InputError, match="line 2 is not a cached parse"):
-        ParseCache(tmp_path, {"p": 1})
+
+
+def test_a_flipped_byte_in_the_cache_costs_its_line_only(tmp_path: Path) -> None:
+    truth = {
+        text: Parse((text, "\u2028ü"), (0, 1), ("X", "Y"), ("", "A=b"), ("root", "d")) if text != "none" else None
+        for text in ("one", "two", "none", "three")
+    }
+
+    def parser(texts: Sequence[str]) -> Iterator[list[Parse | None]]:
+        asked.extend(texts)
+        yield [truth[text] for text in texts]
+
+    def parsed() -> list[Parse | None]:
+        return ParseCache(tmp_path, {"p": 1}).parse(list(truth), parser, lambda done, total: None)
+
+    asked: list[str] = []
+    parsed()
+    (file,) = tmp_path.glob("parses-*.jsonl")
+    assert parsed() == list(truth.values())
+    assert len(asked) == 4
+    for number, _ in enumerate(damaged(file, 300)):
+        asked = []
+        assert parsed() == list(truth.values())
+        assert len(asked) <= (4 if number % 5 == 0 else 2)  # every fifth time it is cut
 
 
 def test_parsers_say_how_to_get_a_model(tmp_path: Path) -> None:
