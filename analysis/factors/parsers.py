@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +19,7 @@ from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
-_AT_ONCE = 500
+_AT_FIRST, _AT_ONCE, _SECONDS = 32, 500, 10
 # The files of a pipeline trained by hand, kept in one folder.
 _LOCAL = {"tokenize": "tokenizer.pt", "mwt": "mwt.pt", "pos": "tagger.pt", "depparse": "parser.pt"}
 _PRETRAIN = "pretrain.pt"
@@ -56,10 +57,16 @@ class Parser(ABC):
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[Parse | None]]:
         """Yield the parses of texts in order, some at a time; None for a text without content."""
-        for start in range(0, len(texts), _AT_ONCE):
-            some = texts[start : start + _AT_ONCE]
+        at, size = 0, _AT_FIRST
+        while at < len(texts):
+            some = texts[at : at + size]
+            began = time.monotonic()
             parsed = iter(self._parse([text for text in some if text.strip()]))
             yield [next(parsed) if text.strip() else None for text in some]
+            at += len(some)
+            # As many as take some seconds, so that what is done can be kept that often.
+            spent = max(time.monotonic() - began, 1e-3)
+            size = max(1, min(_AT_ONCE, 4 * size, int(size * _SECONDS / spent)))
 
 
 class StanzaParser(Parser):
@@ -147,7 +154,18 @@ class StanzaParser(Parser):
         fetch = "REUSE_RESOURCES" if self.download and not self._by_hand else "NONE"
         method = importlib.import_module("stanza.pipeline.core").DownloadMethod[fetch]
         with _quiet():
-            return stanza.Pipeline(self._code, dir=str(self._place), download_method=method, verbose=False, **settings)
+            made = stanza.Pipeline(self._code, dir=str(self._place), download_method=method, verbose=False, **settings)
+        if self._by_hand:
+            self._check_language(str(made.processors["pos"].trainer.args.get("lang") or self._code))
+        return made
+
+    def _check_language(self, found: str) -> None:
+        """Refuse a pipeline trained for another language, which would parse without complaint."""
+        if found.partition("_")[0] != self._code.partition("-")[0]:
+            raise InputError(
+                f"{self._place}: was trained for the language {found!r}, the texts are in {self.lang!r}: `parser_dir=` "
+                "names the folder of one for them"
+            )
 
     def _parse(self, texts: Sequence[str]) -> list[Parse]:
         if not texts:
@@ -199,7 +217,13 @@ class SpacyParser(Parser):
         )
         for name in names:
             with contextlib.suppress(OSError):
-                return spacy.load(name)
+                found = spacy.load(name)
+                if found.meta.get("lang", self.lang) != self.lang.partition("-")[0]:
+                    raise InputError(
+                        f"{name}: is a spaCy model for {found.meta['lang']!r}, the texts are in {self.lang!r}: "
+                        "`parser_dir=` names the folder of one for them"
+                    )
+                return found
         raise ModelUnavailableError(
             f"there is no spaCy model for {self.lang}: python -m spacy download {names[-1]} fetches one; "
             "`parses1=` and `parses2=` give parses that you have"

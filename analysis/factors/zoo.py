@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, Unpack
+
+import numpy as np
 
 from bsx.analysis.factors.base import Factor, FactorCell, FactorScores, ResourceOptions, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries import FactorEntry
 from bsx.catalog.specs import read_spec, split_specs
-from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.optional import implementation, source_of
 from bsx.support.settings import build_config, read_spelled, takes
 
 FactorSetting: TypeAlias = str | int | float | bool | None
@@ -53,15 +55,23 @@ def _find(name: str, catalog: Catalog) -> tuple[type[Factor], FactorEntry]:
     if entry is None:
         known = sorted(catalog.factors)
         raise UnknownNameError(f"unknown factor {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
-    module, _, attribute = entry.implementation.partition(":")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ModuleNotFoundError, AttributeError) as error:
-        where = catalog.origins["factor", name]
-        raise RegistryError(f"{where}: implementation: {entry.implementation} cannot be imported: {error}") from error
-    if not (isinstance(kind, type) and issubclass(kind, Factor)):
-        raise RegistryError(f"{catalog.origins['factor', name]}: implementation: {kind!r} is not a factor")
-    return kind, entry
+    return implementation(entry.implementation, catalog.origins["factor", name], Factor), entry
+
+
+def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> FactorScores:
+    """Return a factor's scores, after checking that there is one for each pair.
+
+    Raises:
+        InputError: as `Factor.compute`, or naming the factor's file if what that returns is something else.
+    """
+    found = factor.compute(pairs, resources)
+    if not isinstance(found, FactorScores) or np.shape(found.values) != (len(pairs),):
+        shown = f"values of shape {np.shape(found.values)}" if isinstance(found, FactorScores) else repr(found)[:100]
+        raise InputError(
+            f"{source_of(type(factor))}: {type(factor).__name__}.compute returned {shown} for {len(pairs)} pairs; "
+            "FactorScores with a value for each are due"
+        )
+    return found
 
 
 def get_factors(specs: str | Sequence[str], *, preset: str | None = None, registry: Registry = None) -> list[Factor]:
@@ -125,4 +135,4 @@ def compute_factors(
         else [factor if isinstance(factor, Factor) else get_factor(factor, preset=preset) for factor in factors]
     )
     shared = build_config(resources, Resources)
-    return {factor.spec: factor.compute(pairs, shared) for factor in made}
+    return {factor.spec: scored(factor, pairs, shared) for factor in made}

@@ -51,6 +51,5 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     close = list(dict.fromkeys(by_part[part] for part in near(tag.strip(), by_part)))
     hint = f" Near: {', '.join(close)}." if close else ""
     raise UnknownNameError(
-        f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}; "
-        "without `lang=`, a model that is named with `model=` scores any text."
+        f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}."
     )

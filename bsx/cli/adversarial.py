@@ -10,7 +10,7 @@ import typer
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.help import group
-from bsx.cli.messages import say
+from bsx.cli.messages import SHORT, say
 from bsx.cli.options import OF_ONE_METRIC, Column, Format, Lower, Output, Score, take, with_settings
 from bsx.cli.output import names, progress_bar, show
 from bsx.jobs.fooling.settings import PairSettings, TripleSettings
@@ -139,7 +139,7 @@ def build_triples(
     tagger: Annotated[
         str, typer.Option(help="nouns: stanza, nltk (as published), or a CoNLL-U file with parses of the anchors.")
     ] = "stanza",
-    stanza_dir: Annotated[Path | None, typer.Option(help="nouns: stanza's models.")] = None,
+    parser_dir: Annotated[Path | None, typer.Option(*SHORT["parser_dir"], help="nouns: stanza's models.")] = None,
     download: Annotated[bool, typer.Option("--download", help="nouns: let stanza fetch its model.")] = False,
     seed: Annotated[int, typer.Option(help="nouns: seed of the permutations.")] = 42,
     format: Format = "text",
@@ -157,7 +157,7 @@ def build_triples(
         anchor=anchor,
         paraphrase=paraphrase,
         tagger=tagger,
-        stanza_dir=stanza_dir,
+        parser_dir=parser_dir,
         download=download,
         seed=seed,
     )

@@ -158,11 +158,28 @@ def _explained(error: BaseException) -> str:
         return f"{at}the memory does not suffice{f' ({said})' if said else ''}: `memory=` and `batch_tokens=` bound it"
     if isinstance(error, RecursionError):
         return f"{at}is nested too deeply to be read"
+    own = _own_code(error.__traceback__)
+    if own is not None:
+        return f"{own}: {type(error).__name__}: {said[:300]}; {_TRACEBACK}=1 shows the way there"
     words = " ".join(["bsx", *(word for word in sys.argv[1:3] if word.isidentifier())])
     return (
         f"{at}{words} ended with an error that nobody foresaw ({type(error).__name__}: {said[:300]}): please report "
         f"it; {_TRACEBACK}=1 shows where it happened"
     )
+
+
+def _own_code(traceback: TracebackType | None) -> str | None:
+    """Return the last place in code that is neither bsx's nor of an installed package: the user's metric or factor."""
+    import sysconfig
+
+    known = tuple(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
+    place = None
+    while traceback is not None:
+        file, name = traceback.tb_frame.f_code.co_filename, str(traceback.tb_frame.f_globals.get("__name__", ""))
+        if not file.startswith(("<", *known)) and not name.startswith(("bsx.", "__main__")):
+            place = f"{file}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place
 
 
 def _file_at_hand(traceback: TracebackType | None) -> str | None:

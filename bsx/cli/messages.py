@@ -18,7 +18,7 @@ SHORT = {
     "metrics": ["--metric"],
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
-    "parser_dir": ["--parser-dir", "--stanza-dir"],
+    "parser_dir": ["--stanza-dir", "--parser-dir"],
 }
 
 _COMMANDS = {  # called otherwise than the function

@@ -7,6 +7,7 @@ import functools
 import inspect
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, get_args
@@ -130,11 +131,25 @@ def names(parts: Iterable[str] | None) -> list[str]:
     return [name for part in parts or () for name in split_names(part)]
 
 
+class _Lines:
+    """Progress for a log: a line on standard error whenever some seconds have passed."""
+
+    seconds = 10.0
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def report(self, phase: str, done: int, total: int) -> None:
+        if (now := time.monotonic()) - self._said >= self.seconds:
+            self._said = now
+            print(f"bsx: {phase}: {done:,}{f' of {total:,}' if total else ''}", file=sys.stderr)
+
+
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield a function (phase, done, total) that draws a bar with the remaining time; None without a terminal."""
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function (phase, done, total) that draws a bar with the remaining time; off a terminal, it says lines."""
     if not sys.stderr.isatty():
-        yield None
+        yield _Lines().report
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -22,6 +22,8 @@ from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 if TYPE_CHECKING:
     from bsx.jobs.training.run import TrainingJob
 
+Vectors = Annotated[Path | None, typer.Option(help="Folder that keeps the encoder's vectors for other trainings.")]
+
 train = group(no_args_is_help=True)
 _HELP = {
     "esim": "Train ESIM: each text is read again beside what it sees in the other.",
@@ -46,9 +48,7 @@ def _command(architecture: Architecture) -> Any:
             list[str] | None, typer.Option(help="Systems' outputs that DARR data are about; repeatable.")
         ] = None,
         references: Annotated[list[str] | None, typer.Option(help="Their references, a file for each.")] = None,
-        vectors: Annotated[
-            Path | None, typer.Option(help="Folder that keeps the encoder's vectors for other trainings.")
-        ] = None,
+        vectors: Vectors = None,
         resume: Annotated[
             bool, typer.Option("--resume", help="Go on with the folder's training, or add seeds.")
         ] = False,
@@ -131,6 +131,7 @@ def curve(
         str, typer.Option(help="Judgments of each instance, like 1,3, drawn from several --human; 0: all.")
     ] = "0",
     seeds: Annotated[str, typer.Option("--seed", "--seeds", help="Repetitions with other draws.")] = "1,2,3",
+    vectors: Vectors = None,
     confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.", writable=True)] = None,
     format: Annotated[Literal["text", "json", "csv"], typer.Option(help="How to print.")] = "text",
@@ -149,7 +150,7 @@ def curve(
     }
     columns = take(settings, TrainingColumns)
     files = {"train": train, "valid": valid, "test": test}
-    job = _read(architecture, files, columns, model, settings, output / "vectors")
+    job = _read(architecture, files, columns, model, settings, vectors)
     with kept_on_interrupt(output, "the same command goes on from there"), progress_bar() as report:
         found = job.curve(output, **numbers, confidence=confidence, report=report, notify=_tell)
     if plot is not None:

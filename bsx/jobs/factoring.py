@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
-from bsx.analysis.factors.zoo import get_factors
+from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.tables import TableFile
@@ -104,13 +104,13 @@ def factors(
     lang1, dash, lang2 = lang.partition("-")
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
     pairs = SentencePairs(first, second, lang1, lang2 if dash else lang1, columns)
-    results = {names[factor.spec]: factor.compute(pairs, resources) for factor in made}
+    results = {names[factor.spec]: scored(factor, pairs, resources) for factor in made}
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
     missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
     if nan == "error" and missing.any():
         place, row = (int(index) for index in np.argwhere(missing)[0])
         raise InputError(
-            f"{list(kept)[place]}: row {row + 1} has no value; `nan='keep'` writes nan, omit leaves it out"
+            f"{list(kept)[place]}: row {row + 1} has no value; `nan='keep'` writes nan, `nan='omit'` leaves it out"
         )
     wanted = ~missing.any(axis=0) if nan == "omit" else np.ones(len(rows), dtype=bool)
     summary: Summary = {

@@ -17,6 +17,7 @@ from bsx.metrics.core import ConfigT, Fitted, MetricCore
 from bsx.metrics.matrix import matrix
 from bsx.metrics.results import MetricScores
 from bsx.metrics.run import score_corpus
+from bsx.support.optional import source_of
 from bsx.support.progress import Progress
 
 
@@ -136,6 +137,11 @@ class PairMetric(Metric[ConfigT]):
         if len(table):
             pairs = Pairs(list(texts), table[:, 1], table[:, 2], block.systems[table[:, 0]], table[:, 0], third)
             scored = self.score_pairs(pairs, fitted)
+            if np.shape(scored.values) != (len(table),):
+                raise InputError(
+                    f"{source_of(type(self))}: {type(self).__name__}.score_pairs returned values of shape "
+                    f"{np.shape(scored.values)} for {len(table)} pairs"
+                )
             present, starts = np.unique(table[:, 0], return_index=True)
             empty[present] = False
             values[present] = self._reduce(np.asarray(scored.values, dtype=np.float64), starts)

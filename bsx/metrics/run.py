@@ -19,6 +19,7 @@ from bsx.metrics.core import Fitted, MetricCore
 from bsx.metrics.plan import Plan, survey, texts_of
 from bsx.metrics.results import MetricScores
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
+from bsx.support.optional import source_of
 from bsx.support.progress import Progress
 from bsx.support.signature import Signature
 
@@ -200,6 +201,18 @@ def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]
     return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
 
 
+def _check(metric: MetricCore, result: object, rows: int) -> None:
+    """Refuse what a metric of somebody's own returns if it is no scores of these rows."""
+    if isinstance(result, BlockScores) and np.shape(result.values) == (rows,):
+        return
+    shown = f"values of shape {np.shape(result.values)}" if isinstance(result, BlockScores) else repr(result)[:100]
+    kind = type(metric)
+    raise InputError(
+        f"{source_of(kind)}: {kind.__name__}.score_block returned {shown} for {rows} rows; BlockScores with a value "
+        "for each are due"
+    )
+
+
 def score_segments(
     metrics: Sequence[MetricCore], fitted: Sequence[Fitted], segments: list[Segment], block: Block | None = None
 ) -> ScoredBlock:
@@ -219,6 +232,7 @@ def score_segments(
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):
         result = metric.score_block(block, learnt)
+        _check(metric, result, len(block))
         if metric.encoders.config.strict and result.lost.any():
             row = int(result.lost.argmax())
             name = block.ids[row] if block.ids else row + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -17,6 +16,7 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
+from bsx.support.optional import implementation
 from bsx.support.settings import build_config, read_spelled, takes, user_only
 from bsx.support.untyped import Settings
 
@@ -43,14 +43,7 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
     """
     entry = catalog.metric(name)
     if entry is not None:
-        module, _, attribute = entry.implementation.partition(":")
-        try:
-            kind = getattr(importlib.import_module(module), attribute)
-        except (ModuleNotFoundError, AttributeError) as error:
-            raise RegistryError(
-                f"{catalog.origins['metric', name]}: implementation: {entry.implementation} cannot be imported: "
-                f"{error}; install its package, or put its folder on PYTHONPATH"
-            ) from error
+        kind = implementation(entry.implementation, catalog.origins["metric", name], Metric)
     elif name in plugins():
         kind = plugins()[name].load()
         entry = getattr(kind, "entry", None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries import LanguageEntry, ModelEntry, Source
 from bsx.catalog.languages import find_language
-from bsx.errors import InputError
+from bsx.errors import InputError, UnknownNameError
 from bsx.models.ranking import rank
 
 
@@ -41,7 +41,10 @@ def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
         InputError: if neither is given.
         UnknownNameError: if either is given and unknown.
     """
-    language = find_language(lang, catalog) if lang is not None else None
+    try:
+        language = find_language(lang, catalog) if lang is not None else None
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{error} Without `lang=`, a model that is named with `model=` scores any text.") from error
     if model is None:
         if language is None:
             raise InputError("say which language the texts are in (`lang=`) or which model to use (`model=`)")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import traceback
 from types import ModuleType
 
-from bsx.errors import MissingExtraError
+from bsx.errors import BsxError, MissingExtraError, RegistryError
 
 # import name -> the extra of bsx that brings it
 EXTRAS = {
@@ -56,3 +58,46 @@ def need(module: str, purpose: str) -> ModuleType:
         raise MissingExtraError(
             f"{purpose} needs the package {root}, which is not installed: pip install 'bsx[{extra}]'"
         ) from error
+
+
+def implementation(named: str, origin: object, base: type) -> type:
+    """Return the class that a registry entry names, which may be somebody's own.
+
+    Args:
+        named: ``module:Class``.
+        origin: where the entry stands, for messages.
+        base: what it must be a subclass of.
+
+    Raises:
+        RegistryError: if it cannot be imported, is no such class, or lacks what such a class defines; names the file.
+    """
+    module, _, attribute = named.partition(":")
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except BsxError:
+        raise
+    except (ModuleNotFoundError, AttributeError, SyntaxError) as error:
+        raise RegistryError(
+            f"{origin}: implementation: {named} cannot be imported: {error}; install its package, or put its folder on "
+            "PYTHONPATH"
+        ) from error
+    except Exception as error:  # whatever the code of a stranger raises
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise RegistryError(
+            f"{origin}: implementation: {named} cannot be imported: {type(error).__name__}: {error} ({last.filename}, "
+            f"line {last.lineno})"
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise RegistryError(f"{origin}: implementation: {named} is not a {base.__name__.lower()}: {kind!r}")
+    lacks = [*sorted(getattr(kind, "__abstractmethods__", ())), *([] if hasattr(kind, "Config") else ["Config"])]
+    if lacks:
+        raise RegistryError(f"{source_of(kind)}: {kind.__name__} does not define {', '.join(lacks)}")
+    return kind
+
+
+def source_of(kind: type) -> str:
+    """Return the file that a class stands in, or its module if that has none."""
+    try:
+        return inspect.getfile(kind)
+    except (TypeError, OSError):
+        return kind.__module__

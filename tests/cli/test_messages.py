@@ -19,6 +19,7 @@ from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.commands import COMMANDS
 from bsx.cli.messages import spelled
+from bsx.cli.output import progress_bar
 from bsx.train.config import TrainConfig
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -75,6 +76,19 @@ def test_settings_that_the_library_names_are_marked_for_the_command_line_to_spel
     assert not found
 
 
+def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
+    cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "p.tsv").write_text("sentence1\tsentence2\na\tb\n")
+    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factors", "lex", "--lang", "qq")
+    assert "unknown language 'qq'" in done.err
+    assert "--model" not in done.err
+    done = cli(
+        "score", "--data", tmp_path / "p.tsv", "--candidate", "sentence1", "--reference", "sentence2", "-l", "qq"
+    )
+    assert "Without --lang, a model that is named with --model" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -110,3 +124,13 @@ def test_calls_that_the_library_names_are_spelled_as_commands() -> None:
         "`bsx.jobs.train(…, resume=True)` goes on": "`bsx train … --resume` goes on",
     }.items():
         assert spelled(said) == spelling
+
+
+def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    now = [0.0]
+    monkeypatch.setattr("bsx.cli.output.time.monotonic", lambda: now[0])
+    with progress_bar() as report:
+        for done in range(0, 3001, 100):
+            now[0] += 1
+            report("parsing", done, 3000)
+    assert capsys.readouterr().err.splitlines() == [f"bsx: parsing: {n} of 3,000" for n in ("900", "1,900", "2,900")]

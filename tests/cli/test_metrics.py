@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,29 @@ def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:
         done = cli("score", *given, "--metric", "chrf")
         assert done.status == 2
         assert "no references: " in done.err
+
+
+@pytest.mark.parametrize(("lang", "package"), [("ja", "MeCab"), ("ko", "mecab_ko")])
+def test_a_tokenizer_that_is_not_here_is_one_line(cli: Run, tmp_path: Path, lang: str, package: str) -> None:
+    if importlib.util.find_spec(package) is not None:
+        pytest.skip(f"{package} is installed")
+    done = cli("score", "--data", long_table(tmp_path), "--metric", "bleu", "--lang", lang)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert f"pip install 'sacrebleu[{lang}]'; bleu:tokenize=char needs nothing more" in done.err
+    assert cli("score", "--data", long_table(tmp_path), "--metric", "bleu:tokenize=char", "--lang", lang).status == 0
+
+
+def test_a_tokenizer_that_cannot_be_downloaded_is_one_line(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sacrebleu.tokenizers import tokenizer_spm
+
+    monkeypatch.setattr(tokenizer_spm, "SACREBLEU_DIR", str(tmp_path / "nothing"))
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    done = cli("score", "--data", long_table(tmp_path), "--metric", "bleu:tokenize=flores200")
+    assert (done.status, "Traceback" in done.err) == (2, False)
+    assert "sacreBLEU's tokenizer flores200 cannot be had: sacreBLEU downloads it" in done.err
 
 
 def test_json_lines_and_line_files(cli: Run, tmp_path: Path) -> None:

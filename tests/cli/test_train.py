@@ -164,6 +164,8 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
         "1,3",
         "--seeds",
         "1,2",
+        "--vectors",
+        tmp_path / "store",
     )
     done = cli(*given, "--format", "json", "--plot", tmp_path / "curve.svg")
     assert done.status == 0, done.err
@@ -173,6 +175,8 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
     assert document["provenance"]["kind"] == "train-curve"
     assert (tmp_path / "curve.svg").is_file()
     assert len(list((tmp_path / "curve").glob("bilstm-*-seed*"))) == 8
+    assert list((tmp_path / "store").iterdir())
+    assert not (tmp_path / "curve" / "vectors").exists()
     again = cli(*given)  # nothing is trained again
     assert again.status == 0
     assert "epoch" not in again.err

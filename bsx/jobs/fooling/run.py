@@ -345,7 +345,7 @@ def build_triples(
     anchor: str = "anchor",
     paraphrase: str = "paraphrase",
     tagger: str = "stanza",
-    stanza_dir: Path | None = None,
+    parser_dir: Path | None = None,
     download: bool = False,
     seed: int = 42,
 ) -> BuiltTriples:
@@ -361,7 +361,7 @@ def build_triples(
         anchor: ``nouns``: column of anchors.
         paraphrase: ``nouns``: column of paraphrases.
         tagger: ``nouns``: ``stanza``, ``nltk`` (as published), or a CoNLL-U file with parses of the anchors.
-        stanza_dir: ``nouns``: stanza's models.
+        parser_dir: ``nouns``: stanza's models.
         download: ``nouns``: let stanza fetch its model.
         seed: ``nouns``: of the permutations.
 
@@ -382,7 +382,7 @@ def build_triples(
     else:
         segments = list(TableFile(file, [anchor, paraphrase], []))
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
-        made = permute_nouns(anchors, paraphrases, _tagger(tagger, lang, stanza_dir, download), seed=seed)
+        made = permute_nouns(anchors, paraphrases, _tagger(tagger, lang, parser_dir, download), seed=seed)
         triples = made.triples
         summary |= {
             "tagger": tagger,

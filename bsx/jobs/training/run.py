@@ -151,7 +151,7 @@ class TrainingJob:
 
         @functools.cache
         def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
-            store = VectorStore(output / "vectors", self.encoder, self.config.precision)
+            store = VectorStore(self.vectors or output / "vectors", self.encoder, self.config.precision)
             store.add(tested.instances.used_texts(), report)
             return store
 

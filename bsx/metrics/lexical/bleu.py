@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from bsx.errors import InputError
+from bsx.errors import InputError, MissingExtraError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import MetricConfig
@@ -99,7 +99,17 @@ class Bleu(Metric[BleuConfig]):
             "smooth_value": config.smooth_value,
             "max_ngram_order": config.max_ngram_order,
         }
-        self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+        try:
+            self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+        except (RuntimeError, ImportError, OSError) as error:  # of its tokenizer
+            extra = self._tokenize.partition("-")[0]
+            how = f"needs more packages: pip install 'sacrebleu[{extra}]'"
+            if extra not in ("ja", "ko"):
+                how = f"cannot be had: sacreBLEU downloads it, and needs sentencepiece ({' '.join(str(error).split())})"
+            raise MissingExtraError(
+                f"{self.name}: sacreBLEU's tokenizer {self._tokenize} {how}; "
+                f"{self.name}:tokenize=char needs nothing more"
+            ) from error
         self._corpus = module.BLEU(**settings)
 
     def signature_fields(self, fitted: object) -> dict[str, object]:

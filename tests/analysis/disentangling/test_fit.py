@@ -457,7 +457,7 @@ def test_a_dataframe_and_missing_numbers() -> None:
     frame = pandas.DataFrame(table)
     assert disentangle(frame, ["m"], FACTORS)["m"].coef == disentangle(table, ["m"], FACTORS)["m"].coef
     frame.loc[4, "syn"] = None
-    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; nan='omit'"):
+    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; `nan='omit'`"):
         disentangle(frame, ["m"], FACTORS)
     result = disentangle(frame, ["m"], FACTORS, nan="omit")
     assert (result.n, result.omitted) == (49, 1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from bsx.analysis.factors.base import SentencePairs
 from bsx.analysis.factors.crosslingual import cross_lingual_bias
-from bsx.analysis.factors.parsers import make_parser
+from bsx.analysis.factors.parsers import Parser, make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses, read_conllu
 from bsx.analysis.factors.syntax import syn
 from bsx.analysis.factors.zoo import compute_factors, get_factor, get_factors
@@ -22,6 +24,9 @@ from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 from tests.conftest import Outcome
 from tests.helpers.damage import damaged
+
+START = "import numpy as np\nfrom bsx.analysis.factors.base import Factor, FactorConfig, FactorScores\n"
+OWN = START + "class Own(Factor):\n    Config = FactorConfig\n    def compute(self, pairs, resources):\n"
 
 
 def conllu(*sentences: Sequence[tuple[str, int, str, str]]) -> str:
@@ -214,6 +219,39 @@ def test_stanza_parses_and_its_cache_needs_no_pipeline(
     assert again["syn"].values[0] == found["syn"].values[0]
 
 
+def test_a_parser_of_another_language_is_refused(shared: Path) -> None:
+    pytest.importorskip("stanza")
+    folder = shared / "data/models/stanza_en"
+    if not folder.is_dir():
+        pytest.skip("the small stanza pipeline is not here")
+    with pytest.raises(InputError, match="was trained for the language 'en', the texts are in 'de': `parser_dir=`"):
+        compute_factors("syn", ["Ein Haus."], ["Das Haus."], lang="de", parser_dir=folder)
+
+
+def test_what_is_parsed_is_kept_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("bsx.analysis.factors.parsers.time.monotonic", lambda: now[0])
+
+    class Slow(Parser):
+        """Takes a second for four texts."""
+
+        def _model(self) -> dict[str, object]:
+            return {}
+
+        def _parse(self, texts: Sequence[str]) -> list[Parse]:
+            now[0] += len(texts) / 4
+            return [Parse((text,), (0,), ("X",), ("",)) for text in texts]
+
+    texts = [f"text {i}" for i in range(400)]
+    times, found = [0.0], []
+    for some in Slow("en", "parse", pretokenized=True, folder=None, download=False)(texts):
+        found += some
+        times.append(now[0])
+    assert [parse.words[0] for parse in found if parse is not None] == texts
+    assert max(after - before for before, after in itertools.pairwise(times)) <= 10.5
+    assert len(times) < 14
+
+
 @pytest.fixture
 def tiny(write: Callable[[str, str], Path]) -> dict[str, Path]:
     return {
@@ -333,6 +371,39 @@ def test_a_factor_is_one_file_and_one_entry(write: Callable[[str, str], Path], m
         entry.write_text(text)
         with pytest.raises(RegistryError, match=message):
             get_factor("length", registry=home)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import nosuch\n", "ownfactor:Own cannot be imported: No module named 'nosuch'"),
+        ("def Own(:\n", "ownfactor:Own cannot be imported: .*ownfactor.py, line 1"),
+        ("1 / 0\n", r"ZeroDivisionError: division by zero \(.*ownfactor.py, line 1\)"),
+        ("class Own: pass\n", "is not a factor: <class 'ownfactor.Own'>"),
+        (START + "class Own(Factor):\n    pass\n", "ownfactor.py: Own does not define compute, Config"),
+        (OWN + "        return [1.0]\n", r"ownfactor.py: Own.compute returned \[1.0\] for 2 pairs"),
+        (OWN + "        return FactorScores(np.zeros(3), {})\n", r"values of shape \(3,\) for 2 pairs"),
+        (OWN + "        return pairs.nothing\n", "ownfactor.py, line 6: AttributeError: .*BSX_TRACEBACK=1"),
+    ],
+)
+def test_a_wrong_factor_of_ones_own_is_one_line(
+    code: str,
+    message: str,
+    write: Callable[[str, str], Path],
+    cli: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home = write("ownfactor.py", code).parent
+    monkeypatch.syspath_prepend(str(home))
+    monkeypatch.delitem(sys.modules, "ownfactor", raising=False)
+    (home / "registry" / "factors").mkdir(parents=True)
+    entry = "name: own\ntitle: Own\nimplementation: ownfactor:Own\npresets: {default: {}}\ndefault: default\n"
+    (home / "registry" / "factors" / "own.yaml").write_text(entry + "citation: none\n")
+    pairs = write("pairs.tsv", "sentence1\tsentence2\na b\tb c\nd\te\n")
+    done = cli("factors", pairs, "-o", home / "out.tsv", "--factors", "own", "--registry", home / "registry")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert re.search(message, done.err)
+    sys.modules.pop("ownfactor", None)
 
 
 def test_every_entry_can_be_made_with_every_preset() -> None:

@@ -39,7 +39,7 @@ GRID = np.arange(12.0).reshape(3, 4)
         (lambda: vectors({"a": [1, 2, 3], "b": [1, 2]}), "columns differ in size: a 3, b 2"),
         (
             lambda: vectors({"a": [1, NAN, NAN], "b": [1, 2, 3]}),
-            r"a: 2 missing values \(NaN\), the first at item 1; nan='omit'",
+            r"a: 2 missing values \(NaN\), the first at item 1; `nan='omit'`",
         ),
         (lambda: vectors({"a": [1, 2, 3], "b": [1, 2, INF]}), "b: infinite value at item 2"),
         (lambda: vectors({"a": [1, 2]}), "a: 2 items are too few, at least 3 are needed"),
