@@ -44,7 +44,9 @@ def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
     try:
         language = find_language(lang, catalog) if lang is not None else None
     except UnknownNameError as error:
-        raise UnknownNameError(f"{error} Without `lang=`, a model that is named with `model=` scores any text.") from error
+        raise UnknownNameError(
+            f"{error} Without `lang=`, a model that is named with `model=` scores any text."
+        ) from error
     if model is None:
         if language is None:
             raise InputError("say which language the texts are in (`lang=`) or which model to use (`model=`)")
