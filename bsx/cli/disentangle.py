@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bsx.cli.messages import say
+from bsx.cli.messages import say, spelled
 from bsx.cli.options import take_keywords, with_settings
 from bsx.jobs.settings import DisentangleSettings
 
@@ -51,4 +51,5 @@ def disentangle(
         found.save(output, origin, plot=plot)
     if format != "text":
         say(notice.message for notice in found.result.warnings)
-    print(found.form(format, origin), end="")
+    said = found.form(format, origin)
+    print(spelled(said) if format == "text" else said, end="")

@@ -12,7 +12,6 @@ from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
 from bsx.cli.options import take, take_keywords, with_settings
 from bsx.jobs.settings import EnsembleColumns
-from bsx.support.json_text import to_json
 
 
 @with_settings(config=EnsembleSettings)
@@ -28,7 +27,7 @@ def ensemble(
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.output import names, write_result
+    from bsx.cli.output import names, show
     from bsx.jobs.combining.run import ensemble as combine
     from bsx.support.provenance import provenance
 
@@ -42,7 +41,7 @@ def ensemble(
     )
     result = found.result
     content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
-    write_result(to_json(content) if format == "json" else result.to_text(), output)
+    show(content, result.to_text, format, output)
     say(result.notes)
     if found.saved is not None:
         print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, get_args
 
 import typer
 
+from bsx.cli.messages import spelled
 from bsx.data.run import check_outputs, is_stream, keep_out, one_run, reading
 from bsx.support.json_text import to_json
 
@@ -84,7 +85,7 @@ def write_result(content: str, output: Path | None) -> None:
 
 def show(content: object, text: Callable[[], str], format: str, output: Path | None = None) -> None:
     """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
-    write_result(to_json(content) if form_of(format, output) == "json" else text(), output)
+    write_result(to_json(content) if form_of(format, output) == "json" else spelled(text()), output)
 
 
 def form_of(format: str, output: Path | None) -> str:
@@ -108,7 +109,7 @@ def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, 
         "latex": result.to_latex,
         "markdown": result.to_markdown,
     }
-    write_result(forms.get(form_of(format, output), result.to_text)(), output)
+    write_result(forms.get(form_of(format, output), lambda: spelled(result.to_text()))(), output)
 
 
 def split_names(names: str) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 
 from bsx.analysis.factors.base import SentencePairs
 from bsx.analysis.factors.crosslingual import cross_lingual_bias
-from bsx.analysis.factors.parsers import Parser, make_parser
+from bsx.analysis.factors.parsers import Parser, StanzaParser, make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses, read_conllu
 from bsx.analysis.factors.syntax import syn
 from bsx.analysis.factors.zoo import compute_factors, get_factor, get_factors
@@ -217,6 +217,13 @@ def test_stanza_parses_and_its_cache_needs_no_pipeline(
     monkeypatch.setattr("bsx.analysis.factors.parsers.StanzaParser._parse", None)
     again = compute_factors("syn", first, second, **settings)
     assert again["syn"].values[0] == found["syn"].values[0]
+
+
+def test_a_parser_of_another_language_is_told_by_what_it_was_trained_on(tmp_path: Path) -> None:
+    parser = StanzaParser("de", "parse", pretokenized=False, folder=tmp_path, download=False)
+    parser._check_language("de_gsd")
+    with pytest.raises(InputError, match="was trained for the language 'en', the texts are in 'de'"):
+        parser._check_language("en")
 
 
 def test_a_parser_of_another_language_is_refused(shared: Path) -> None:
