@@ -69,8 +69,8 @@ def open_corpus(
         reference_columns = reference_columns or (
             _usual("reference", columns, file.name) if "reference" in wants else []
         )
-        named = [*candidate_columns, *reference_columns, id_column, source_column]
-        below = len(candidate_columns) == 1 and "system" in columns and "system" not in named
+        others = (*candidate_columns, *reference_columns, id_column, source_column)
+        below = len(candidate_columns) == 1 and "system" in columns and "system" not in others
         yield TableFile(
             file,
             candidate_columns,
