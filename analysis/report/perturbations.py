@@ -11,6 +11,7 @@ from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose
 from bsx.analysis.report.cells import FEWEST, NONE, SHOWN, heat, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.report.words import differing, plain
 
+_WHOLE = ("unrelated", "empty", "source")  # nothing of the text is left: far beyond what a chart is for
 _NAMED = 4  # metrics that a headline has room for
 _PHRASES = {
     "no-punctuation": "missing punctuation",
@@ -133,12 +134,12 @@ def _overview(content: PerturbDocument, *, preserves: bool) -> ReportTable:
 
 
 def _drop_chart(content: PerturbDocument) -> list[Block]:
-    """Return the control and every change of meaning, the mildest strength of each, with intervals."""
+    """Return the control and every change of a part of the text, the mildest strength of each, with intervals."""
     metrics, control = _metrics(content), content.settings.get("control")
     ranges = {row.metric: row.range for row in content.ranges}
     found: dict[str, list[DropRow]] = {}
     for result in content.results:
-        if not result.preserves or result.perturbation == control:
+        if (not result.preserves and result.perturbation not in _WHOLE) or result.perturbation == control:
             found.setdefault(result.perturbation, []).append(result)
     shown = []
     for results in found.values():
@@ -163,10 +164,10 @@ def _drop_chart(content: PerturbDocument) -> list[Block]:
 def _strength_chart(content: PerturbDocument) -> Chart | None:
     metrics = _metrics(content)
     panels = []
-    values = [r.relative_drop for r in content.results if r.relative_drop is not None]
+    values = [r.relative_drop for r in content.results if r.relative_drop is not None and r.strength is not None]
     if not values:
         return None
-    span = (min(0.0, *values), max(1.0, *values))
+    span = (min(0.0, *values), max(0.5, *values))
     for name in dict.fromkeys(result.perturbation for result in content.results):
         found = [r for r in content.results if r.perturbation == name and r.strength is not None]
         strengths = sorted({r.strength for r in found if r.strength is not None})

@@ -110,6 +110,7 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
                 heads,
                 rows,
                 note="Gap: overlap of the non-paraphrase with the anchor less that of the paraphrase.",
+                folded=len(rows) > 8,
             )
         )
     if content.tests:

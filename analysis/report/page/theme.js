@@ -23,10 +23,10 @@ const say = (text) => { document.getElementById("announce").textContent = text; 
   label();
   button.hidden = false;
 
-  // What is folded away on the screen belongs on paper.
+  // Tables that are folded away on the screen belong on paper; further examples are as the reader left them.
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("main details:not([open])")];
+    opened = [...document.querySelectorAll("main details.long:not([open])")];
     for (const part of opened) part.open = true;
   });
   window.addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
