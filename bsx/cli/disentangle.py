@@ -31,12 +31,16 @@ def disentangle(
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
     from bsx.cli.output import names, split_names
+    from bsx.data.run import check_outputs
     from bsx.errors import InputError
     from bsx.jobs.explaining import disentangle as run
+    from bsx.jobs.explaining import files_in
     from bsx.support.provenance import provenance
 
     if plot and output is None:
         raise InputError("--plot draws into a folder: say which with -o DIR")
+    if output is not None and output.is_dir():
+        check_outputs(files_in(output))
     a, _, b = (part.strip() for part in (compare or "").partition(","))
     found = run(
         file,

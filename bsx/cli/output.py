@@ -15,7 +15,8 @@ from typing import Any, Protocol, get_args
 import typer
 
 from bsx.cli.messages import spelled
-from bsx.data.run import check_outputs, is_stream, keep_out, one_run, reading
+from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
+from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
 
 
@@ -36,15 +37,22 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(**given: Any) -> Any:
         with one_run():
+            for folder in (user_folder(), cache_folder() / "models", cache_folder() / "onnx"):
+                keep_out(folder)
             for name in [name for name in given if not getattr(options[name], "writable", False)]:
                 for path in _existing(given[name]):
-                    if path.is_file():
-                        reading(path)
-                    elif name in ("cache", "registry"):
+                    if name in ("cache", "registry"):
                         keep_out(path)
-            written = [n for n, o in options.items() if o is not None and o.writable and o.file_okay and given.get(n)]
-            outputs = [Path(given[name]) for name in written]
+                    elif path.is_file() or name == "model":
+                        reading(path)
+            written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
+            for name in written:
+                named_by(name, Path(given[name]))
+            outputs = [Path(given[name]) for name, option in written.items() if option.file_okay]
             check_outputs(outputs)
+            for name, option in written.items():
+                if not option.file_okay:
+                    check_folder(given[name])
             streams = any(is_stream(output) for output in outputs)
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
                 return command(**given)

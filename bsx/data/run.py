@@ -32,6 +32,7 @@ class _Run:
         self.folders: list[Path] = []
         self.outputs: dict[_Key, Path] = {}
         self.written: set[_Key] = set()
+        self.settings: dict[Path, str] = {}
         self.stdout = sys.stdout
 
 
@@ -71,6 +72,13 @@ def standard_output() -> TextIO:
     """Return standard output as it was when the run began: a command may print elsewhere while a file goes there."""
     run = _RUN.get()
     return run.stdout if run is not None else sys.stdout
+
+
+def named_by(setting: str, path: Path) -> None:
+    """Note which setting names a file or folder to write; messages say ``output`` unless they know better."""
+    run = _RUN.get()
+    if run is not None:
+        run.settings[path] = setting
 
 
 def reading(path: Path | str) -> None:
@@ -124,6 +132,25 @@ def check_output(path: Path | str) -> None:
         raise _overwritten(path)
     _check_folders(run, path)
     run.outputs.update({key: path for key in keys if key not in run.written})
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse what a user named for a folder to write in, unless it can be one; done before anything is computed.
+
+    Raises:
+        InputError: if it or a part of its path is no folder, nothing can be written there, or the run reads it.
+    """
+    whole = folder.absolute()
+    there = next(above for above in (whole, *whole.parents) if os.path.lexists(above))
+    if not there.is_dir():
+        raise InputError(f"{folder}: {there} is not a folder")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"{folder}: cannot write in {there} (Permission denied)")
+    run = _RUN.get()
+    if run is not None:
+        if run.read.intersection(_keys(folder)):
+            raise _overwritten(folder)
+        _check_folders(run, folder)
 
 
 def check_outputs(paths: Iterable[Path]) -> None:
@@ -201,7 +228,12 @@ def _keys_of_output(path: Path) -> list[_Key]:
 
 
 def _overwritten(output: Path) -> InputError:
-    return InputError(f"{output}: is an input of this run, which would overwrite it: give `output=` another name")
+    return InputError(f"{output}: is an input of this run, which would overwrite it: {_instead(output)}")
+
+
+def _instead(output: Path) -> str:
+    run = _RUN.get()
+    return f"give `{run.settings.get(output, 'output') if run is not None else 'output'}=` another name"
 
 
 def _twice(output: Path) -> InputError:
@@ -211,4 +243,4 @@ def _twice(output: Path) -> InputError:
 def _check_folders(run: _Run, output: Path) -> None:
     folder = next((folder for folder in run.folders if output.resolve().is_relative_to(folder)), None)
     if folder is not None:
-        raise InputError(f"{output}: lies in {folder}, which bsx keeps for itself: give `output=` another name")
+        raise InputError(f"{output}: lies in {folder}, which bsx keeps for itself: {_instead(output)}")

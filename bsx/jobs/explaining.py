@@ -66,7 +66,7 @@ class Explained:
             plot: draw coefficients, shares of R² and each metric's residuals, too.
         """
         make_folder(folder)
-        check_outputs(folder / f"disentangle.{ending}" for ending in ENDINGS.values())
+        check_outputs(files_in(folder))
         for name, ending in ENDINGS.items():
             with atomic_text(folder / f"disentangle.{ending}") as stream:
                 stream.write(self.form(name, origin))
@@ -79,6 +79,11 @@ class Explained:
         for fit in self.result:
             name = "".join(c if c.isalnum() or c in "-_." else "_" for c in fit.metric)
             draw_residuals(self.result, fit.metric, folder / f"residuals-{name}.png")
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the files that `Explained.save` writes, beside pictures."""
+    return [folder / f"disentangle.{ending}" for ending in ENDINGS.values()]
 
 
 @takes(DisentangleSettings)

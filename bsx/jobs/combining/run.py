@@ -10,6 +10,7 @@ from typing import Unpack
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import ensemble as combine
 from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.data.run import check_output
 from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_profiles, read_table
@@ -63,6 +64,8 @@ def ensemble(
     fit, factors, profiles, save = asked["fit"], asked["factors"], asked["profiles"], asked["save"]
     member, lower, registry = asked["member"], asked["lower"], asked["registry"]
     settings = settings if settings is not None else EnsembleSettings()
+    if save is not None and save.endswith((".yaml", ".yml")):
+        check_output(Path(save))
     if save is None and (member or registry is not None):
         raise InputError("`member=` and `registry=` go with `save=`")
     if (factors is not None or profiles is not None) != (settings.how == "factors"):

@@ -1,0 +1,68 @@
+"""What a command is to write is held against what it reads before anything is computed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bsx.support.folders import cache_folder
+from tests.conftest import Outcome
+from tests.fuzz.world import build
+
+TRAIN = "train esim --train train.tsv --valid valid.tsv -m ./bert --hidden 4 --epochs 1"
+EXPLAIN = "disentangle scores.tsv --column a,b --factors x1,x2"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = build(tmp_path_factory.mktemp("world"))
+    (folder / "f").mkdir()
+    (folder / "f" / "disentangle.csv").write_text((folder / "scores.tsv").read_text().replace("\t", ","))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (f"{TRAIN} -o train.tsv", "dir 'train.tsv' is a file"),
+        (f"{TRAIN} -o train.tsv/x", "train.tsv is not a folder"),
+        (f"{TRAIN} -o ./bert", "is an input of this run, which would overwrite it: give --output another name"),
+        (f"{TRAIN} -o {{cache}}/models/x", "which bsx keeps for itself: give --output another name"),
+        (f"{TRAIN} -o {{home}}/x", "which bsx keeps for itself: give --output another name"),
+        (f"{EXPLAIN} -o scores.tsv", "dir 'scores.tsv' is a file"),
+        ("disentangle f/disentangle.csv --column a,b --factors x1,x2 -o f", "is an input of this run"),
+        (
+            "ensemble scores.tsv --column a,b --human h --save scores.tsv.yaml -o scores.tsv",
+            "is an input of this run, which would overwrite it: give --output another name",
+        ),
+        ("ensemble scores.tsv --column a,b --human h --save f/../no/x.yaml", "does not exist"),
+        ("probe first.te.txt -m bert --plot {home}/x.png", "keeps for itself: give --plot another name"),
+        ("meta scores.tsv --human h --column a --scores-out scores.tsv", "overwrite it: give --scores-out another"),
+    ],
+)
+def test_outputs_are_refused_before_anything_is_computed(
+    words: str,
+    said: str,
+    world: Path,
+    cli: Callable[..., Outcome],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def computed(*arguments: object, **settings: object) -> None:
+        raise AssertionError("it began to compute")
+
+    monkeypatch.chdir(world)
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr("bsx.cli.output.user_folder", lambda: tmp_path / "home")
+    for job in ("training.run.TrainingJob.run", "explaining.regress", "combining.run.read_table"):
+        monkeypatch.setattr(f"bsx.jobs.{job}", computed)
+    (cache_folder() / "models").mkdir(exist_ok=True)
+    before = sorted(world.rglob("*"))
+    done = cli(*shlex.split(words.format(home=tmp_path / "home", cache=cache_folder())))
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert sorted(world.rglob("*")) == before
