@@ -75,7 +75,7 @@ def _on_unraisable(report: UnraisableHookArgs) -> None:
 
 def _ask_again(number: int) -> None:
     time.sleep(0.05)  # until the callback is left
-    _thread.interrupt_main(number)
+    _thread.interrupt_main(signal.Signals(number))
 
 
 class _Unbroken(io.FileIO):

@@ -104,7 +104,7 @@ def test_onnx_runtime_gives_bert_scores_numbers(kind: str, tiny_model: Callable[
     # tests/encode/test_onnx.py compares the backends on every architecture; here the peer is the other package.
     pytest.importorskip("onnxruntime", reason="needs the extra onnx")
     folder = tiny_model(kind)
-    fast = {"layer": 2, "backend": "onnx"}
+    fast: Any = {"layer": 2, "backend": "onnx"}
     np.testing.assert_allclose(ours(folder, **fast), peer(folder, num_layers=2), atol=TOLERANCE)
     np.testing.assert_allclose(ours(folder, **fast, idf=True), peer(folder, num_layers=2, idf=True), atol=TOLERANCE)
     np.testing.assert_allclose(ours(folder, SEVERAL, **fast), peer(folder, SEVERAL, num_layers=2), atol=TOLERANCE)

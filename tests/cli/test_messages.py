@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import bsx.jobs
 from bsx.analysis.agreement.compare_settings import CompareSettings
@@ -61,7 +62,14 @@ def said(file: Path) -> Iterator[tuple[int, str]]:
 
 def test_settings_that_the_library_names_are_marked_for_the_command_line_to_spell() -> None:
     """Settings of one metric, as ``tokenize=13a`` in `bleu:tokenize=13a`, are spelled so everywhere."""
-    kinds = [MetaSettings, CompareSettings, EnsembleSettings, TrainConfig, ScorerConfig, Resources]
+    kinds: list[type[BaseModel]] = [
+        MetaSettings,
+        CompareSettings,
+        EnsembleSettings,
+        TrainConfig,
+        ScorerConfig,
+        Resources,
+    ]
     jobs = (inspect.signature(getattr(bsx.jobs, name)).parameters for name in dir(bsx.jobs))
     settings = {name for kind in kinds for name in kind.model_fields} | {name for job in jobs for name in job}
     unmarked = re.compile(rf"(?<![\w`.:,('])({'|'.join(settings)})=")

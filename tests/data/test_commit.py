@@ -133,8 +133,13 @@ def test_files_and_folder_come_to_the_disk_before_and_after_the_rename(
 ) -> None:
     done: list[str] = []
     replace = Path.replace
+
+    def renamed(one: Path, two: Path) -> Path:
+        done.append(f"rename {two.name}")
+        return replace(one, two)
+
     monkeypatch.setattr(os, "fsync", lambda handle: done.append(f"sync {stat.S_ISDIR(os.fstat(handle).st_mode)}"))
-    monkeypatch.setattr(Path, "replace", lambda one, two: (done.append(f"rename {two.name}"), replace(one, two))[1])
+    monkeypatch.setattr(Path, "replace", renamed)
     with atomic_text(tmp_path / "a.json") as stream:
         stream.write("{}")
     assert done == ["sync False", "rename a.json", "sync True"]

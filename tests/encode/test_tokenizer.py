@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_a_prefix_is_context_whose_vectors_are_not_kept(kind: str, tiny_model: C
 
 
 @pytest.mark.parametrize("backend", ["torch", "onnx"])
-def test_a_prefix_is_never_matched(backend: str, tiny_model: Callable[[str], str]) -> None:
+def test_a_prefix_is_never_matched(backend: Literal["torch", "onnx"], tiny_model: Callable[[str], str]) -> None:
     import torch
     from transformers import AutoModel
 

@@ -94,17 +94,21 @@ def build(folder: Path) -> Path:
         texts = {name: _sentence(rng) for name in ("reference", "candidate", "source")}
         scores = {"a": round(human + x1, 3), "b": round(human - x2, 3)}
         system = f"s{i % 4}"
-        rows.append(
-            {"lp": "de-en" if i % 2 else "fi-en", "sys": system, "seg": i // 4, **texts, "h": human, **scores}
-            | {"x1": x1, "x2": x2}
-        )
+        row: dict[str, object] = {
+            "lp": "de-en" if i % 2 else "fi-en",
+            "sys": system,
+            "seg": i // 4,
+            **texts,
+            "h": human,
+            **scores,
+        } | {"x1": x1, "x2": x2}
+        rows.append(row)
     _table(folder / "scores.tsv", rows)
     _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
     judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]
     for name in ("judged", "train", "valid"):
         _table(folder / f"{name}.tsv", judged)
-    texts = [{"reference": row["reference"]} for row in rows[:12]]
-    _table(folder / "texts.tsv", texts)
+    _table(folder / "texts.tsv", [{"reference": row["reference"]} for row in rows[:12]])
     pairs = [
         {"sentence1": _sentence(rng), "sentence2": _sentence(rng), "label": i % 2, "a": round(rng.random() + i % 2, 3)}
         for i in range(20)

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 import bsx
 from bsx.bertscore.metric import BertScore
@@ -699,7 +700,7 @@ def test_settings_that_name_programs_are_marked() -> None:
     from bsx.support.settings import user_only
 
     catalog = bsx.load_registry()
-    kinds = {name: find_metric(name, catalog)[0].Config for name in metric_names(catalog)}
+    kinds: dict[str, type[BaseModel]] = {name: find_metric(name, catalog)[0].Config for name in metric_names(catalog)}
     for name, kind in {**kinds, "a run": RunConfig}.items():
         for field in kind.model_fields:
             if re.search("python|interpreter|command|worker|program|trust|url|endpoint|remote|plugin", field):

@@ -34,6 +34,16 @@ def without(name: str, *keys: str) -> Change:
     return edit(name, lambda content: [content.pop(key) for key in keys])
 
 
+def gone(pattern: str, *, folder_instead: bool = False) -> Change:
+    def apply(folder: Path) -> None:
+        for file in list(folder.glob(pattern)):
+            file.unlink()
+            if folder_instead:
+                file.mkdir()
+
+    return apply
+
+
 def put(name: str, content: bytes) -> Change:
     def apply(folder: Path) -> None:
         (folder / name).write_bytes(content)
@@ -144,8 +154,8 @@ CORRUPTIONS: dict[str, Change] = {
     "tokenizer normalizer": edit("tokenizer.json", lambda content: content.update(normalizer={"type": "NoSuch"})),
     "tokenizer processor": edit("tokenizer.json", lambda content: content.update(post_processor={"type": "Bert"})),
     "tokenizer version": edit("tokenizer.json", lambda content: content.update(version="9.9")),
-    "tokenizer gone": lambda folder: [file.unlink() for file in folder.glob("*token*")],
-    "tokenizer a folder": lambda folder: [(folder / "tokenizer.json").unlink(), (folder / "tokenizer.json").mkdir()],
+    "tokenizer gone": gone("*token*"),
+    "tokenizer a folder": gone("tokenizer.json", folder_instead=True),
     "tokenizer settings cut": cut("tokenizer_config.json", 0.5),
     "tokenizer settings list": put("tokenizer_config.json", b"[]"),
     "tokenizer class number": edit("tokenizer_config.json", lambda c: c.update(tokenizer_class=3)),
@@ -167,7 +177,7 @@ CORRUPTIONS: dict[str, Change] = {
     "weights shape huge": header(lambda content: content[WORDS].update(shape=[2**62, 2**62])),
     "weights dtype": header(lambda content: content[WORDS].update(dtype="Q7")),
     "weights metadata list": header(lambda content: content.update(__metadata__=[1])),
-    "weights a folder": lambda f: [(f / "model.safetensors").unlink(), (f / "model.safetensors").mkdir()],
+    "weights a folder": gone("model.safetensors", folder_instead=True),
     "tensor missing": tensors(lambda held: held.pop(QUERY)),
     "tensors missing": tensors(lambda held: [held.pop(name) for name in list(held) if "layer.1" in name]),
     "tensor flat": tensors(lambda held: held.update({QUERY: held[QUERY].flatten()})),

@@ -128,8 +128,8 @@ def test_worst_rows(battery: Robustness) -> None:
     drops = overlap(CANDIDATES, REFERENCES) - overlap(perturb(CANDIDATES, "upper").texts, REFERENCES)
     assert [one.drop for one in lower] == pytest.approx(sorted(drops)[:-4:-1])  # it stayed: largest first
     one = worst[0]
-    assert one.reference == REFERENCES[one.row - 1]
-    assert one.original == CANDIDATES[one.row - 1]
+    assert one.reference == REFERENCES[int(one.row) - 1]
+    assert one.original == CANDIDATES[int(one.row) - 1]
     assert overlap([one.perturbed], [one.reference])[0] == pytest.approx(one.perturbed_score)
 
 

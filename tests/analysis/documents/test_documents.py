@@ -55,7 +55,7 @@ def test_only_what_was_set_is_written_and_unknown_keys_are_kept() -> None:
     assert row.to_dict() == {"b": 3, "further": [None]}
     assert row.more == {"further": [math.nan]} or math.isnan(row.more["further"][0])  # type: ignore[index]
     with pytest.raises(ValidationError):
-        row.a = 5  # type: ignore[misc]
+        row.a = 5
 
 
 def test_settings_notes_and_provenance_come_last() -> None:
