@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.conftest import REPOSITORY
 
@@ -161,6 +164,26 @@ print(failed, tried)
     assert tried > 0
 
 
+def _installed(wanted: list[str]) -> set[str]:
+    """Return the installed packages behind some requirements: their own, and what these need in turn."""
+    todo, seen, found = [Requirement(one) for one in wanted], set(), set()
+    while todo:
+        one = todo.pop()
+        if str(one) in seen:
+            continue
+        seen.add(str(one))
+        try:
+            needs = [Requirement(need) for need in importlib.metadata.requires(one.name) or []]
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        found.add(re.sub(r"[-_.]+", "-", one.name.lower()))
+        extras = ["", *one.extras]
+        todo += [
+            need for need in needs if need.marker is None or any(need.marker.evaluate({"extra": e}) for e in extras)
+        ]
+    return found
+
+
 def test_versions_are_pinned() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     wanted = [
@@ -173,6 +196,7 @@ def test_versions_are_pinned() -> None:
         name = requirement.split("[")[0].split(">")[0].split("=")[0].split("<")[0].strip().lower().replace("_", "-")
         assert name in pins | {"bsx"}, name
     assert "torch==2.13.0" in lines
+    assert sorted(_installed(wanted) - {re.sub("[-_.]+", "-", name) for name in pins} - {"bsx"}) == []
 
 
 def test_a_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from bsx.analysis.report.cells import decimals, interval, listed, number, p_valu
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
+from bsx.support.signature import Signature
 
 Kind = TypeVar("Kind", bound=ResultDocument)
 Content = TypeVar("Content")
@@ -63,8 +64,23 @@ def _signatures(documents: Sequence[Document]) -> ReportTable | None:
         [text(metric), text(signature, code=True), text(", ".join(dict.fromkeys(names)))]
         for (metric, signature), names in found.items()
     ]
-    note = "A signature names every setting that changes a score: scores with different signatures are not comparable."
+    note = f"A signature names every setting that changes a score. {_comparable(list(found))}"
     return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)
+
+
+def _comparable(signed: Sequence[tuple[str, str]]) -> str:
+    """Return whether scores of one metric may be compared, for (metric, signature) pairs."""
+    apart: dict[str, list[str]] = {}
+    for metric in dict.fromkeys(metric for metric, _ in signed):
+        first, *others = (Signature.read(signature) for name, signature in signed if name == metric)
+        if fields := list(dict.fromkeys(field for other in others for field in first.differs(other))):
+            apart[metric] = fields
+    if apart:
+        which = "; ".join(f"{metric} (they differ in {listed(fields)})" for metric, fields in apart.items())
+        return f"Not comparable with each other are the scores of {which}."
+    several = len(signed) > len({metric for metric, _ in signed})
+    alike = "Those of one metric differ only in what runs the encoder, which changes a score by less than 1e-5; "
+    return f"{alike if several else ''}{'t' if several else 'T'}he scores of each metric here are comparable."
 
 
 def _scores(content: ScoreRows) -> list[Block]:

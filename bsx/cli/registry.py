@@ -43,8 +43,11 @@ def tune(
     **settings: Any,
 ) -> None:
     """Score human-judged data with every layer and choose the one that agrees best."""
+    from bsx.catalog.overlay import overlay_folder
     from bsx.jobs.tuning import tune as run
 
+    if write:
+        overlay_folder(registry)  # a folder that cannot be written to is refused before anything is computed
     how, config = take_keywords(settings, TuneSettings), take(settings, ScorerConfig)
     with progress_bar() as report:
         result = run(model, data, lang, registry=registry, settings=config, progress=report, **how)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from bsx.analysis.stats.layers import LayerAgreement
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import Evidence, ModelEntry
+from bsx.catalog.entries import Evidence, ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
 from bsx.jobs.judged import read_judged
@@ -34,6 +35,7 @@ class Tuning:
         data: names of the tables.
         language: code of the candidates' language.
         signature: settings behind the scores.
+        entry: what the registry says of the model, or would say of one that it does not know.
         notes: what the reader should know.
     """
 
@@ -42,6 +44,7 @@ class Tuning:
     data: tuple[str, ...]
     language: str
     signature: str
+    entry: ModelEntry
     notes: list[str] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, int | float]]:
@@ -89,14 +92,12 @@ class Tuning:
     def write(self, registry: Path | None = None) -> Path | None:
         """Write layer and evidence to an overlay registry; return the file, None if no layer has a correlation.
 
+        A model that the registry does not know, a folder or one of a hub, gets an entry of its own there.
+
         Args:
             registry: the folder; the user's own unless given.
-
-        Raises:
-            UnknownNameError: if the registry does not know the model.
         """
-        result = self.agreement
-        entry: ModelEntry = _catalog(registry).model(self.model)
+        result, entry = self.agreement, self.entry
         value = float(np.round(result.mean[result.best_layer, 2], 6))
         if not math.isfinite(value):
             return None
@@ -146,8 +147,39 @@ def tune(
     scorer = Scorer(model, lang=language.code, all_layers=True, registry=catalog, **given)
     scores = scorer.score(judged.candidates, judged.references, progress=progress)
     agreement = judged.agreement(scores.precision, scores.recall, scores.f1, asked)
-    notes = [*judged.notes, *scorer.notes]
-    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), notes)
+    notes, entry = [*judged.notes, *scorer.notes], _entry(scorer, language.code, catalog)
+    return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), entry, notes)
+
+
+def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
+    """Return what the registry says of the model, or a new entry named after its folder or hub id."""
+    located = scorer.metric.located
+    if located.choice.entry is not None:
+        return located.choice.entry
+    checkpoint, hub = located.checkpoint, located.choice.source.hub
+    kind, _, digest = checkpoint.identity.partition(":")
+    path = str(checkpoint.folder.resolve())
+    source = Source(hub=hub, revision=digest) if kind == "hub" else Source(path=path, sha256=digest)
+    for known in catalog.models.values():
+        if known.source.path == path:
+            return known.model_copy(update={"source": source})
+    name = re.sub(r"[^\w.+-]+", "-", Path(hub or path).name)
+    if catalog.find(name) is not None:
+        name = f"{name}-{digest[:8]}"
+    return ModelEntry(
+        name=name,
+        aliases=[] if hub is None else [hub],
+        source=source,
+        family=located.architecture.config.model_type,
+        layers=scorer.depth,
+        layer="unvalidated",
+        dimensions=scorer.dimensions,
+        max_tokens=scorer.tokenizer.max_tokens,
+        licence="unknown",
+        languages=[language],
+        leading_space=scorer.tokenizer.leading_space,
+        evidence=[],
+    )
 
 
 def _catalog(registry: Path | None) -> Catalog:

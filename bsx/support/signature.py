@@ -35,6 +35,25 @@ class Signature:
         """Twelve hexadecimal digits that stand for the whole signature."""
         return hashlib.sha256(str(self).encode()).hexdigest()[:12]
 
+    @classmethod
+    def read(cls, text: str) -> Signature:
+        """Return what is spelled ``name:value|…``."""
+        return cls(tuple(part.partition(":")[::2] for part in text.split("|")))
+
+    def differs(self, other: Signature) -> list[str]:
+        """Return the fields that make scores of the two incomparable.
+
+        In fp32, backends agree within 1e-5: `onnxruntime` or `torch`, whichever is installed, is no difference.
+
+        >>> one, two = (Signature.read(f"metric:bertscore|layer:4|dtype:fp32|backend:{b}") for b in ("torch", "onnx"))
+        >>> one.differs(two), one.differs(Signature.read("metric:bertscore|layer:5|dtype:fp32|backend:torch"))
+        ([], ['layer'])
+        """
+        mine, theirs = dict(self.fields), dict(other.fields)
+        found = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+        same = mine.get("dtype") == theirs.get("dtype") == "fp32"
+        return [name for name in found if not (same and name == "backend")]
+
     def __str__(self) -> str:
         return "|".join(f"{name}:{value}" for name, value in self.fields)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,67 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
     text = cli(*command, "--statistic", "kendall")
     assert "<- best" in text.out
     assert "bootstrap resamples" in text.out
+
+
+def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
+    table, mine, folder = judged_table(tmp_path / "da.tsv"), tmp_path / "mine", tmp_path / "roberta-base"
+    shutil.copytree(tiny_model("roberta"), folder)
+    command = ("registry", "tune", folder, "--data", table, "-l", "en", "--resamples", 10, "--write")
+    for rows in (1, 1):  # a second time, its own entry is replaced
+        result = cli(*command, "--registry", mine, "--format", "json")
+        assert result.status == 0, result.err
+        (written,) = mine.rglob("*.yaml")
+        assert f"written: {written}" in result.err
+        best, name = json.loads(result.out)["best_layer"], written.stem
+        assert name.startswith("roberta-base-")  # the name itself is taken
+        entry = load_registry(mine).model(name)
+        assert (entry.layer, entry.family, len(entry.evidence)) == (best, "roberta", rows)
+        assert load_registry(mine).check() == []
+        assert bsx.Scorer(name, registry=mine).layers == (best,)
+    (tmp_path / "file").write_text("")
+    before = cli(*command, "--registry", tmp_path / "file")
+    assert before.status == 2
+    assert "best" not in before.out
+
+
+def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
+    cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub.constants as constants
+
+    commit, home = "0123456789" * 4, tmp_path / "cache" / "models--someone--their-bert"
+    shutil.copytree(tiny_model("bert"), home / "snapshots" / commit)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
+    command = ("registry", "tune", "someone/their-bert", "--data", table, "-l", "en", "--resamples", 10)
+    assert cli(*command, "--write", "--registry", mine).status == 0
+    entry = load_registry(mine).model("someone/their-bert")
+    assert (entry.name, entry.source.hub, entry.source.revision) == ("their-bert", "someone/their-bert", commit)
+    assert bsx.Scorer("someone/their-bert", registry=mine).layers == (entry.layer,)
+
+
+def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
+    rows = judged_table(tmp_path / "da.tsv").read_text(encoding="utf-8").splitlines()[1:-1]
+    table = tmp_path / "da.jsonl"
+    with table.open("w", encoding="utf-8") as stream:
+        for i, (lp, candidate, reference, human) in enumerate(row.split("\t") for row in rows):
+            several = [reference, candidate.split()[0], f"{candidate[: i % 7 + 3]} and a river by the old house again"]
+            content = {"lp": lp, "candidate": candidate, "reference": several, "human": float(human)}
+            stream.write(json.dumps(content) + "\n")
+
+    def layers(rule: str) -> list[dict[str, float]]:
+        command = ("registry", "tune", tiny_model("bert"), "--data", table, "-l", "en", "--resamples", 10)
+        result = cli(*command, "--multi-ref", rule, "--format", "json")
+        assert result.status == 0, result.err
+        found: list[dict[str, float]] = json.loads(result.out)["layers"]
+        return found
+
+    best, columnwise = layers("best"), layers("columnwise")
+    assert [row["f1"] for row in best] == pytest.approx([row["f1"] for row in columnwise])
+    assert [row["precision"] for row in best] != pytest.approx([row["precision"] for row in columnwise])
 
 
 @pytest.mark.parametrize(

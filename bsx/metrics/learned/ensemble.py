@@ -20,6 +20,7 @@ from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.core import Fitted, MetricConfig
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import check_from_file, get_metric, needs_of
+from bsx.support.signature import Signature
 
 
 class EnsembleConfig(MetricConfig):
@@ -133,6 +134,6 @@ class Ensemble(Metric[EnsembleConfig]):
 
 def _alike(member: Metric, then: str) -> bool:
     """Tell whether a member is set up as a signature says, apart from what depends on the corpus and the version."""
-    now = dict(member.signature(None).fields)
-    before = dict(part.partition(":")[::2] for part in then.split("|"))
-    return all(now[name] == before[name] for name in now.keys() & before.keys() - {"refs", "bsx", "idf"})
+    now, before = member.signature(None), Signature.read(then)
+    known = dict(now.fields).keys() & dict(before.fields).keys() - {"refs", "bsx", "idf"}
+    return known.isdisjoint(now.differs(before))

@@ -392,6 +392,22 @@ def test_a_table_without_sidecar_is_shown_and_its_origin_not_claimed(tmp_path: P
     assert "How a.csv came about is not known" in section(made, "repeat").lead
 
 
+@pytest.mark.parametrize(
+    ("last", "note"),
+    [
+        ("layer:4|dtype:fp32|backend:onnxruntime-1", "differ only in what runs the encoder"),
+        ("layer:4|dtype:int8|backend:onnxruntime-1", "recall, f1 (they differ in dtype and backend)"),
+        ("layer:5|dtype:fp32|backend:onnxruntime-1", "Not comparable with each other are the scores of precision"),
+    ],
+)
+def test_comparable_is_what_has_the_same_settings_but_for_the_backend(tmp_path: Path, last: str, note: str) -> None:
+    for name, setting in (("a", "layer:4|dtype:fp32|backend:torch-2"), ("b", last)):
+        (tmp_path / f"{name}.tsv").write_text("id\tprecision\trecall\tf1\n1\t0.5\t0.5\t0.5\n")
+        (tmp_path / f"{name}.tsv.signature.txt").write_text(f"metric:bertscore|{setting}\n")
+    made = build_report([read_document(tmp_path / f"{name}.tsv") for name in "ab"])
+    assert note in table(made, "scored", "Signatures").note
+
+
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_marking_words_keeps_the_text(text: str, base: str) -> None:
