@@ -84,7 +84,7 @@ def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
         lambda: bsx.jobs.disentangle(Path("absent.tsv"), ["a"], ["b"], confidence=1.5),
         lambda: bsx.jobs.perturb("absent.tsv", ["chrf"], seed=-1),
     ):
-        with pytest.raises(InputError, match="(resamples|pairs|confidence|seed): Input should be"):
+        with pytest.raises(InputError, match="`(resamples|pairs|confidence|seed)=`: "):
             run()
 
 
@@ -195,7 +195,7 @@ def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) ->
     texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
     scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, how=MetaSettings(resamples=20))
     assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
-    assert scores.read_text(encoding="utf-8").startswith("human\ta\tb\tchrf\n")
+    assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
     with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):
         bsx.jobs.meta(wanted, file=judged, scores_out=scores)
 
@@ -229,9 +229,9 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
     texts, out = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
     for run, message, spelling in (
         (
-            lambda: bsx.jobs.score_files(texts, ["chrf"], settings=ScorerConfig(idf=True)),
-            "with `metrics=[…]`, `idf=` is a setting of one metric: write it as chrf:idf=…",
-            "with --metric, --idf is a setting of one metric: write it as chrf:idf=…",
+            lambda: bsx.jobs.score_files(texts, ["bertscore"], settings=ScorerConfig(idf=True)),
+            "with `metrics=[…]`, `idf=` is a setting of one metric: write it as bertscore:idf=…",
+            "with --metric, --idf is a setting of one metric: write it as bertscore:idf=…",
         ),
         (
             lambda: bsx.jobs.score_files(texts, ["chrf"], resume=True),
