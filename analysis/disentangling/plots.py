@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_HATCHES = ("", "//", "..")  # more factors than colours go round again, hatched
+_HATCHES = ("", "//", "..", "xx")  # tell neighbours apart without colour, and colours that come round again
 
 
 def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "") -> None:
@@ -68,8 +68,9 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
         left = np.zeros(len(places))
         for j, name in enumerate(result.factors):
             share = np.array([max(fit.r2_share[name], 0.0) for fit in result.results])
-            hatch = _HATCHES[j // len(COLOURS) % len(_HATCHES)]
-            axes.barh(places, share, left=left, height=0.7, color=COLOURS[j % len(COLOURS)], hatch=hatch, label=name)
+            hatch = _HATCHES[(j + j // len(COLOURS)) % len(_HATCHES)]
+            look = {"color": COLOURS[j % len(COLOURS)], "hatch": hatch, "edgecolor": "white", "lw": 0.5}
+            axes.barh(places, share, left=left, height=0.7, label=name, **look)
             for i, value in enumerate(share):
                 if value >= 0.04:
                     axes.text(
@@ -80,7 +81,7 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
                         va="center",
                         fontsize=7,
                         color="white",
-                        bbox={"boxstyle": "round,pad=0.1", "fc": "#00000066", "ec": "none"},
+                        bbox={"boxstyle": "round,pad=0.1", "fc": "#000000b0", "ec": "none"},
                     )
             left += share
         axes.set_yticks(places, [label(name) for name in labels])

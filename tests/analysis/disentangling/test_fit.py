@@ -445,6 +445,8 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     result = disentangle(make(), ["m", "k"], FACTORS, bootstrap=20)
     draw_coefficients(result, tmp_path / "c.png", title="$5")
     draw_shares(result, tmp_path / "s.svg")
+    # The second and third factor are hatched, each in its own way, so that neighbours differ without colour.
+    assert (tmp_path / "s.svg").read_text(encoding="utf-8").count("<pattern ") == len(FACTORS) - 1
     draw_residuals(result, "m", tmp_path / "r.png")
     assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.png"))
     with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
