@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import signal
 import sys
@@ -81,6 +82,14 @@ def _unsynced() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_lines() -> None:
+    """Keep progress out of what tests compare: on a busy machine anything may take ten seconds."""
+    from bsx.cli.output import _Lines
+
+    _Lines.seconds = math.inf
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -149,7 +149,7 @@ class _Lines:
         self._said = time.monotonic()
 
     def report(self, phase: str, done: int, total: int) -> None:
-        if (now := time.monotonic()) - self._said >= self.seconds:
+        if (now := time.monotonic()) - self._said >= self.seconds and done != total:
             self._said = now
             print(f"bsx: {phase}: {done:,}{f' of {total:,}' if total else ''}", file=sys.stderr)
 

@@ -136,6 +136,7 @@ def test_calls_that_the_library_names_are_spelled_as_commands() -> None:
 
 def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     now = [0.0]
+    monkeypatch.setattr("bsx.cli.output._Lines.seconds", 10.0)
     monkeypatch.setattr("bsx.cli.output.time.monotonic", lambda: now[0])
     with progress_bar() as report:
         for done in range(0, 3001, 100):
