@@ -6,14 +6,17 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.conftest import Outcome
+from tests.helpers import tiny
 from tests.helpers.forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,6 +135,101 @@ def test_code_blocks_run(page: Path, programs: list[str], tmp_path: Path, monkey
         elif block.language == "bash":
             used = programs[-1:] if name(page) == "README.md" else programs
             before = block, run_bash(block, tmp_path, where, used)
+
+
+# What this machine may lack: a model, a package in an environment of its own, a parser's files, a data set.
+LACKING = re.compile(
+    "is not on this machine|there is no interpreter|needs the package|there is no such folder of stanza models|"
+    "`bsx data get wmt16-da` fetches it"
+)
+# Not run here: what sets up an environment or downloads from a publisher, clusters (tests/cluster), and a model whose
+# conversion takes long (tests/models/test_me5.py).
+ELSEWHERE = re.compile(
+    r"(pip|make|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx reproduce |.* --engine ray |.* me5-small-q4$"
+)
+
+
+def consoles() -> Iterator[tuple[str, str]]:
+    """Yield (place, command) of the pages' ``console`` blocks, in which lines may continue."""
+    for page in PAGES:
+        for block in split(page)[0]:
+            if block.language == "console":
+                lines = block.code.replace("\\\n", " ").splitlines()
+                marked = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+                for command in marked or lines:
+                    if not ELSEWHERE.match(command):
+                        yield f"{name(page)}:{block.line}", command
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, tiny_model: Callable[[str], str]) -> Path:
+    """A folder with a small file for every name in the ``console`` blocks."""
+    folder = tmp_path_factory.mktemp("world")
+    left = ["the cat sat on the mat", "rain was slow", "a man walked home", "the old train", "a dog ran", "we saw it"]
+    right = ["a cat is on the mat", "the rain", "the man went home", "an old train stood", "a dog", "it was seen"]
+    for file in (
+        "atlas.txt",
+        "refs.txt",
+        "mt.txt",
+        "source.txt",
+        "translations.txt",
+        "sources.txt",
+        "mt.en",
+        "source.de",
+    ):
+        (folder / file).write_text("".join(f"{line}\n" for line in (left if file < "n" else right)), encoding="utf-8")
+
+    def table(file: str, *rows: Sequence[object]) -> None:
+        lines = ["\t".join(map(str, row)) for row in rows]
+        (folder / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    names = ("lp", "candidate", "reference", "source", "human", "sentence1", "sentence2", "anchor", "paraphrase")
+    judged = [("lt-en", c, r, c, i % 4, c, r, c, r) for i, (c, r) in enumerate(zip(left * 5, right * 5, strict=True))]
+    for file in ("pairs", "test", "wmt16", "wmt17", "daseg-wmt15", "daseg-wmt16"):
+        table(f"{file}.tsv", names, *judged)
+    swapped = [(text, " ".join(reversed(text.split())), 0) for text in left]
+    paraphrases = [(r, c, 1) for c, r in zip(left, right, strict=True)]
+    table("paws-wiki-test.tsv", ("sentence1", "sentence2", "label"), *swapped, *paraphrases)
+    table(
+        "darr-wmt19-kk-lt-gu.tsv",
+        ("lp", "data", "sid", "better", "worse"),
+        *(("lt-en", "newstest2019", i + 1, "A", "B") for i in range(6)),
+    )
+    outputs = [(system, i + 1, text) for system in "AB" for i, text in enumerate(left if system == "A" else left[::-1])]
+    table("newstest2019-lt-en.systems.tsv", ("system", "sid", "candidate"), *outputs)
+    references = [(i + 1, text, text) for i, text in enumerate(right)]
+    table("newstest2019-lt-en.ref.tsv", ("sid", "source", "reference"), *references)
+    for file in ("subj_number", "tree_depth"):
+        table(f"{file}.txt", *((f"word{i % 24} {text}", "AB"[i % 2]) for i, text in enumerate(left * 12)))
+    for file, texts in (("first", left), ("second", right)):
+        trees = [
+            "".join(f"{i}\t{word}" + "\t_" * 4 + f"\t{i - 1}\tdep\t_\t_\n" for i, word in enumerate(text.split(), 1))
+            for text in texts * 5
+        ]
+        (folder / f"{file}.conllu").write_text("\n".join(trees) + "\n", encoding="utf-8")
+    for file in ("train.de", "train.en"):
+        (folder / file).write_text("\n".join(left * 3) + "\n", encoding="utf-8")
+    tiny.build("bert", folder / "my-sentence-encoder")
+    tiny.build("bleurt", folder / "BLEURT-20")
+    tiny.build("trained", folder / "my-metric")
+    return folder
+
+
+def test_console_commands_run_as_far_as_this_machine_goes(
+    world: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    ran, wrong = 0, []
+    for place, command in consoles():
+        words = shlex.split(command)
+        assert words[0] == "bsx", f"{place}: {command}: say in ELSEWHERE why it is not run"
+        done = cli(*words[1:])
+        ran += done.status == 0
+        if done.status and not (done.status == 2 and LACKING.search(done.err)):
+            wrong.append(f"{place}: {command}\nended with {done.status}: {done.err}")
+    assert not wrong, "\n".join(wrong)
+    assert ran >= 6
 
 
 def heading_anchors(prose: str) -> set[str]:

@@ -27,7 +27,7 @@ from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
 from bsx.data.lines import NamedFile
-from bsx.errors import InputError
+from bsx.errors import ModelUnavailableError
 from bsx.support.optional import need
 
 
@@ -102,7 +102,9 @@ class Morphology(Factor[MorphologyConfig]):
         config = self.config
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         if resources.vectors is None and not resources.train_vectors:
-            raise InputError("mor: needs word vectors: `vectors=FILE` (.vec or .bin), or `train_vectors=True`")
+            raise ModelUnavailableError(
+                "mor: needs word vectors: `vectors=FILE` (.vec or .bin), or `train_vectors=True`"
+            )
         parsed = self._given_parses(pairs, resources)
         texts = [
             self._tokens(side, lang, parse)

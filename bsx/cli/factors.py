@@ -22,8 +22,12 @@ def factors(
         Path, typer.Option("-o", "--output", help="Table to write: all columns and one a factor.", writable=True)
     ],
     factors: Annotated[
-        str, typer.Option(help="Factors, name:field=value,… each, separated by commas.")
-    ] = "syn,lex,mor",
+        str | None,
+        typer.Option(
+            help="Factors, name:field=value,… each, separated by commas.",
+            show_default="those of syn,lex,mor for which parser and vectors are here",
+        ),
+    ] = None,
     format: Format = "text",
     **settings: Any,
 ) -> None:

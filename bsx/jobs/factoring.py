@@ -15,10 +15,12 @@ from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.tables import TableFile
-from bsx.errors import InputError
+from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.jobs.settings import FactorSettings
 from bsx.support.aligned import text_table
 from bsx.support.settings import complete, takes
+
+USUAL = ("syn", "lex", "mor")
 
 
 class FactorRow(TypedDict):
@@ -69,7 +71,7 @@ class Factored:
 def factors(
     file: Path,
     output: Path,
-    factors: str | Sequence[str] = "syn,lex,mor",
+    factors: str | Sequence[str] | None = None,
     *,
     resources: Resources | None = None,
     **how: Unpack[FactorSettings],
@@ -79,7 +81,7 @@ def factors(
     Args:
         file: table of sentence pairs.
         output: table to write.
-        factors: names, or ``name:field=value``.
+        factors: names, or ``name:field=value``; None for those of `USUAL` that have what they need here.
         resources: what factors may read beside the sentences.
         **how: columns, languages, and what to do about pairs without a value.
 
@@ -88,7 +90,7 @@ def factors(
     """
     asked = complete(how, FactorSettings)
     sentence1, sentence2, nan, lang = asked["sentence1"], asked["sentence2"], asked["nan"], asked["lang"]
-    made = get_factors(factors, preset=asked["preset"], registry=asked["registry"])
+    made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=asked["registry"])
     check_table(output)
     resources = resources if resources is not None else Resources()
     if (resources.parses1 is None) != (resources.parses2 is None):
@@ -104,7 +106,15 @@ def factors(
     lang1, dash, lang2 = lang.partition("-")
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
     pairs = SentencePairs(first, second, lang1, lang2 if dash else lang1, columns)
-    results = {names[factor.spec]: scored(factor, pairs, resources) for factor in made}
+    results: dict[str, FactorScores] = {}
+    for factor in made:
+        try:
+            results[names[factor.spec]] = scored(factor, pairs, resources)
+        except (MissingExtraError, ModelUnavailableError) as error:
+            if factors is not None:
+                raise
+            note = f"{factor.spec} is left out: {str(error).removeprefix(f'{factor.spec}: ')}"
+            results[names[factor.spec]] = FactorScores(np.full(len(rows), np.nan), {}, (note,), excluded=str(error))
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
     missing = np.isnan([scores.values for scores in kept.values()]) if kept else np.zeros((0, len(rows)), dtype=bool)
     if nan == "error" and missing.any():

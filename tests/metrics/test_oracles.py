@@ -701,17 +701,21 @@ def test_a_plain_encoder_is_averaged_and_says_so(bert: str) -> None:
 
 
 def bleurt_by_hand(folder: Path, candidate: str, reference: str) -> float:
-    """One pair through a BLEURT checkpoint, layer by layer from its weights; the reference is read first."""
-    from torch.nn.functional import gelu, layer_norm
+    """One pair through a BLEURT checkpoint; the reference is read first."""
     from transformers import BertTokenizer
+
+    encoded = BertTokenizer.from_pretrained(folder)(
+        reference, candidate, truncation="longest_first", max_length=tiny.POSITIONS, return_token_type_ids=True
+    )
+    return bleurt_of_ids(folder, encoded["input_ids"], encoded["token_type_ids"])
+
+
+def bleurt_of_ids(folder: Path, ids: list[int], types: list[int]) -> float:
+    """The pieces of one pair through a BLEURT checkpoint, layer by layer from its weights."""
+    from torch.nn.functional import gelu, layer_norm
 
     said = json.loads((folder / "config.json").read_text())
     w = {name: tensor.double() for name, tensor in load_file(folder / "model.safetensors").items()}
-    limit = said["max_position_embeddings"]
-    encoded = BertTokenizer.from_pretrained(folder)(
-        reference, candidate, truncation="longest_first", max_length=limit, return_token_type_ids=True
-    )
-    ids, types = encoded["input_ids"], encoded["token_type_ids"]
     dim, heads = said["hidden_size"], said["num_attention_heads"]
 
     def linear(x: torch.Tensor, name: str) -> torch.Tensor:
@@ -752,6 +756,36 @@ def test_bleurt_against_its_layers_by_hand(tmp_path: Path, embedding_size: int) 
     np.testing.assert_allclose(got, expected, atol=1e-5)
     assert got.truncated.tolist() == [5, 6, 7]
     assert np.ptp(expected) > 0.05
+
+
+def test_bleurt_20_reads_the_pieces_of_sentencepiece(tmp_path: Path) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    folder = tiny.build_bleurt(tmp_path / "bleurt")
+    (folder / "tokenizer.json").unlink()  # as published: a file of sentencepiece and nothing else
+    (folder / "tokenizer_config.json").unlink()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([*CANDIDATES, *REFERENCES, LONG] * 3),
+        model_prefix=str(folder / "sent_piece"),
+        vocab_size=120,
+        hard_vocab_limit=False,
+        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
+        **{"pad_id": 0, "pad_piece": "[PAD]", "unk_id": 1, "unk_piece": "[UNK]", "bos_id": -1, "eos_id": -1},
+        minloglevel=2,
+    )
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sent_piece.model"))
+    first, between = pieces.piece_to_id("[CLS]"), pieces.piece_to_id("[SEP]")
+    candidates = [*CANDIDATES, " The  CAT, zé 我们 \u00a0", "ｔhe ｃat, ﬁne", "[SEP] rain", LONG * 4]
+    references = [*REFERENCES, "a cat\u2028is", "the\u00a0cat\tis", "rain", "the cat"]
+    got = get_metric("bleurt", model=str(folder)).score(candidates, references)
+    for i, (candidate, reference) in enumerate(zip(candidates, references, strict=True)):
+        left, right = (pieces.encode(text) for text in (reference, candidate))
+        if candidate.startswith("[SEP]"):
+            right = [between, *pieces.encode("rain")]  # transformers knows special tokens by their spelling
+        right = right[: tiny.POSITIONS - 3 - len(left)]
+        ids = [first, *left, between, *right, between]
+        expected = bleurt_of_ids(folder, ids, [0] * (len(left) + 2) + [1] * (len(right) + 1))
+        assert got.values[i] == pytest.approx(expected, abs=1e-5), candidate
+    assert got.truncated.tolist() == [8]
 
 
 def test_bleurt_of_the_first_kind_is_berts_own_regression(tmp_path: Path) -> None:

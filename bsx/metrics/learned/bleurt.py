@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -130,13 +131,34 @@ class Bleurt(PairMetric[BleurtConfig]):
         return min(_LIMIT, int(self._said.get("max_position_embeddings", _LIMIT)))
 
     @cached_property
+    def _pieces(self) -> Path | None:
+        """SentencePiece's file, if the checkpoint has one."""
+        names = ("sent_piece.model", "spiece.model", "spm.model")
+        files = (self._resource.folder / name for name in names)
+        return next((file for file in files if file.is_file()), None)
+
+    @cached_property
+    def _normalise(self) -> Callable[[str], str]:
+        """What SentencePiece's file does to a text before it cuts it, which transformers leaves out."""
+        if self._pieces is None or self._said.get("model_type") != "bleurt":
+            return str
+        from sentencepiece import SentencePieceNormalizer
+
+        with blaming(f"{self._resource.folder}: its tokenizer cannot be loaded"):
+            rules = SentencePieceNormalizer(
+                model_file=str(self._pieces),
+                add_dummy_prefix=False,
+                escape_whitespaces=False,
+                remove_extra_whitespaces=True,
+            )
+        normalise: Callable[[str], str] = rules.normalize
+        return normalise
+
+    @cached_property
     def _tokenizer(self) -> Untyped:
         from transformers import BertTokenizer, DebertaV2Tokenizer
 
-        folder = self._resource.folder
-        pieces = next(
-            iter([*folder.glob("sent_piece.model"), *folder.glob("spiece.model"), *folder.glob("spm.model")]), None
-        )
+        folder, pieces = self._resource.folder, self._pieces
         if self._said.get("model_type") != "bleurt":
             return load_tokenizer(folder)
         with blaming(f"{folder}: its tokenizer cannot be loaded"):
@@ -153,9 +175,8 @@ class Bleurt(PairMetric[BleurtConfig]):
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs, the reference read first; see `PairMetric.score_pairs`."""
-        texts = [
-            (pairs.texts[j], pairs.texts[i]) for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
-        ]
+        read = [self._normalise(text) for text in pairs.texts]
+        texts = [(read[j], read[i]) for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)]
         encoded = self._tokenizer(
             [a for a, _ in texts], [b for _, b in texts], return_token_type_ids=True, verbose=False
         )

@@ -21,7 +21,7 @@ from bsx.analysis.factors.morphology import mor
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
 from bsx.analysis.factors.zoo import compute_factors
-from bsx.errors import InputError
+from bsx.errors import InputError, ModelUnavailableError
 
 
 def literal(vectors: dict[str, Any], lexicon: dict[str, list[str]], iterations: int) -> dict[str, Any]:
@@ -227,5 +227,5 @@ def test_the_factor_with_files(tmp_path: Path) -> None:
     assert found[specs[2]].values.tolist() == [pytest.approx(mor(["cat"], ["cats"], moved), abs=1e-3), 0]
     lexicon: Any = found["mor"].details["lexicon"]
     assert lexicon["file"] == "l.txt"
-    with pytest.raises(InputError, match="vectors=FILE"):
+    with pytest.raises(ModelUnavailableError, match="vectors=FILE"):
         compute_factors("mor", ["a"], ["b"])

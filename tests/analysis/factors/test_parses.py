@@ -436,3 +436,19 @@ def test_cross_lingual_bias_scores_each_pair_once() -> None:
     assert found["clb"].values.tolist() == [0.5]
     with pytest.raises(InputError, match="column 'self', row 1 is 'high', not a finite number"):
         compute_factors("clb", ["a"], ["b"], columns={"self": ["high"]}, parallel="self")
+
+
+def test_without_a_parser_or_vectors_the_usual_factors_are_those_that_need_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Outcome]
+) -> None:
+    # As after the README's set-up: stanza is installed, its models and word vectors are not.
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path / "none"))
+    (tmp_path / "pairs.tsv").write_text("sentence1\tsentence2\nthe cat sat\ta cat sat\nrain\tthe rain\n")
+    done = cli("factors", tmp_path / "pairs.tsv", "-o", tmp_path / "factors.tsv")
+    assert done.status == 0, done.err
+    assert (tmp_path / "factors.tsv").read_text().splitlines()[0] == "sentence1\tsentence2\tlex"
+    assert "syn is left out: " in done.err
+    assert "mor is left out: needs word vectors: --vectors FILE" in done.err
+    asked = cli("factors", tmp_path / "pairs.tsv", "--factors", "syn,lex", "-o", tmp_path / "asked.tsv")
+    assert asked.status == 2
+    assert not (tmp_path / "asked.tsv").exists()
