@@ -10,7 +10,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
@@ -49,9 +49,9 @@ def messages() -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def known() -> dict[str, list[object]]:
+def known() -> dict[str, list[Any]]:
     """Return the settings of all public calls and of all classes of settings: name -> types."""
-    found: dict[str, list[object]] = {}
+    found: dict[str, list[Any]] = {}
     packages = [importlib.import_module(name) for name in ("bsx", "bsx.analysis", "bsx.jobs")]
     calls = [reproduce, *(getattr(package, name) for package in packages for name in exports(package.__name__))]
     for module_info in pkgutil.walk_packages([str(REPOSITORY / "bsx")], "bsx."):
