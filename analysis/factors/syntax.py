@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
@@ -79,6 +81,19 @@ def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
     return [syn(a, b) for a, b in pairs]
 
 
+@contextlib.contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Have processes that are started here leave Ctrl-C, which the terminal sends to all, to this one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def syn_scores(
     pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: Callable[[int, int], None] | None = None
 ) -> Values:
@@ -94,7 +109,9 @@ def syn_scores(
     values: list[float] = []
     if jobs > 1 and len(chunks) > 1:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            for some in pool.map(_syn_chunk, chunks):
+            with _deaf_children():
+                found = pool.map(_syn_chunk, chunks)
+            for some in found:
                 values += some
                 if report is not None:
                     report(len(values), len(distinct))
@@ -103,8 +120,8 @@ def syn_scores(
             values += _syn_chunk(chunk)
             if report is not None:
                 report(len(values), len(distinct))
-    found = dict(zip(distinct, values, strict=True))
-    return np.array([found[pair] for pair in pairs], dtype=np.float64)
+    by_pair = dict(zip(distinct, values, strict=True))
+    return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
 
 
 def blank_punctuation(text: str) -> str:

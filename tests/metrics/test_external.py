@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -21,11 +22,13 @@ import numpy as np
 import pytest
 
 from bsx.catalog.catalog import load_registry
+from bsx.cluster.dataset import ClusterWorker
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.learned.comet import Comet
 from bsx.metrics.learned.external import Package, Worker
 from bsx.metrics.learned.laser import Laser
 from bsx.metrics.zoo import get_metric
+from bsx.support.environment import SILENT
 
 BUILDER = Path(__file__).parents[1] / "helpers" / "external_models.py"
 CANDIDATES = ["the cat sat on the mat", "a man walked to the bridge", "the old train", "dog", "rain was slow " * 12, ""]
@@ -468,3 +471,19 @@ sys.exit(3)
     done = subprocess.run([laser[0], "-c", code, workers, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_workers_inherit_what_packages_are_told(start: Callable[..., Worker], tmp_path: Path) -> None:
+    child = tmp_path / "python"
+    child.write_text(f"#!/bin/sh\nenv > {tmp_path}/told\n")
+    child.chmod(0o755)
+    with pytest.raises(InputError):
+        start(python=child)
+    told = dict(line.split("=", 1) for line in (tmp_path / "told").read_text().splitlines() if "=" in line)
+    assert told.items() >= SILENT.items()
+    # What a cluster runs tells its process when it is unpickled there, whatever that inherited.
+    worker = pickle.dumps(ClusterWorker)
+    code = f"import os, pickle; pickle.loads({worker!r}); print([os.environ[name] for name in {list(SILENT)!r}])"
+    kept = {name: value for name, value in os.environ.items() if name not in SILENT}
+    done = subprocess.run([sys.executable, "-c", code], env=kept, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{list(SILENT.values())}\n"

@@ -8,6 +8,8 @@ import itertools
 import json
 import random
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -184,3 +186,23 @@ def test_ten_thousand_pairs_are_a_matter_of_minutes() -> None:
 
 def test_punctuation_is_blanked_as_in_the_paper() -> None:
     assert blank_punctuation("(It's 5.30!) “No”…").split() == ["It", "s", "5", "30", "“No”…"]
+
+
+INTERRUPTED = """
+import os, random, signal
+from bsx.analysis.factors.syntax import syn_scores
+
+chance = random.Random(0)
+trees = [(0, *(chance.randint(1, i) for i in range(1, 12))) for _ in range(9000)]
+try:
+    syn_scores(list(zip(trees, trees[1:])), jobs=2, report=lambda *_: os.killpg(0, signal.SIGINT))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs groups of processes")
+def test_ctrl_c_is_for_the_first_process_alone() -> None:
+    program = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(program, start_new_session=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
