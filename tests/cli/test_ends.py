@@ -194,3 +194,15 @@ def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("yaml.load", fail)
     error = cli("registry", "validate", tmp_path).err
     assert "families.yaml: bsx registry validate ended with an error that nobody foresaw (KeyError: 'x')" in error
+
+
+@posix
+def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
+    texts: Path, tiny_model: Callable[[str], str]
+) -> None:
+    words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --cache k --backend torch"
+    done = bash(f"ulimit -f 1; $BSX {words} > /dev/null", texts)
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if "scoring:" not in line] == [
+        "bsx: note: the cache k cannot be written to ([Errno 27] File too large); going on without"
+    ]

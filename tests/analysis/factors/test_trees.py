@@ -193,9 +193,9 @@ import os, random, signal
 from bsx.analysis.factors.syntax import syn_scores
 
 chance = random.Random(0)
-trees = [(0, *(chance.randint(1, i) for i in range(1, 12))) for _ in range(9000)]
+trees = [(0, *(chance.randint(1, i) for i in range(1, 12))) for _ in range(3000)]  # two parts for three processes
 try:
-    syn_scores(list(zip(trees, trees[1:])), jobs=2, report=lambda *_: os.killpg(0, signal.SIGINT))
+    syn_scores(list(zip(trees, trees[1:])), jobs=3, report=lambda *_: os.killpg(0, signal.SIGINT))
 except KeyboardInterrupt:
     print("interrupted")
 """
