@@ -1,6 +1,8 @@
 # Two commands need nothing but Python 3.11 or newer: make demo, make test. Both set up .venv by themselves.
 PYTHON ?= python3
 VENV := .venv
+# laser-encoders needs this one: its fairseq runs on no later Python.
+LASER_PYTHON ?= python3.10
 BIN := $(VENV)/bin
 # Processes that run the tests; each computes with one thread.
 JOBS ?= auto
@@ -8,7 +10,7 @@ STAMP := $(VENV)/.installed
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-slow test-hub test-ray lint docs wheel bench clean
+.PHONY: help demo test test-slow test-hub test-external test-ray lint docs wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,6 +35,15 @@ test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams
 
 test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachable or they are cached)
 	$(BIN)/python -m pytest -m hub
+
+test-external: $(STAMP) ## Set up COMET and LASER beside bsx and run the tests that need them
+	$(PYTHON) -m venv $(VENV)/comet
+	$(VENV)/comet/bin/pip install --quiet unbabel-comet 'setuptools<81'
+	$(LASER_PYTHON) -m venv $(VENV)/laser
+	$(VENV)/laser/bin/pip install --quiet 'pip<24.1'
+	$(VENV)/laser/bin/pip install --quiet laser-encoders requests
+	BSX_COMET_PYTHON=$(CURDIR)/$(VENV)/comet/bin/python BSX_LASER_PYTHON=$(CURDIR)/$(VENV)/laser/bin/python \
+	  $(BIN)/python -m pytest tests/metrics/test_external.py
 
 test-ray: $(STAMP) ## Install Ray and run the tests that need it
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev,ray]'

@@ -278,3 +278,12 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     for page, heading in made.items():
         text = (tmp_path / "site" / "reference" / f"{page}.html").read_text(encoding="utf-8")
         assert heading in text, f"reference/{page}.md is not filled in by tools/references.py"
+
+
+def test_the_variables_that_tests_read_are_named_in_one_place() -> None:
+    pattern = re.compile(r"""(?:environ\.get\(|environ\[|interpreter\()["']((?:BSX|CI)_[A-Z_]+)["']""")
+    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    read = {name for file in (ROOT / "tests").rglob("*.py") for name in pattern.findall(file.read_text("utf-8"))}
+    users = {"BSX_BACKEND", "BSX_CACHE", "BSX_DATA", "BSX_REGISTRY"}  # set by the tests themselves
+    assert {"BSX_COMET_PYTHON", "BSX_LASER_PYTHON"} <= read
+    assert {name for name in read - users if f"`{name}" not in told} == set()

@@ -618,3 +618,20 @@ def test_columns_named_after_settings_are_one_name() -> None:
         "syn",
     ]
     assert split_names("a,b") == ["a", "b"]
+
+
+def test_the_certified_values_of_longleys_data() -> None:
+    # NIST's reference data set for regressions, in the public domain; its factors are nearly collinear.
+    # https://www.itl.nist.gov/div898/strd/lls/data/Longley.shtml
+    from statsmodels.datasets import longley
+
+    data = longley.load_pandas().data
+    table = {name: data[name].to_numpy(dtype=float) for name in data.columns}
+    factors = ["GNPDEFL", "GNP", "UNEMP", "ARMED", "POP", "YEAR"]
+    certified = [15.0618722713733, -0.0358191792925910, -2.02022980381683, -1.03322686717359, -0.0511041056535807]
+    certified.append(1829.15146461355)
+    fit = disentangle(table, ["TOTEMP"], factors)["TOTEMP"]
+    assert fit.r2 == pytest.approx(0.995479004577296, abs=1e-10)
+    for name, value in zip(factors, certified, strict=True):
+        raw = fit.coef[name] * table["TOTEMP"].std() / table[name].std()
+        assert raw == pytest.approx(value, rel=1e-6), name
