@@ -201,6 +201,9 @@ def test_baselines_of_bert_score_have_finite_numbers(tmp_path: Path) -> None:
         if expected is REFUSED or math.isnan(expected):
             with pytest.raises(InputError, match="not a baseline file"):
                 read_baseline(file, 0)
+        elif not -1 <= expected < 1:
+            with pytest.raises(InputError, match=r"every figure must lie in \[-1, 1\)"):
+                read_baseline(file, 0)
         else:
             assert read_baseline(file, 0).figures[0, 1] == pytest.approx(expected)
 

@@ -101,7 +101,9 @@ def build(folder: Path) -> Path:
             **texts,
             "h": human,
             **scores,
-        } | {"x1": x1, "x2": x2}
+            "x1": x1,
+            "x2": x2,
+        }
         rows.append(row)
     _table(folder / "scores.tsv", rows)
     _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])

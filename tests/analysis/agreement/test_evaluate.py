@@ -620,10 +620,7 @@ def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch:
     assert cli("meta", tmp_path / "s.parquet", *METRICS, "--human", "human").out == expected
     assert meta_evaluate(frame, metrics=NAMES, human="human").to_text() + "\n" == expected
 
-    class Stdin:
-        buffer = io.BytesIO(file.read_bytes())
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
     assert cli("meta", "-", *METRICS, "--human", "human").out == expected
 
 
