@@ -69,8 +69,10 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
         for j, name in enumerate(result.factors):
             share = np.array([max(fit.r2_share[name], 0.0) for fit in result.results])
             hatch = _HATCHES[(j + j // len(COLOURS)) % len(_HATCHES)]
-            look = {"color": COLOURS[j % len(COLOURS)], "hatch": hatch, "edgecolor": "white", "lw": 0.5}
-            axes.barh(places, share, left=left, height=0.7, label=name, **look)
+            colour = COLOURS[j % len(COLOURS)]
+            axes.barh(
+                places, share, left=left, height=0.7, label=name, color=colour, hatch=hatch, edgecolor="white", lw=0.5
+            )
             for i, value in enumerate(share):
                 if value >= 0.04:
                     axes.text(
