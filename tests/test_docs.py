@@ -287,3 +287,12 @@ def test_the_variables_that_tests_read_are_named_in_one_place() -> None:
     users = {"BSX_BACKEND", "BSX_CACHE", "BSX_DATA", "BSX_REGISTRY"}  # set by the tests themselves
     assert {"BSX_COMET_PYTHON", "BSX_LASER_PYTHON"} <= read
     assert {name for name in read - users if f"`{name}" not in told} == set()
+
+
+def test_the_readme_counts_what_the_registry_has() -> None:
+    from bsx.catalog.catalog import shipped
+
+    models, languages, metrics = (len(kind) for kind in (shipped().models, shipped().languages, shipped().metrics))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{models} models, {languages} languages" in readme
+    assert f"{metrics - 1} other metrics" in readme
