@@ -230,7 +230,7 @@ def test_all_pairs_are_marked_against_every_system(cli: Run, form: str, bold: st
     [
         (["atlas", "--data", DATA, "--metric", "chrf"], "name at least two systems"),
         (["atlas", "nope", "--data", DATA, "--metric", "chrf"], "has no column 'nope'"),
-        (["atlas", "brook", "--metric", "chrf"], "nothing to score"),
+        (["atlas", "brook", "--metric", "chrf"], "no references: give --references FILE"),
         (["atlas", "brook", "--data", DATA, "--metric", "crhf"], "unknown metric 'crhf'"),
         (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--confidence", 2], "confidence: "),
         (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
