@@ -176,7 +176,7 @@ def _own_code(traceback: TracebackType | None) -> str | None:
     place = None
     while traceback is not None:
         file, name = traceback.tb_frame.f_code.co_filename, str(traceback.tb_frame.f_globals.get("__name__", ""))
-        if not file.startswith(("<", *known)) and not name.startswith(("bsx.", "__main__")):
+        if file.endswith(".py") and not file.startswith(known) and not name.startswith(("bsx.", "__main__")):
             place = f"{file}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place

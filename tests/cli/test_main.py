@@ -273,7 +273,7 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "--strict", "-l", "sw"], "minilm was not trained on Swahili; models"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--metric", "chrf", "-l", "xx"], "unknown language 'xx'"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--metric", "chrf", "--idf"], "chrf has none of that name"),
-    (["-c", "hyps.txt"], "nothing to score"),
+    (["-c", "hyps.txt"], "no references: give --references FILE"),
     ([], "nothing to score"),
     (["-c", "hyps.txt", "-c", "sub/hyps.txt", "-r", "refs.txt"], "two candidate files are called 'hyps'"),
     (["-c", "-", "-r", "-"], "only one file can be standard input"),

@@ -14,7 +14,7 @@ from bsx.data.run import check_output
 from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_profiles, read_table
-from bsx.jobs.combining.save import save_ensemble
+from bsx.jobs.combining.save import new_place, save_ensemble
 from bsx.jobs.settings import EnsembleColumns
 from bsx.support.settings import complete, set_fields, takes
 
@@ -64,8 +64,10 @@ def ensemble(
     fit, factors, profiles, save = asked["fit"], asked["factors"], asked["profiles"], asked["save"]
     member, lower, registry = asked["member"], asked["lower"], asked["registry"]
     settings = settings if settings is not None else EnsembleSettings()
-    if save is not None and save.endswith((".yaml", ".yml")):
-        check_output(Path(save))
+    if save is not None:
+        place = new_place(save, registry)
+        if save.endswith((".yaml", ".yml")):
+            check_output(place)
     if save is None and (member or registry is not None):
         raise InputError("`member=` and `registry=` go with `save=`")
     if (factors is not None or profiles is not None) != (settings.how == "factors"):

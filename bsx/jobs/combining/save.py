@@ -17,6 +17,23 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
 
 
+def new_place(name: str, registry: Path | None) -> Path:
+    """Return the file that an ensemble is to be saved in.
+
+    Raises:
+        InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
+    """
+    from bsx.catalog.overlay import ensemble_file
+
+    file = Path(name) if name.endswith((".yaml", ".yml")) else None
+    if not _NAME.match(name if file is None else file.stem):
+        raise InputError(f"`save={name}`: a name has letters, digits, -, _ and +; a file ends in .yaml")
+    place = file if file is not None else ensemble_file(name, registry)
+    if place.exists():
+        raise InputError(f"`save={name}`: {place} is there already: choose another name, or remove it first")
+    return place
+
+
 def save_ensemble(
     result: EnsembleResult,
     name: str,
@@ -43,16 +60,12 @@ def save_ensemble(
     """
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.entries import EnsembleEntry, EnsembleOrigin
-    from bsx.catalog.overlay import ensemble_file, write_ensemble
+    from bsx.catalog.overlay import write_ensemble
     from bsx.support.provenance import provenance
 
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     stem = name if file is None else file.stem
-    if not _NAME.match(stem):
-        raise InputError(f"`save={name}`: a name has letters, digits, -, _ and +; a file ends in .yaml")
-    place = file if file is not None else ensemble_file(stem, registry)
-    if place.exists():
-        raise InputError(f"`save={name}`: {place} is there already: choose another name, or remove it first")
+    new_place(name, registry)
     specs = dict(_named(part, result.combination.weights) for part in members)
     used = [member for member in result.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
