@@ -15,7 +15,8 @@ in its source text. Everything else comes from the table, which is made by hand:
   (``add_prefix_space``) where the tokenizer was a GPT2Tokenizer or RobertaTokenizer. In transformers 4.3, current when
   bert-score 0.3.8 (March 2021) measured them, those of BART, LED, Longformer and Blenderbot were subclasses of
   RobertaTokenizer, DeBERTa's was not. From 4.17 on only RoBERTa's own is left, so bert-score gives no space to the
-  others today.
+  others today;
+- ``prefix``: what the model card puts before a text, its blank included.
 
 Models that are not in the table (minilm) are written by hand and left alone.
 """
@@ -97,6 +98,8 @@ def rendered(facts: dict[str, str], layer: int | None, comment: str | None) -> s
     lines.append(f"languages: {'[]' if listed == ['none'] else languages}")
     if facts["leading_space"] == "yes":
         lines.append("leading_space: true")
+    if facts["prefix"]:
+        lines.append(f'prefix: "{facts["prefix"]}"')
     text = "".join(f"{line}\n" for line in lines) + evidence(comment)
     return text + (f"notes: {scalar(facts['notes'], in_brackets=False)}\n" if facts["notes"] else "")
 
