@@ -159,8 +159,7 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
 def _williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
     if len(human) < 4:
         raise InputError(
-            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; the setting test none "
-            "leaves it out"
+            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; `test=none` leaves it out"
         )
     return williams(a, b, human, confidence=settings.confidence)
 

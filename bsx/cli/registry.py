@@ -111,7 +111,7 @@ def validate(
     except RegistryError as error:
         problems.append(error)
     if problems:
-        raise RegistryError(f"{len(problems)} problems: " + " | ".join(map(str, problems)))
+        raise RegistryError(f"{len(problems)} problem{'s' * (len(problems) > 1)}: " + " | ".join(map(str, problems)))
     kinds = [kind for kind, _ in catalog.origins]
     counts = ", ".join(
         f"{kinds.count(kind)} {kind}s" for kind in ("model", "language", "metric", "ensemble", "baseline")

@@ -143,3 +143,10 @@ def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[st
             now[0] += 1
             report("parsing", done, 3000)
     assert capsys.readouterr().err.splitlines() == [f"bsx: parsing: {n} of 3,000" for n in ("900", "1,900", "2,900")]
+
+
+def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n")
+    done = cli("meta", tmp_path / "t.tsv", "--column", "a,b", "--human", "m")
+    assert done.status == 2
+    assert "which needs 4; --test none leaves it out" in done.err
