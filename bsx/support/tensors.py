@@ -18,14 +18,23 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, M
 
 
 def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapping[str, str]) -> None:
-    """Write tensors, contiguous and on the CPU, as one safetensors file.
+    """Write tensors, contiguous and on the CPU, as one safetensors file: the same bytes whenever they are the same.
 
     Raises:
         OSError: if the file cannot be written.
     """
     from safetensors.torch import save
 
-    path.write_bytes(save(dict(tensors), metadata=dict(metadata)))  # its `save_file` has an error of its own instead
+    stored = save(dict(tensors), metadata=dict(metadata))  # its `save_file` has an error of its own instead
+    length = int.from_bytes(stored[:8], "little")
+    header = json.loads(stored[8 : 8 + length])
+    if "__metadata__" in header:  # the library writes these texts in an order of chance
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # the tensors start at a multiple of 8
+    with path.open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        stream.write(memoryview(stored)[8 + length :])
 
 
 def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
