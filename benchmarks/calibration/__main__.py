@@ -1,0 +1,48 @@
+"""Write docs/calibration.md, all sections or those named: python -m benchmarks.calibration [SECTION…] [--runs N]."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from benchmarks.calibration import disentangling
+from bsx.data.output import atomic_text
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
+# name of the section -> what makes its text from the number of replicates; the page has them in this order
+SECTIONS = {"disentangling": disentangling.section}
+
+HEAD = """# Calibration
+
+A test at .05 should reject a true null hypothesis in 5 % of all data sets, and a 95 % interval should hold the truth in
+95 %. Here both are counted in simulated worlds whose truth is known. A size above .05 means false discoveries, a
+coverage below .95 false confidence. The defaults of bsx stand beside other choices, so that you can see what each
+default is for.
+
+```console
+$ python -m benchmarks.calibration
+$ python -m benchmarks.calibration disentangling --runs 400
+```
+
+The first command writes the whole page, the second one section of it anew. Every replicate has its own seed, so the
+figures can be reproduced. A small version of each world is among the tests (`tests/calibration/`).
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("section", nargs="*", choices=[[], *SECTIONS], help="those to write anew; all unless given")
+    parser.add_argument("--runs", type=int, default=400, help="replicates of each world")
+    asked = parser.parse_args()
+    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    parts = dict(re.findall(r"<!-- (\w+) -->\n(.*?)<!-- /\1 -->\n", old, re.DOTALL))
+    for name in asked.section or SECTIONS:
+        parts[name] = f"\n{SECTIONS[name](asked.runs).strip()}\n\n"
+    body = [f"<!-- {name} -->\n{parts[name]}<!-- /{name} -->\n" for name in SECTIONS if name in parts]
+    with atomic_text(PAGE) as stream:
+        stream.write("\n".join([HEAD, *body]))
+
+
+if __name__ == "__main__":
+    main()
