@@ -15,18 +15,25 @@ from typing import Annotated, Any
 import pytest
 
 import bsx
+import bsx.jobs
 from bsx.analysis import compute_factors, ensemble, meta_evaluate
+from bsx.analysis.agreement.compare_settings import CompareOptions, CompareSettings
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
 from bsx.analysis.factors.base import ResourceOptions, Resources
 from bsx.bertscore.config import ScorerSettings
 from bsx.encode.run_config import RunSettings
+from bsx.jobs.settings import PairSettings, TripleSettings
 from bsx.support.settings import settings_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
 PAIRS: list[tuple[Callable[..., object], type, type]] = [
     (meta_evaluate, MetaOptions, MetaSettings),
+    (bsx.jobs.meta, MetaOptions, MetaSettings),
+    (bsx.jobs.compare, CompareOptions, CompareSettings),
+    (bsx.jobs.fool_pairs, PairSettings, PairSettings),
+    (bsx.jobs.fool_triples, TripleSettings, TripleSettings),
     (ensemble, EnsembleOptions, EnsembleSettings),
     (compute_factors, ResourceOptions, Resources),
 ]

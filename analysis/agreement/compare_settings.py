@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class CompareOptions(TypedDict, total=False):
+    """`CompareSettings` as keyword arguments."""
+
+    test: Literal["bootstrap", "randomise"]
+    resamples: int | None
+    correction: Literal["none", "holm", "bh"]
+    alpha: float
+    all_pairs: bool
+    confidence: float
+    seed: int
 
 
 class CompareSettings(BaseModel):

@@ -11,9 +11,9 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.adversarial_perturb import perturb
 from bsx.cli.help import group
 from bsx.cli.messages import SHORT, say
-from bsx.cli.options import OF_ONE_METRIC, Column, Format, Lower, Output, Score, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Column, Format, Lower, Output, Score, take, take_keywords, with_settings
 from bsx.cli.output import names, progress_bar, show
-from bsx.jobs.fooling.settings import PairSettings, TripleSettings
+from bsx.jobs.settings import PairSettings, TripleSettings
 
 if TYPE_CHECKING:
     from bsx.jobs.fooling.run import Fooled
@@ -69,9 +69,9 @@ def pairs(
             sentence1=sentence1,
             sentence2=sentence2,
             lower=names(lower),
-            how=take(settings, PairSettings),
-            settings=take(settings, ScorerConfig),
             progress=report,
+            **take_keywords(settings, PairSettings),
+            settings=take(settings, ScorerConfig),
         )
     if curves is not None:
         found.save_curves(curves)
@@ -104,9 +104,9 @@ def triples(
             columns=None if column is None else names(column),
             metrics=metric or (),
             lower=names(lower),
-            how=take(settings, TripleSettings),
-            settings=take(settings, ScorerConfig),
             progress=report,
+            **take_keywords(settings, TripleSettings),
+            settings=take(settings, ScorerConfig),
         )
     _finish(found, "adversarial-triples", format, output)
 
@@ -145,7 +145,7 @@ def build_triples(
     format: Format = "text",
 ) -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for `bsx adversarial triples`."""
-    from bsx.jobs.fooling.run import build_triples as build
+    from bsx.jobs.fooling.build import build_triples as build
 
     made = build(
         file,

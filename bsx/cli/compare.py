@@ -12,6 +12,7 @@ from bsx.cli.messages import say
 from bsx.cli.meta import Format, Output
 from bsx.cli.options import OF_ONE_METRIC, specs, take, with_settings
 from bsx.cli.output import progress_bar
+from bsx.support.settings import set_fields
 
 
 @with_settings(config=CompareSettings)
@@ -40,14 +41,15 @@ def compare(
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
 
+    how = take(settings, CompareSettings)
     files, columns = ([], systems) if data is not None else (systems, [])
     with progress_bar() as report:
         found = run(
             specs(metric),
             Input(files, references or [], sources, data, columns, reference or [], source, None),
-            how=take(settings, CompareSettings),
             settings=take(settings, ScorerConfig),
             progress=report,
+            **set_fields(how),
         )
     write_tables(found.result, format, lambda: provenance("compare", found.files, found.signatures), output)
     say(found.notes)

@@ -12,6 +12,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, specs, take, with_settings
 from bsx.cli.output import names, progress_bar
+from bsx.support.settings import set_fields
 
 Format = Annotated[
     Literal["text", "csv", "json", "latex", "markdown"],
@@ -79,9 +80,9 @@ def meta(
             metrics=specs(metric),
             texts=Input([], [], None, data, candidate or [], reference or [], source, None),
             scores_out=scores_out,
-            how=how,
             settings=take(settings, ScorerConfig),
             progress=report,
+            **set_fields(how),
         )
     if plot is not None or plot_tests is not None:
         from bsx.analysis.agreement.plots import draw_agreement, draw_significance

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from bsx.jobs.evaluating import MetaRun as MetaRun, Wanted as Wanted, meta as meta
     from bsx.jobs.explaining import Explained as Explained, disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.fooling.run import BuiltTriples as BuiltTriples, Fooled as Fooled, build_triples as build_triples
-    from bsx.jobs.fooling.run import fool_pairs as fool_pairs, fool_triples as fool_triples
-    from bsx.jobs.fooling.settings import PairSettings as PairSettings, TripleSettings as TripleSettings
+    from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
+    from bsx.jobs.fooling.run import Fooled as Fooled, fool_pairs as fool_pairs, fool_triples as fool_triples
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.result import Findings as Findings

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 from bsx.analysis.agreement.compare import CompareResult, compare_systems
-from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.agreement.compare_settings import CompareOptions, CompareSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
 from bsx.jobs.score import Input, load_metrics, wanted_sides
 from bsx.metrics.paired import paired_scores
 from bsx.metrics.summary import about, flags
 from bsx.support.progress import Progress
-from bsx.support.settings import set_fields
+from bsx.support.settings import build_config, set_fields, takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,29 +34,30 @@ class Compared:
     notes: list[str]
 
 
+@takes(CompareSettings)
 def compare(
     metrics: Sequence[str],
     texts: Input,
     *,
-    how: CompareSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **how: Unpack[CompareOptions],
 ) -> Compared:
     """Compare systems with the first one, or all pairs, with each metric's own corpus score.
 
     Args:
         metrics: their specs.
         texts: of at least two systems, the baseline first.
-        how: they are compared.
         settings: model, language, and where and within what limits to run.
         progress: called with phase, done and total.
+        **how: the test, its corrections and intervals.
 
     Raises:
         InputError: for files or metrics that cannot be used.
     """
     if len(texts.candidates if texts.data is None else texts.candidate) < 2:
         raise InputError("name at least two systems to compare")
-    how, given = how if how is not None else CompareSettings(), set_fields(settings)
+    config, given = build_config(how, CompareSettings, spelling="`{}=`"), set_fields(settings)
     notes: list[str] = []
     with texts.open(wanted_sides(metrics, given), keep_rows=False) as corpus:
         built, plan = load_metrics(metrics, given, corpus, notes.append)
@@ -66,11 +68,11 @@ def compare(
             paired.scores,
             metric=paired.metric.spec,
             aggregate=paired.aggregate,
-            settings=how,
+            settings=config,
             higher_is_better=paired.metric.higher_is_better,
             signature=signatures[paired.metric.spec],
         )
         for paired in scored
     ]
     notes += [*about(built), *flags(prepared, totals)]
-    return Compared(CompareResult(how, prepared.segments, tuple(found)), texts.files(), signatures, notes)
+    return Compared(CompareResult(config, prepared.segments, tuple(found)), texts.files(), signatures, notes)

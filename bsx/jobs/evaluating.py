@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
-from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.cells import Spelled, spelled
 from bsx.data.columns import Labels, read_columns
@@ -25,7 +26,7 @@ from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance
-from bsx.support.settings import set_fields
+from bsx.support.settings import build_config, set_fields, takes
 from bsx.support.untyped import Settings
 
 Cell = float | str
@@ -104,6 +105,7 @@ class MetaRun:
     notes: list[str]
 
 
+@takes(MetaSettings)
 @as_one_run
 def meta(
     wanted: Wanted,
@@ -112,9 +114,9 @@ def meta(
     metrics: Sequence[str] = (),
     texts: Input | None = None,
     scores_out: Path | None = None,
-    how: MetaSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **how: Unpack[MetaOptions],
 ) -> MetaRun:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences.
 
@@ -124,13 +126,14 @@ def meta(
         metrics: instead, specs of metrics to score ``texts`` with.
         texts: a table of texts.
         scores_out: with ``metrics``: table to keep the scores in.
-        how: level, statistic, test and corrections.
         settings: with ``metrics``: model, language, and where and within what limits to run.
         progress: called with phase, done and total.
+        **how: level, statistic, test and corrections.
 
     Raises:
         InputError: for a table, column or metric that cannot be used.
     """
+    build_config(how, MetaSettings, spelling="`{}=`")  # before anything is read or scored
     if scores_out is not None:
         check_table(scores_out)
     data = texts.data if texts is not None else None
@@ -160,7 +163,7 @@ def meta(
         system=names.system,
         segment=names.segment,
         lower=names.lower,
-        **set_fields(how),
+        **how,
     )
     read = [name for name in (file, data) if name is not None]
     return MetaRun(result, read, columns.signatures, [*columns.notes, *result.notes])

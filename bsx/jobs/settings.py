@@ -145,6 +145,44 @@ class PerturbSettings(TypedDict, total=False):
     skip_errors: Annotated[bool, Field(default=False, description="Go on without rows a metric fails on.")]
 
 
+class FoolSettings(TypedDict, total=False):
+    """What tests on pairs and on triples have in common."""
+
+    correction: Annotated[
+        Literal["none", "holm", "bh"],
+        Field(default="none", description="Correct the tests' p for the number of metric pairs."),
+    ]
+    confidence: Confidence
+    resamples: Annotated[int, Field(default=1000, description="Resamples of bootstrap intervals.")]
+    seed: Annotated[int, Field(default=1, description="Seed of resamples and folds.")]
+    nan: Annotated[
+        Literal["error", "omit"],
+        Field(default="error", description="Refuse missing scores, or leave out such rows."),
+    ]
+    skip_errors: Annotated[
+        bool, Field(default=False, description="Leave out rows on which a metric fails, and name them.")
+    ]
+
+
+class PairSettings(FoolSettings, total=False):
+    """How metrics are tested as detectors of paraphrases."""
+
+    interval: Annotated[Literal["delong", "bootstrap"], Field(default="delong", description="Interval of the ROC AUC.")]
+    folds: Annotated[int, Field(default=10, description="Folds of the cross-validated threshold.")]
+
+
+class TripleSettings(FoolSettings, total=False):
+    """How metrics are tested on triples."""
+
+    bins: Annotated[
+        int,
+        Field(default=4, ge=0, description="Ranges of the gap in lexical overlap to split triples by; 0 for none."),
+    ]
+    worst: Annotated[
+        int, Field(default=5, ge=0, description="How many of the smallest margins to show for each metric.")
+    ]
+
+
 class EnsembleColumns(TypedDict, total=False):
     """What the columns of a table of scores are, and what becomes of the ensemble."""
 

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 import bsx.jobs
-from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
 from bsx.jobs import settings
-from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 from bsx.jobs.settings import ProbePlan
 from bsx.support.provenance import provenance
 from bsx.support.settings import as_model, complete
@@ -170,9 +168,7 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
         lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = bsx.jobs.fool_pairs(
-        file, columns=["a", "b"], metrics=["chrf"], lower=["a"], against=file, how=PairSettings(resamples=20)
-    )
+    found = bsx.jobs.fool_pairs(file, columns=["a", "b"], metrics=["chrf"], lower=["a"], against=file, resamples=20)
     assert [one.metric for one in found.results[0].results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
@@ -180,7 +176,7 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     assert (tmp_path / "curves.tsv").read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
     with pytest.raises(InputError, match="`device=` goes with `metrics=`"):
         bsx.jobs.fool_pairs(file, columns=["a"], settings=ScorerConfig(device="cpu"))
-    triples = bsx.jobs.fool_triples(file, columns=["b"], how=TripleSettings(bins=0, resamples=20))
+    triples = bsx.jobs.fool_triples(file, columns=["b"], bins=0, resamples=20)
     assert triples.to_text().startswith("metric")
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
     built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
@@ -190,10 +186,10 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
 
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
     wanted = bsx.jobs.Wanted(["a", "b"], ["human"])
-    found = bsx.jobs.meta(wanted, file=judged, how=MetaSettings(resamples=20))
+    found = bsx.jobs.meta(wanted, file=judged, resamples=20)
     assert [one.metric for one in found.result.average] == ["a", "b"]
     texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
-    scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, how=MetaSettings(resamples=20))
+    scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, resamples=20)
     assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
     with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):

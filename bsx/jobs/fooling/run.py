@@ -1,11 +1,11 @@
-"""Can metrics be fooled? Paraphrase pairs and triples, with scores from columns or computed here; making triples."""
+"""Can metrics be fooled? Paraphrase pairs and triples, with scores from columns or computed here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Unpack
 
 from bsx.analysis.adversarial.pairs import PairDetection, PairsResult, detect_pairs, easy_to_hard
 from bsx.analysis.adversarial.tables import detection_set, pairs_document, pairs_text, triples_document, triples_text
@@ -14,21 +14,20 @@ from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
 from bsx.bertscore.config import ScorerConfig
-from bsx.data.output import ScoreTable, check_table
-from bsx.data.run import as_one_run
+from bsx.data.output import ScoreTable
 from bsx.data.sidecar import lower_by_sidecar
-from bsx.data.tables import Table, TableFile
+from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.jobs.fooling.settings import PairSettings, TripleSettings
 from bsx.jobs.metrics import open_metrics
+from bsx.jobs.settings import FoolSettings, PairSettings, TripleSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
-from bsx.support.settings import in_range, set_fields
+from bsx.support.settings import complete, set_fields, takes
+from bsx.support.untyped import Settings
 
 if TYPE_CHECKING:
-    from bsx.analysis.adversarial.build_triples import Tagger
     from bsx.metrics.base import Metric
 
 
@@ -135,6 +134,7 @@ class _Scores:
         return found
 
 
+@takes(PairSettings)
 def fool_pairs(
     file: Path,
     *,
@@ -145,9 +145,9 @@ def fool_pairs(
     sentence1: str | None = None,
     sentence2: str | None = None,
     lower: Sequence[str] = (),
-    how: PairSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **how: Unpack[PairSettings],
 ) -> Fooled:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests.
 
@@ -160,25 +160,25 @@ def fool_pairs(
         sentence1: column of references; sentence1 or question1 unless given.
         sentence2: column of candidates; sentence2 or question2 unless given.
         lower: those of ``columns`` of which lower is better, beside those that the tables' sidecars know.
-        how: they are tested.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total.
+        **how: intervals, tests, and what becomes of missing scores.
 
     Raises:
         InputError: for a table or metric that cannot be used.
     """
     if not columns and not metrics:
         raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
-    how = how if how is not None else PairSettings()
-    own = _Scores.open(metrics, columns, settings, how.skip_errors, progress)
+    test = complete(how, PairSettings)
+    own = _Scores.open(metrics, columns, settings, test["skip_errors"], progress)
     files = [file] if against is None else [file, against]
     notes: list[str] = []
     sets: list[tuple[Array, dict[str, Array]]] = []
     results: list[PairsResult] = []
     for one in files:
         labels, scores, said = _read_pairs(one, (label, sentence1, sentence2), columns, lower, own, one is file)
-        how = how.model_copy(update={"nan": "omit"}) if own.failed else how
-        result = detect_pairs(labels, scores, **how.asked())
+        asked = _asked(test, own)
+        result = detect_pairs(labels, scores, **asked)
         left_out = len(labels) - len(result.kept)
         said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
         notes += [f"{one.name}: {note}" for note in said]
@@ -191,20 +191,21 @@ def fool_pairs(
             detection_set(found, one.name if one is against else None)
             for one, found in zip(files, results, strict=True)
         )
-        document = pairs_document(first, second, easy_to_hard(*sets, confidence=how.confidence, nan=how.nan))
-    asked = {**how.asked(), "label": label, "reference": sentence1, "candidate": sentence2}
+        document = pairs_document(first, second, easy_to_hard(*sets, confidence=asked["confidence"], nan=asked["nan"]))
+    asked |= {"label": label, "reference": sentence1, "candidate": sentence2}
     return _fooled(document, files, asked, settings, own, notes, results)
 
 
+@takes(TripleSettings)
 def fool_triples(
     file: Path,
     *,
     columns: Sequence[str] | None = None,
     metrics: Sequence[str] = (),
     lower: Sequence[str] = (),
-    how: TripleSettings | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
+    **how: Unpack[TripleSettings],
 ) -> Fooled:
     """Count how often metrics prefer a paraphrase to a sentence that only shares words: rates, margins, tests.
 
@@ -213,9 +214,9 @@ def fool_triples(
         columns: columns with scores; every column of numbers unless given, or none if there are ``metrics``.
         metrics: specs of metrics to score the texts with.
         lower: those of ``columns`` of which lower is better, beside those that the table's sidecar knows.
-        how: they are tested.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total.
+        **how: intervals, tests, and what becomes of missing scores.
 
     Raises:
         InputError: for a table or metric that cannot be used.
@@ -223,9 +224,9 @@ def fool_triples(
     table = load_triples(file, [] if columns is None and metrics else columns)
     if not table.scores and not metrics:
         raise InputError(f"{file}: has no column of scores: compute some with `metrics=METRICS`")
-    how = how if how is not None else TripleSettings()
+    test = complete(how, TripleSettings)
     triples, n = table.triples, len(table.triples)
-    own = _Scores.open(metrics, list(table.scores), settings, how.skip_errors, progress)
+    own = _Scores.open(metrics, list(table.scores), settings, test["skip_errors"], progress)
     negative, said = _turned(file, list(table.scores), lower)
     notes = [*table.notes, *said]
     scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
@@ -237,18 +238,25 @@ def fool_triples(
     candidates = [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples]
     for one in own.of(candidates, [t.anchor for t in triples] * 2, where, notes):
         scores[one.metric] = (one.values[:n], one.values[n:])
-    how = how.model_copy(update={"nan": "omit"}) if own.failed else how
-    gap = _gap(triples, (settings and settings.lang) or "en", notes) if how.bins else None
-    result = prefer_paraphrase(scores, gap=gap, **{**how.asked(), "bins": how.bins or 1})
+    asked = _asked(test, own)
+    gap = _gap(triples, (settings and settings.lang) or "en", notes) if test["bins"] else None
+    result = prefer_paraphrase(scores, gap=gap, **{**asked, "bins": test["bins"] or 1})
     if len(result.kept) < n:
         notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
-    return _fooled(triples_document(result, triples, scores), [file], how.asked(), settings, own, notes, [result])
+    return _fooled(triples_document(result, triples, scores), [file], asked, settings, own, notes, [result])
+
+
+def _asked(test: FoolSettings, own: _Scores) -> Settings:
+    """Return what the analysis is called with; rows on which a metric failed are left out."""
+    asked: Settings = {**test}
+    del asked["skip_errors"]
+    return {**asked, "nan": "omit"} if own.failed else asked
 
 
 def _fooled(
     document: PairsDocument | TriplesDocument,
     files: list[Path],
-    asked: dict[str, object],
+    asked: Settings,
     settings: ScorerConfig | None,
     own: _Scores,
     notes: list[str],
@@ -305,105 +313,3 @@ def _gap(triples: Sequence[Triple], lang: str, notes: list[str]) -> Array | None
         notes.append(f"not split by lexical overlap: {error}")
         return None
     return high - low
-
-
-@dataclass(frozen=True)
-class BuiltTriples:
-    """Triples, and how they came about.
-
-    Attributes:
-        triples: what was built.
-        summary: settings, counts and mean overlaps.
-    """
-
-    triples: tuple[Triple, ...]
-    summary: dict[str, object]
-
-    def to_text(self) -> str:
-        """Return the summary, for people."""
-        found = self.summary
-        lines = [f"{found['triples']} triples"]
-        if found["how"] == "nouns":
-            few, same = found["fewer_than_two_nouns"], found["same_words"]
-            assert isinstance(few, list) and isinstance(same, list)  # noqa: S101, PT018 - for the type checker
-            lines.append(f"{len(few)} of {found['texts']} texts have fewer than two nouns")
-            lines.append(f"{len(same)} triples have the words of A: equal nouns changed places")
-        low, high = found["overlap_paraphrase"], found["overlap_nonparaphrase"]
-        return "\n".join([*lines, f"mean overlap with the anchor: paraphrase {low:.4f}, non-paraphrase {high:.4f}"])
-
-
-@in_range
-@as_one_run
-def build_triples(
-    file: Path,
-    output: Path,
-    *,
-    how: Literal["paws", "nouns"] = "paws",
-    lang: str = "en",
-    keep: int = 300,
-    by: Literal["difference", "overlap"] = "difference",
-    anchor: str = "anchor",
-    paraphrase: str = "paraphrase",
-    tagger: str = "stanza",
-    parser_dir: Path | None = None,
-    download: bool = False,
-    seed: int = 42,
-) -> BuiltTriples:
-    """Build triples of an anchor, a paraphrase and a misleading sentence, and write them as a table.
-
-    Args:
-        file: labelled pairs for ``paws``; texts and their paraphrases for ``nouns``.
-        output: table to write.
-        how: from pairs that share sentences, or by permuting nouns.
-        lang: language of the texts.
-        keep: ``paws``: how many triples to keep.
-        by: ``paws``: keep the largest differences of overlap, or the least overlaps of A and B.
-        anchor: ``nouns``: column of anchors.
-        paraphrase: ``nouns``: column of paraphrases.
-        tagger: ``nouns``: ``stanza``, ``nltk`` (as published), or a CoNLL-U file with parses of the anchors.
-        parser_dir: ``nouns``: stanza's models.
-        download: ``nouns``: let stanza fetch its model.
-        seed: ``nouns``: of the permutations.
-
-    Raises:
-        InputError: for tables that cannot be read or written.
-    """
-    from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
-
-    check_table(output)
-    overlap = lexical_overlap(lang)
-    summary: dict[str, object] = {"how": how, "lang": lang}
-    if how == "paws":
-        table = load_pairs(file)
-        labels = [int(label) for label in table.numbers("label")]
-        rows = list(zip(table.texts("candidate"), table.texts("reference"), labels, strict=True))
-        triples = build_paws(rows, overlap=overlap, keep=keep, by=by)
-        summary |= {"keep": keep, "by": by, "pairs": len(rows), "triples": len(triples)}
-    else:
-        segments = list(TableFile(file, [anchor, paraphrase], []))
-        anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
-        made = permute_nouns(anchors, paraphrases, _tagger(tagger, lang, parser_dir, download), seed=seed)
-        triples = made.triples
-        summary |= {
-            "tagger": tagger,
-            "seed": seed,
-            "texts": len(anchors),
-            "triples": len(triples),
-            "fewer_than_two_nouns": list(made.dropped),
-            "same_words": list(made.same),
-        }
-    low, high = overlaps(triples, overlap)
-    summary |= {"overlap_paraphrase": float(low.mean()), "overlap_nonparaphrase": float(high.mean())}
-    with ScoreTable(output) as written:
-        for triple in triples:
-            for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):
-                written.write({"label": label, "sentence1": triple.anchor, "sentence2": text})
-    return BuiltTriples(triples, summary)
-
-
-def _tagger(name: str, lang: str, folder: Path | None, download: bool) -> Tagger:
-    from bsx.analysis.adversarial.taggers import conllu_tagger, nltk_tagger, stanza_tagger
-
-    if name == "stanza":
-        return stanza_tagger(lang, folder=folder, download=download)
-    return nltk_tagger() if name == "nltk" else conllu_tagger(Path(name))
