@@ -16,7 +16,7 @@ from bsx.jobs.settings import DisentangleSettings
 def disentangle(
     file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
     column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
-    factors: Annotated[list[str], typer.Option(help="Columns of factors to explain them with, likewise.")],
+    factor_column: Annotated[list[str], typer.Option(help="Columns of factors to explain them with, likewise.")],
     add: Annotated[
         list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
     ] = None,
@@ -45,7 +45,7 @@ def disentangle(
     found = run(
         file,
         names(column),
-        names(factors),
+        names(factor_column),
         add=[split_names(added) for added in add or []],
         compare=None if compare is None else (a, b),
         **take_keywords(settings, DisentangleSettings),

@@ -9,7 +9,7 @@ import typer
 
 from bsx.analysis.factors.base import Resources
 from bsx.cli.messages import say
-from bsx.cli.options import Format, take, take_keywords, with_settings
+from bsx.cli.options import Format, specs, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar, show
 from bsx.jobs.settings import FactorSettings
 
@@ -21,10 +21,10 @@ def factors(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Table to write: all columns and one a factor.", writable=True)
     ],
-    factors: Annotated[
-        str | None,
+    factor: Annotated[
+        list[str] | None,
         typer.Option(
-            help="Factors, name:field=value,… each, separated by commas.",
+            help="Compute these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
             show_default="those of syn,lex,mor for which parser and vectors are here",
         ),
     ] = None,
@@ -36,6 +36,6 @@ def factors(
 
     with progress_bar() as report:
         resources = take({**settings, "progress": report}, Resources)
-        found = run(file, output, factors, resources=resources, **take_keywords(settings, FactorSettings))
+        found = run(file, output, specs(factor) or None, resources=resources, **take_keywords(settings, FactorSettings))
     say(found.notes)
     show(found.summary, found.to_text, format)

@@ -16,6 +16,7 @@ SHORT = {
     "lang": ["-l", "--lang"],
     "columns": ["--column"],
     "metrics": ["--metric"],
+    "factor_columns": ["--factor-column"],
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "parser_dir": ["--stanza-dir", "--parser-dir"],

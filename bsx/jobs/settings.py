@@ -204,7 +204,7 @@ class EnsembleColumns(TypedDict, total=False):
         Path | None,
         Field(default=None, description="Table to fit on, with the same columns, instead of cross-validation."),
     ]
-    factors: Annotated[
+    factor_columns: Annotated[
         Sequence[str] | None,
         Field(default=None, description="For `how='factors'`: columns of factors to compute profiles from."),
     ]

@@ -156,11 +156,11 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     file.write_text("\n".join(with_factors) + "\n", encoding="utf-8")
     common = ["ensemble", file, "--column", MEMBERS, "--human", "human", "--how", "factors", "--lower", "ter"]
     common += ["--resamples", "20", "--format", "json"]
-    one = cli(*common, "--factors", "lex,sem")
+    one = cli(*common, "--factor-column", "lex,sem")
     assert one.status == 0, one.err
     weights = json.loads(one.out)["weights"]
     assert sorted(weights.values()) == [0, 0.5, 0.5]
-    document = cli("disentangle", file, "--column", MEMBERS, "--factors", "lex,sem", "--format", "json")
+    document = cli("disentangle", file, "--column", MEMBERS, "--factor-column", "lex,sem", "--format", "json")
     profiles = tmp_path / "profiles.json"
     profiles.write_text(document.out, encoding="utf-8")
     other = cli(*common, "--profiles", profiles)
@@ -170,16 +170,16 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     other_document = tmp_path / "ensemble.json"
     other_document.write_text(one.out, encoding="utf-8")
     for arguments, message in (
-        (["--factors", "lex", "--profiles", profiles], "not both"),
+        (["--factor-column", "lex", "--profiles", profiles], "not both"),
         (["--profiles", file], "is not what `bsx disentangle` writes as JSON"),
         (["--profiles", other_document], "writes as JSON (n: Field required"),
-        (["--factors", "nosuch"], "nosuch"),
+        (["--factor-column", "nosuch"], "nosuch"),
     ):
         done = cli(*common, *arguments)
         assert (done.status, done.out) == (2, "")
         assert message in done.err
     assert "go together" in cli(*common).err
-    assert "go together" in cli("ensemble", file, "--column", "a,b", "--human", "h", "--factors", "lex").err
+    assert "go together" in cli("ensemble", file, "--column", "a,b", "--human", "h", "--factor-column", "lex").err
 
 
 def test_a_saved_ensemble_scores_as_the_columns_did(

@@ -88,7 +88,7 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
     cli: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "p.tsv").write_text("sentence1\tsentence2\na\tb\n")
-    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factors", "lex", "--lang", "qq")
+    done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factor", "lex", "--lang", "qq")
     assert "unknown language 'qq'" in done.err
     assert "--model" not in done.err
     done = cli(
@@ -107,7 +107,7 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
         (["score", "-c", "x", "-r", "x", "--batch-tokens", "0"], "--batch-tokens"),
         (["meta", "x.tsv", "--column", "a", "--human", "h", "--alpha", "2"], "--alpha: "),
         (["meta", "x.tsv", "--column", "a", "--human", "h", "--test", "williams", "--statistic", "kendall"], "--test "),
-        (["disentangle", "x.tsv", "--column", "a", "--factors", "b", "--confidence", "2"], "--confidence: "),
+        (["disentangle", "x.tsv", "--column", "a", "--factor-column", "b", "--confidence", "2"], "--confidence: "),
         (
             ["compare", "a", "b", "--metric", "chrf", "--resamples", "15"],
             "--confidence 0.95 takes at least 20",

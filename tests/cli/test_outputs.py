@@ -13,7 +13,7 @@ from tests.conftest import Outcome
 from tests.fuzz.world import build
 
 TRAIN = "train esim --train train.tsv --valid valid.tsv -m ./bert --hidden 4 --epochs 1"
-EXPLAIN = "disentangle scores.tsv --column a,b --factors x1,x2"
+EXPLAIN = "disentangle scores.tsv --column a,b --factor-column x1,x2"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (f"{TRAIN} -o {{cache}}/models/x", "which bsx keeps for itself: give --output another name"),
         (f"{TRAIN} -o {{home}}/x", "which bsx keeps for itself: give --output another name"),
         (f"{EXPLAIN} -o scores.tsv", "dir 'scores.tsv' is a file"),
-        ("disentangle f/disentangle.csv --column a,b --factors x1,x2 -o f", "is an input of this run"),
+        ("disentangle f/disentangle.csv --column a,b --factor-column x1,x2 -o f", "is an input of this run"),
         (
             "ensemble scores.tsv --column a,b --human h --save scores.tsv.yaml -o scores.tsv",
             "is an input of this run, which would overwrite it: give --output another name",

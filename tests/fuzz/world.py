@@ -41,10 +41,10 @@ RIGHT: dict[str, str] = {
     "compare": "cand.txt other.txt -r ref.txt --metric chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --json",
     "probe": "first.te.txt -m bert --layers 1 --repeats 1 --resamples 10 --no-control --format json",
-    "factors": "scores.tsv -o {out}/f.tsv --factors lex --sentence1 reference --sentence2 candidate --format json",
-    "disentangle": "scores.tsv --column a,b --factors x1,x2 --format json -o {out}/d.json",
+    "factors": "scores.tsv -o {out}/f.tsv --factor lex --sentence1 reference --sentence2 candidate --format json",
+    "disentangle": "scores.tsv --column a,b --factor-column x1,x2 --format json -o {out}/d.json",
     "ensemble": "scores.tsv --column a,b --human h --segment seg --how ridge --folds 3 --resamples 10 --format json",
-    "ensemble factors": "scores.tsv --column a,b --human h --how factors --factors x1,x2 --resamples 10",
+    "ensemble factors": "scores.tsv --column a,b --human h --how factors --factor-column x1,x2 --resamples 10",
     "report": "scores.tsv -o {out}/r.html",
     "train esim": "--train train.tsv --valid valid.tsv -o {out}/t -m bert --hidden 4 --epochs 1 --max-pieces 8",
     "train curve": "esim --train train.tsv --valid valid.tsv --test valid.tsv --sizes 4 --seeds 1 -o {out}/c -m bert "

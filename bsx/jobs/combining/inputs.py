@@ -42,7 +42,7 @@ def read_profiles(
         return coefficient
 
     if document is not None and factors is not None:
-        raise InputError("give `factors=` or `profiles=`, not both")
+        raise InputError("give `factor_columns=` or `profiles=`, not both")
     if factors is not None:
         table = read_columns(file, [*dict.fromkeys([*metrics, *factors])])
         return {fit.metric: dict(fit.coef) for fit in disentangle(table, metrics, factors, nan=nan)}

@@ -61,7 +61,7 @@ def ensemble(
     """
     asked = complete(more, EnsembleColumns)
     group, segment, fold, text = asked["group"], asked["segment"], asked["fold"], asked["text"]
-    fit, factors, profiles, save = asked["fit"], asked["factors"], asked["profiles"], asked["save"]
+    fit, factors, profiles, save = asked["fit"], asked["factor_columns"], asked["profiles"], asked["save"]
     member, lower, registry = asked["member"], asked["lower"], asked["registry"]
     settings = settings if settings is not None else EnsembleSettings()
     if save is not None:
@@ -71,7 +71,7 @@ def ensemble(
     if save is None and (member or registry is not None):
         raise InputError("`member=` and `registry=` go with `save=`")
     if (factors is not None or profiles is not None) != (settings.how == "factors"):
-        raise InputError("`how=factors` and `factors=COLUMNS`, or `profiles=FILE`, go together")
+        raise InputError("`how=factors` and `factor_columns=COLUMNS`, or `profiles=FILE`, go together")
     table = read_table(file, columns, human, [group, segment, fold], text)
     other = None if fit is None else read_table(fit, columns, human, [group, segment], text)
     source = file if fit is None else fit

@@ -367,7 +367,14 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
     found = cli("compare", "atlas", "brook", "--data", data, "--metric", "chrf", "--format", "json", "--resamples", 20)
     (tmp_path / "compare.json").write_text(found.out)
     found = cli(
-        "disentangle", tmp_path / "long.tsv", "--column", "chrf", "--factors", "sentbleu,human", "--format", "json"
+        "disentangle",
+        tmp_path / "long.tsv",
+        "--column",
+        "chrf",
+        "--factor-column",
+        "sentbleu,human",
+        "--format",
+        "json",
     )
     (tmp_path / "disentangle.json").write_text(found.out)
     names = ("scores.tsv", "meta.json", "compare.json", "disentangle.json")
