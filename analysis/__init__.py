@@ -96,13 +96,8 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
     from bsx.analysis.stats.correlation import pairwise_accuracy as pairwise_accuracy, pearson as pearson
     from bsx.analysis.stats.correlation import spearman as spearman
-    from bsx.analysis.stats.darr import compare_darr as compare_darr, darr as darr, darr_from_pairs as darr_from_pairs
     from bsx.analysis.stats.folds import group_folds as group_folds, refuse_leak as refuse_leak
     from bsx.analysis.stats.folds import unit_folds as unit_folds, units as units
-    from bsx.analysis.stats.grouped import compare_grouped as compare_grouped, grouped as grouped
-    from bsx.analysis.stats.hybrid import compare_hybrid_limits as compare_hybrid_limits
-    from bsx.analysis.stats.hybrid import hybrid_correlation as hybrid_correlation
-    from bsx.analysis.stats.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
     from bsx.analysis.stats.importance import dominance as dominance
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
     from bsx.analysis.stats.pairwise import calibrate_ties as calibrate_ties, compare_ties as compare_ties
@@ -118,8 +113,14 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.significance import paired_bootstrap as paired_bootstrap, perm_both as perm_both
     from bsx.analysis.stats.significance import williams as williams
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
-    from bsx.analysis.stats.systems import bootstrap_systems as bootstrap_systems
-    from bsx.analysis.stats.systems import randomise_systems as randomise_systems
+    from bsx.analysis.stats.systems.darr import compare_darr as compare_darr, darr as darr
+    from bsx.analysis.stats.systems.darr import darr_from_pairs as darr_from_pairs
+    from bsx.analysis.stats.systems.grouped import compare_grouped as compare_grouped, grouped as grouped
+    from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits as compare_hybrid_limits
+    from bsx.analysis.stats.systems.hybrid import hybrid_correlation as hybrid_correlation
+    from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
+    from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
+    from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

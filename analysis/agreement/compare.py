@@ -16,7 +16,7 @@ from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, mar
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.systems import Aggregate, bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.paired import Aggregate, bootstrap_systems, randomise_systems
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
@@ -93,7 +93,7 @@ def compare_systems(
             the first system is the baseline.
         metric: the metric's name.
         aggregate: from mean statistics (…, k) to scores (…,), see
-            `bsx.analysis.stats.systems`; None: the mean of scores.
+            `bsx.analysis.stats.systems.paired`; None: the mean of scores.
         higher_is_better: False for error rates.
         signature: of the scores.
         settings: test, resamples, seed and so on.

@@ -17,7 +17,7 @@ from bsx.analysis.agreement.measures import Agreement, Rows, agreement
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.stats.clusters import Clusters, compare_all
-from bsx.analysis.stats.grid import grid
+from bsx.analysis.stats.systems.grid import grid
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array

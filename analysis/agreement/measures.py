@@ -13,15 +13,15 @@ import numpy as np
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
 from bsx.analysis.stats.correlation import bootstrap_correlations, pairwise_accuracy
-from bsx.analysis.stats.darr import compare_darr, darr_from_pairs, preferences
-from bsx.analysis.stats.grouped import POOLING, By, Statistic, grouped, resampled_groups, system_means
-from bsx.analysis.stats.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
 from bsx.analysis.stats.resample import DrawOptions, Resampling, compared
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import perm_both, williams
+from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
+from bsx.analysis.stats.systems.grouped import POOLING, By, Statistic, grouped, resampled_groups, system_means
+from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.errors import InputError
 from bsx.support.checks import Array
 

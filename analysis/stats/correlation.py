@@ -145,7 +145,7 @@ def pairwise_accuracy(
         human: human score of each system (systems,).
         confidence: level of the interval.
         resamples: bootstrap resamples of systems; a pair of a system with itself is left out of the resample. Where
-            scores of segments are at hand, `bsx.analysis.stats.grouped.grouped` with ``by="means"`` resamples those.
+            scores of segments are at hand, `bsx.analysis.grouped` with ``by="means"`` resamples those.
         seed: of the bootstrap.
         nan: ``error`` or ``omit``.
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
-from bsx.analysis.stats.grouped import BY, POOLING, By, group_mean, group_values
 from bsx.analysis.stats.resample import Seed, compared, permutation_p, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, pearson_rows
+from bsx.analysis.stats.systems.grouped import BY, POOLING, By, group_mean, group_values
 from bsx.analysis.stats.validate import grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -194,9 +194,7 @@ def perm_both(
         a: scores of the first metric, (systems, segments) or, pooled, (n,).
         b: scores of the second, of the same shape.
         human: human scores, of the same shape.
-        by: grouping as in `bsx.analysis.stats.grouped.grouped`: ``none`` pooled, ``item``, ``sys``, or ``means`` for
-            the
-            system level.
+        by: as in `bsx.analysis.grouped`: ``none`` pooled, ``item``, ``sys``, or ``means`` for the system level.
         statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``pairwise_accuracy``.
         constant: what a group without a defined correlation counts as.
         resamples: permutations.

@@ -16,7 +16,7 @@ import pytest
 import bsx
 from bsx.analysis.agreement.compare import compare_systems
 from bsx.analysis.agreement.compare_settings import CompareSettings
-from bsx.analysis.stats.systems import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.paired import paired_scores

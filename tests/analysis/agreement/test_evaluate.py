@@ -18,18 +18,18 @@ import bsx
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.stats.correlation import kendall
-from bsx.analysis.stats.darr import compare_darr, preferences
-from bsx.analysis.stats.grid import grid
-from bsx.analysis.stats.grouped import compare_grouped, grouped
-from bsx.analysis.stats.hybrid import (
+from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
+from bsx.analysis.stats.selection import expected_model_selection
+from bsx.analysis.stats.significance import paired_bootstrap, perm_both
+from bsx.analysis.stats.systems.darr import compare_darr, preferences
+from bsx.analysis.stats.systems.grid import grid
+from bsx.analysis.stats.systems.grouped import compare_grouped, grouped
+from bsx.analysis.stats.systems.hybrid import (
     compare_hybrid_limits,
     hybrid_correlation,
     hybrid_correlation_limit,
     hybrid_systems,
 )
-from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
-from bsx.analysis.stats.selection import expected_model_selection
-from bsx.analysis.stats.significance import paired_bootstrap, perm_both
 from bsx.errors import InputError, UnknownNameError
 from tests.helpers import wmt20
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
-from bsx.analysis.stats.grouped import compare_grouped, grouped, system_means
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.rowwise import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
+from bsx.analysis.stats.systems.grouped import compare_grouped, grouped, system_means
 from tests.helpers import wmt20
 
 NAN = float("nan")

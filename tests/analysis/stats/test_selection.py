@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bsx.analysis.stats import selection
-from bsx.analysis.stats.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.selection import expected_model_selection, sample_model_selection
+from bsx.analysis.stats.systems.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
 from bsx.errors import InputError
 from tests.helpers import wmt20
 

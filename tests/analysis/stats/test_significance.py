@@ -16,11 +16,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
-from bsx.analysis.stats.grouped import grouped
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
-from bsx.analysis.stats.systems import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.grouped import grouped
+from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from tests.helpers import wmt20
 
 # Williams

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.stats.darr import TIES, compare_darr, darr, darr_from_pairs, preferences, tau_of
 from bsx.analysis.stats.resample import bootstrap_indices
+from bsx.analysis.stats.systems.darr import TIES, compare_darr, darr, darr_from_pairs, preferences, tau_of
 from tests.helpers import wmt20
 
 NAN = float("nan")

@@ -1,0 +1,1 @@
+"""Statistics of several systems on the same segments: matrices (systems, segments), and differences of two."""

@@ -1,0 +1,1 @@
+"""Tests of `bsx.analysis.stats.systems`."""
