@@ -13,7 +13,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, percentile_interval, permutation_p
+from bsx.analysis.stats.resample import (
+    SAMPLED,
+    Sampled,
+    Seed,
+    block_sizes,
+    bootstrap_counts,
+    compared,
+    percentile_interval,
+    permutation_p,
+)
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
@@ -21,19 +30,25 @@ from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
 
 Method = Literal["permutation", "wmt", "normal"]
+Grouping = Literal["item", "sys", "none"]
+GROUPINGS = ("item", "sys", "none")
 ROUNDING = 1e-12  # two values of the statistic this close are the same one
+HUMAN_ROUNDING = 1e-9  # means of human scores this close, as a share of the largest, are the same one
+MOST_PAIRS = 2_000_000  # above, pairs are drawn at random
+_OVER = {"item": "segments", "sys": "systems", "none": "all cells"}
 
 
 @dataclass(frozen=True)
 class TiedAccuracy:
-    """How often metric and people agree on a pair of systems, a tie being a verdict of its own.
+    """How often metric and people agree on a pair of outputs, a tie being a verdict of its own.
 
     Attributes:
-        acc_eq: (C + T_hm) / all pairs, mean over segments.
+        acc_eq: (C + T_hm) / all pairs, mean over groups.
         low: lower end of acc_eq's bootstrap interval over segments, at this epsilon.
         high: upper end.
-        tau_eq: (C + T_hm - D - T_h - T_m) / all pairs, mean over segments; always ``2 * acc_eq - 1``.
+        tau_eq: (C + T_hm - D - T_h - T_m) / all pairs, mean over groups; always ``2 * acc_eq - 1``.
         epsilon: metric differences up to this size are ties.
+        chance: what a score that says nothing can reach: calling every pair a tie, or none, whichever is better.
         concordant: pairs ordered alike, C.
         discordant: pairs ordered the opposite way, D.
         tied_human: pairs tied by people only, T_h.
@@ -50,6 +65,7 @@ class TiedAccuracy:
     high: float
     tau_eq: float
     epsilon: float
+    chance: float
     concordant: int
     discordant: int
     tied_human: int
@@ -66,52 +82,59 @@ def pairwise_accuracy_with_ties(
     human: ArrayLike,
     *,
     epsilon: float = 0.0,
+    human_epsilon: float = 0.0,
+    by: Grouping = "item",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> TiedAccuracy:
-    """Return acc_eq and tau_eq, averaged over segments.
+    """Return acc_eq and tau_eq, averaged over groups.
 
-    Source: Deutsch et al. 2023 ("Ties matter"), equations 1 to 3, grouped by item.
+    Source: Deutsch et al. 2023 ("Ties matter"), equations 1 to 3, and section 3 for the groupings.
 
     Args:
         metric: scores (systems, segments).
         human: human scores (systems, segments).
-        epsilon: metric differences of at most this size count as ties; human scores tie only if equal.
+        epsilon: metric differences of at most this size count as ties.
+        human_epsilon: human differences of at most this size count as ties; those that rounding alone makes always do.
+        by: pairs of systems within a segment (``item``), of segments within a system (``sys``), or of any two cells
+            (``none``). Of more than two million pairs, as many are drawn at random.
         confidence: level of the interval.
         resamples: bootstrap resamples of segments.
         seed: of the bootstrap.
         nan: ``error``, or ``omit`` to leave out the system x segment cells where either misses a value.
 
     Raises:
-        InputError: if shapes differ, values are missing or infinite, epsilon is negative, or no segment has a pair.
+        InputError: if shapes differ, values are missing or infinite, epsilon is negative, or no group has a pair.
     """
     if not epsilon >= 0:
         raise InputError(f"epsilon={epsilon}: it must be 0 or more")
     settings(resamples=resamples, confidence=confidence)
-    pairs = _Pairs.of(*grids({"metric": metric, "human": human}, nan=nan))
+    x, y = grids({"metric": metric, "human": human}, nan=nan)
+    pairs = TiedPairs.of(x, y, by, human_epsilon)
     tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
-    by_segment = np.bincount(pairs.segment, weights=alike * pairs.weight)  # each segment's acc_eq
-    draws = [(c @ by_segment) / len(by_segment) for c in bootstrap_counts(resamples, len(by_segment), seed)]
-    low, high = percentile_interval(np.concatenate(draws), confidence)
-    acc_eq = float(by_segment.mean())
+    low, high = percentile_interval(pairs.resampled(alike[None], resamples, seed)[0], confidence)
+    acc_eq = pairs.mean(alike)
     human_tied = pairs.human == 0
+    tie_share = pairs.mean(human_tied)
     concordant = int((alike & ~tied).sum())
+    drawn = "" if pairs.share == 1 else f", {pairs.share:.2%} of the pairs"
     return TiedAccuracy(
         acc_eq=acc_eq,
         low=low,
         high=high,
         tau_eq=2 * acc_eq - 1,
         epsilon=float(epsilon),
+        chance=max(tie_share, (1 - tie_share) / 2),
         concordant=concordant,
         discordant=int((~tied & ~human_tied).sum()) - concordant,
         tied_human=int((human_tied & ~tied).sum()),
         tied_metric=int((tied & ~human_tied).sum()),
         tied_both=int((tied & human_tied).sum()),
         n=len(pairs.human),
-        segments=len(by_segment),
-        method="acc_eq, mean over segments, bootstrap over segments",
+        segments=pairs.segments,
+        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over segments{drawn}",
         confidence=confidence,
     )
 
@@ -120,6 +143,8 @@ def calibrate_ties(
     metric: ArrayLike,
     human: ArrayLike,
     *,
+    human_epsilon: float = 0.0,
+    by: Grouping = "item",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
@@ -127,28 +152,25 @@ def calibrate_ties(
 ) -> TiedAccuracy:
     """Return acc_eq at the epsilon that maximises it: 0 or an observed difference, the smallest of equally good ones.
 
-    All pairs are used. The same epsilon maximises tau_eq. The interval is that of the chosen epsilon: it leaves out the
-    (small) optimism of choosing it on the same data.
+    The same epsilon maximises tau_eq. The interval is that of the chosen epsilon: it leaves out the (small) optimism of
+    choosing it on the same data.
 
     Source: Deutsch et al. 2023, section 5 (tie calibration).
 
     Args and errors: as `pairwise_accuracy_with_ties`.
     """
     x, y = grids({"metric": metric, "human": human}, nan=nan)
-    pairs = _Pairs.of(x, y)
-    size = np.abs(pairs.metric)
-    agrees = (np.sign(pairs.metric) == np.sign(pairs.human)).astype(np.float64)
-    order = np.argsort(size, kind="stable")
-    # Raising epsilon past a pair's difference makes the pair a tie: right if people tie it, wrong otherwise.
-    gain = ((pairs.human == 0) - agrees) * pairs.weight
-    value = (agrees * pairs.weight).sum() + np.cumsum(gain[order])
-    ends = np.append(np.flatnonzero(np.diff(size[order])), len(order) - 1)  # the last pair of each size
-    candidates, values = size[order][ends], value[ends]
-    if candidates[0] > 0:
-        candidates, values = np.append(0.0, candidates), np.append((agrees * pairs.weight).sum(), values)
-    best = float(candidates[np.argmax(values >= values.max() - ROUNDING * pairs.segments)])
+    best = TiedPairs.of(x, y, by, human_epsilon).best_epsilon()
     return pairwise_accuracy_with_ties(
-        x, y, epsilon=best, confidence=confidence, resamples=resamples, seed=seed, nan="omit"
+        x,
+        y,
+        epsilon=best,
+        human_epsilon=human_epsilon,
+        by=by,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        nan="omit",
     )
 
 
@@ -159,17 +181,24 @@ def compare_ties(
     *,
     epsilon_a: float | None = None,
     epsilon_b: float | None = None,
+    human_epsilon: float = 0.0,
+    by: Grouping = "item",
+    swap: Literal["segments", "pairs"] = "segments",
+    confidence: float = 0.95,
     resamples: int = 1000,
     plus_one: bool = False,
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Comparison:
-    """Test whether metric a has a higher acc_eq than metric b by swapping their verdicts on pairs at random.
+    """Test whether metric a has a higher acc_eq than metric b by swapping their verdicts at random.
 
-    Each metric keeps its own epsilon, so scores cannot be swapped; verdicts (right or wrong on a pair) can. p is the
-    share of permutations whose difference reaches the observed one, without +1, as published for PERM-BOTH.
+    Each metric keeps its own epsilon, so scores cannot be swapped; verdicts (right or wrong on a pair) can. The
+    verdicts on the pairs of one segment depend on each other, so that whole segments trade places. p is the share of
+    permutations whose difference reaches the observed one, without +1, as published for PERM-BOTH. Where a pair takes
+    in two segments (``by`` other than ``item``), verdicts cannot be swapped by segments: the test is then the paired
+    bootstrap over segments.
 
-    Source: Deutsch, Dror & Roth 2021 (PERM-BOTH), on the pairs of Deutsch et al. 2023.
+    Source: Deutsch, Dror & Roth 2021 (permutations), on the pairs of Deutsch et al. 2023.
 
     Args:
         a: scores of the first metric (systems, segments).
@@ -177,63 +206,103 @@ def compare_ties(
         human: human scores (systems, segments).
         epsilon_a: the first metric's largest tie; None: calibrated on these data.
         epsilon_b: the second metric's.
-        resamples: permutations.
+        human_epsilon: as `pairwise_accuracy_with_ties`.
+        by: which pairs, as there.
+        swap: ``segments``, or ``pairs``, each by itself, which WMT's tool does and which finds a difference between
+            equally good metrics in every fifth comparison instead of every twentieth.
+        confidence: level of the difference's bootstrap interval over segments.
+        resamples: permutations, and resamples of the interval.
         plus_one: (b + 1) / (n + 1) instead of the plain share.
         seed: of the permutations.
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
 
     Returns:
-        Comparison without an interval (NaN); ``n`` counts pairs.
+        Comparison; ``n`` counts pairs.
 
     Raises:
-        InputError: if shapes differ, values are missing or infinite, or no segment has a pair.
+        InputError: if shapes differ, values are missing or infinite, or no group has a pair.
     """
-    settings(resamples=resamples)
+    choice("swap", swap, ("segments", "pairs"))
+    settings(resamples=resamples, confidence=confidence)
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
-    right, values, pairs = [], [], 0
-    for scores, epsilon in ((x, epsilon_a), (y, epsilon_b)):
-        if epsilon is None:
-            epsilon = calibrate_ties(scores, h, resamples=1, nan="omit").epsilon
-        found = _Pairs.of(scores, h)
-        right.append(found.alike(epsilon) * found.weight / found.segments)
-        values.append(float(right[-1].sum()))
-        pairs = len(found.human)
-    difference = right[0] - right[1]
+    found = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
+    epsilons = [
+        pairs.best_epsilon() if given is None else given
+        for pairs, given in zip(found, (epsilon_a, epsilon_b), strict=True)
+    ]
+    right = np.stack([pairs.alike(epsilon) for pairs, epsilon in zip(found, epsilons, strict=True)])
+    values, pairs = [found[0].mean(one) for one in right], found[0]
+    drawn = pairs.resampled(right, resamples, seed)
+    if by != "item":
+        method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over segments"
+        return compared(values[0], values[1], drawn[0] - drawn[1], len(h), method, confidence)
+    difference = (right[0].astype(np.float64) - right[1]) * pairs.weight
+    if swap == "segments":
+        difference = np.bincount(pairs.first, weights=difference)
     matters = difference[difference != 0]
     draws = [block @ matters for block in _signs(resamples, len(matters), np.random.default_rng(seed))]
-    observed = values[0] - values[1]
-    permuted, nothing = np.concatenate(draws), float("nan")
+    observed, permuted = values[0] - values[1], np.concatenate(draws)
+    low, high = percentile_interval(drawn[0] - drawn[1], confidence)
     return Comparison(
         a=values[0],
         b=values[1],
         difference=observed,
-        low=nothing,
-        high=nothing,
+        low=low,
+        high=high,
         statistic=observed,
         p=permutation_p(permuted, observed, plus_one=plus_one),
         p_two_sided=permutation_p(np.abs(permuted), abs(observed), plus_one=plus_one),
-        n=pairs,
-        method="difference of acc_eq, PERM-BOTH of pairs",
+        n=len(pairs.human),
+        method=f"difference of acc_eq, permutation of {swap}",
+        confidence=confidence,
     )
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    """All pairs of systems within segments.
+class TiedPairs:
+    """Pairs of cells within groups.
 
     Attributes:
         metric: difference of the metric's scores (pairs,).
-        human: difference of the human scores (pairs,).
-        segment: number of the segment, counted among those that have pairs (pairs,).
-        weight: 1 / pairs of the segment (pairs,).
-        segments: how many segments.
+        human: difference of the human scores, 0 for a tie (pairs,).
+        first: column of the first cell's segment (pairs,).
+        second: column of the second's: the same within segments (pairs,).
+        weight: 1 / (pairs of the group * groups) (pairs,).
+        columns: segments of the matrices.
+        share: of the pairs that were drawn.
     """
 
     metric: Array
     human: Array
-    segment: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
     weight: Array
-    segments: int
+    columns: int
+    share: float
+
+    @classmethod
+    def of(cls, metric: Array, human: Array, by: Grouping = "item", human_epsilon: float = 0.0) -> TiedPairs:
+        """Return the pairs of matrices (systems, segments) that miss the same cells."""
+        choice("by", by, GROUPINGS)
+        systems, columns = metric.shape
+        if by == "item":
+            i, j = np.triu_indices(systems, k=1)
+            present = ~np.isnan(metric)
+            pair, first = np.nonzero(present[i] & present[j])
+            left, right, second, group, share = i[pair], j[pair], first, first, 1.0
+        else:
+            left, first, right, second, group, share = _far_pairs(~np.isnan(metric), by)
+        if not len(left):
+            raise InputError("no group has two scored outputs: there is no pair to order")
+        _, number, counts = np.unique(group, return_inverse=True, return_counts=True)
+        x, y = metric[left, first] - metric[right, second], human[left, first] - human[right, second]
+        y[np.abs(y) <= max(human_epsilon, HUMAN_ROUNDING * float(np.nanmax(np.abs(human))))] = 0
+        return cls(x, y, first, second, 1.0 / (counts[number] * len(counts)), columns, share)
+
+    @property
+    def segments(self) -> int:
+        """How many segments have a pair."""
+        return len(np.unique(np.concatenate([self.first, self.second])))
 
     def alike(self, epsilon: float) -> NDArray[np.bool_]:
         """Return which pairs the metric, with ties up to epsilon, judges as people do (pairs,)."""
@@ -241,17 +310,74 @@ class _Pairs:
         right: NDArray[np.bool_] = np.where(tied, self.human == 0, np.sign(self.metric) == np.sign(self.human))
         return right
 
-    @classmethod
-    def of(cls, metric: Array, human: Array) -> _Pairs:
-        i, j = np.triu_indices(len(metric), k=1)
-        present = ~np.isnan(metric)
-        pair, column = np.nonzero(present[i] & present[j])
-        if not len(pair):
-            raise InputError("no segment has scores of two systems: there is no pair to order")
-        i, j = i[pair], j[pair]
-        _, segment, counts = np.unique(column, return_inverse=True, return_counts=True)
-        x, y = metric[i, column] - metric[j, column], human[i, column] - human[j, column]
-        return cls(x, y, segment.astype(np.int64), 1.0 / counts[segment], len(counts))
+    def mean(self, right: NDArray[np.bool_]) -> float:
+        """Return the mean over groups of the share of pairs that are right."""
+        return float(self.weight[right].sum())
+
+    def best_epsilon(self) -> float:
+        """Return the smallest epsilon with the highest acc_eq."""
+        size = np.abs(self.metric)
+        agrees = (np.sign(self.metric) == np.sign(self.human)).astype(np.float64)
+        order = np.argsort(size, kind="stable")
+        # Raising epsilon past a pair's difference makes the pair a tie: right if people tie it, wrong otherwise.
+        gain = ((self.human == 0) - agrees) * self.weight
+        value = (agrees * self.weight).sum() + np.cumsum(gain[order])
+        ends = np.append(np.flatnonzero(np.diff(size[order])), len(order) - 1)  # the last pair of each size
+        candidates, values = size[order][ends], value[ends]
+        if candidates[0] > 0:
+            candidates, values = np.append(0.0, candidates), np.append((agrees * self.weight).sum(), values)
+        return float(candidates[np.argmax(values >= values.max() - ROUNDING)])
+
+    def resampled(self, right: NDArray[np.bool_], resamples: int, seed: Seed) -> Array:
+        """Return the acc_eq of verdicts (metrics, pairs) in resamples of segments: (metrics, resamples).
+
+        A pair of two segments occurs as often as the product of their counts says, a pair within one as often as it.
+        """
+        n = self.columns
+        if (self.first == self.second).all():
+            hits = np.stack([np.bincount(self.first, weights=one * self.weight, minlength=n) for one in right])
+            every = np.bincount(self.first, weights=self.weight, minlength=n)
+            used = np.flatnonzero(every)  # a segment without a pair is not drawn
+            counts = bootstrap_counts(resamples, len(used), seed)
+            return np.concatenate([(c @ hits[:, used].T) / (c @ every[used])[:, None] for c in counts]).T
+        cell = self.first * n + self.second
+        both = self.first != self.second
+
+        def sums(weights: Array) -> tuple[Array, Array]:
+            across = np.bincount(cell[both], weights=weights[both], minlength=n * n).reshape(n, n)
+            return across, np.bincount(self.first[~both], weights=weights[~both], minlength=n)
+
+        tables = [sums(self.weight), *(sums(one * self.weight) for one in right)]
+        blocks = []
+        for counts in bootstrap_counts(resamples, n, seed):
+            totals = [((counts @ across) * counts).sum(axis=1) + counts @ within for across, within in tables]
+            blocks.append(np.stack(totals[1:]) / totals[0])
+        return np.concatenate(blocks, axis=1)
+
+
+def _far_pairs(
+    present: NDArray[np.bool_], by: Grouping
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], float]:
+    """Return pairs of cells within systems or anywhere: left and right system and segment, group, share drawn."""
+    cells = [np.flatnonzero(row) + k * present.shape[1] for k, row in enumerate(present)]
+    groups = cells if by == "sys" else [np.concatenate(cells)]
+    total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
+    share = min(1.0, MOST_PAIRS / max(total, 1))
+    rng = np.random.default_rng(1)
+    lefts, rights, of = [], [], []
+    for k, group in enumerate(groups):
+        n = len(group)
+        if share == 1:
+            i, j = np.triu_indices(n, k=1)
+        else:
+            i, j = (rng.integers(n, size=int(share * n * (n - 1) / 2)) for _ in range(2))
+            i, j = i[i != j], j[i != j]
+        lefts.append(group[i])
+        rights.append(group[j])
+        of.append(np.full(len(i), k))
+    left, right, group = np.concatenate(lefts), np.concatenate(rights), np.concatenate(of)
+    (left_system, first), (right_system, second) = (divmod(side, present.shape[1]) for side in (left, right))
+    return left_system, first, right_system, second, group, share
 
 
 def soft_pairwise_accuracy(
@@ -260,6 +386,7 @@ def soft_pairwise_accuracy(
     *,
     method: Method = "permutation",
     permutations: int = 1000,
+    resample: Sampled = "segments",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
@@ -267,8 +394,9 @@ def soft_pairwise_accuracy(
 ) -> Estimate:
     """Return soft pairwise accuracy: 1 - mean |p_human - p_metric| over pairs of systems.
 
-    p is the one-sided p-value of a paired permutation test on segment scores; the same permutations serve all pairs,
-    and people and metric alike.
+    p is the one-sided mid-p-value of a paired permutation test on segment scores: permutations that repeat the observed
+    difference count half, so that it does not matter which system of a pair comes first, and two equal systems have
+    1/2. The same permutations serve all pairs, and people and metric alike.
 
     Source: Thompson, Mathur, Deutsch & Khayrallah 2024, equations 2 and 3.
 
@@ -276,13 +404,15 @@ def soft_pairwise_accuracy(
         metric: scores (systems, segments).
         human: human scores (systems, segments).
         method: ``permutation`` draws signs from ``seed``; ``normal`` needs none: p is the upper tail of
-            sum(d) / sqrt(sum(d²)), the limit of many segments; ``wmt`` takes generator, single precision and means of
-            WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if systems and segments are in
-            the same order (``seed`` is not used, every cell is needed).
+            sum(d) / sqrt(sum(d²)), the limit of many segments; ``wmt`` takes generator, single precision, sums and
+            plain p-values of WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if systems
+            and segments are in the same order (``seed`` is not used, every cell is needed).
         permutations: random sign vectors.
+        resample: what the interval resamples: ``segments``, ``systems`` (a pair of a system with itself is left out) or
+            ``both``.
         confidence: level of the interval.
-        resamples: bootstrap resamples of segments, for the interval; they take the p-values of ``normal``. Resampled
-            systems differ more than the observed ones do, so the interval may lie low.
+        resamples: bootstrap resamples for the interval; those of segments take the p-values of ``normal``. Resampled
+            systems differ more than the observed ones do, so that interval may lie low.
         seed: of permutations and bootstrap.
         nan: ``error``, or ``omit``: a pair of systems is then compared on the segments that both have.
 
@@ -291,6 +421,7 @@ def soft_pairwise_accuracy(
             with ``method="wmt"``.
     """
     choice("method", method, ("permutation", "wmt", "normal"))
+    choice("resample", resample, tuple(SAMPLED))
     settings(resamples=min(resamples, permutations), confidence=confidence)
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     if method == "wmt" and np.isnan(x).any():
@@ -310,14 +441,31 @@ def soft_pairwise_accuracy(
     else:
         p = _p_values(differences, _signs(permutations, x.shape[1], rng))
     draws = []
-    for counts in bootstrap_counts(resamples, x.shape[1], rng):
-        tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
-        draws.append(1 - np.abs(tails[0] - tails[1]).mean(axis=1))
-    low, high = percentile_interval(np.concatenate(draws), confidence)
+    if resample == "systems":
+        draws.append(_mean_of_pairs(np.abs(p[0] - p[1])[None], _counts(resamples, len(x), rng), i, j))
+    else:
+        for counts in bootstrap_counts(resamples, x.shape[1], rng):
+            tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
+            apart = np.abs(tails[0] - tails[1])
+            chosen = _counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
+            draws.append(_mean_of_pairs(apart, chosen, i, j))
+    low, high = percentile_interval(1 - np.concatenate(draws), confidence)
     value = float(1 - np.abs(p[0] - p[1]).mean())
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
-    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over segments"
+    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {SAMPLED[resample]}"
     return Estimate(value, low, high, float("nan"), len(x), words, confidence)
+
+
+def _counts(resamples: int, systems: int, rng: np.random.Generator) -> Array:
+    return np.concatenate(list(bootstrap_counts(resamples, systems, rng)))
+
+
+def _mean_of_pairs(values: Array, counts: Array, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
+    """Return the mean of values (b or 1, pairs) over pairs of different systems, drawn counts (b, systems) times."""
+    weights = counts[:, i] * counts[:, j]
+    with np.errstate(invalid="ignore"):
+        mean: Array = (values * weights).sum(axis=1) / weights.sum(axis=1)
+    return mean
 
 
 def _signs(permutations: int, segments: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -326,33 +474,33 @@ def _signs(permutations: int, segments: int, rng: np.random.Generator) -> Iterat
 
 
 def _p_values(differences: list[Array], signs: Iterator[Array]) -> list[Array]:
-    """Return the one-sided p-value of each pair for each of the matrices of differences (pairs, segments)."""
+    """Return the one-sided mid-p-value of each pair for each of the matrices of differences (pairs, segments)."""
     reached = [np.zeros(len(d)) for d in differences]
     drawn = 0
     for block in signs:
         drawn += len(block)
         for d, count in zip(differences, reached, strict=True):
-            slack = 1e-12 * np.abs(d).sum(axis=1)
-            count += (block @ d.T >= d.sum(axis=1) - slack).sum(axis=0)
+            over, slack = block @ d.T - d.sum(axis=1), 1e-12 * np.abs(d).sum(axis=1)
+            count += (over > slack).sum(axis=0) + (np.abs(over) <= slack).sum(axis=0) / 2
     return [count / drawn for count in reached]
 
 
 def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
-    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, means."""
+    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, sums."""
     draws = np.random.default_rng(4).random((permutations, x.shape[1]), dtype=np.float32)
     signs = np.rint(draws) * np.float32(2) - np.float32(1)
     i, j = np.triu_indices(len(x), k=1)
     p_values = []
     for scores in (x.astype(np.float32), y.astype(np.float32)):
-        observed, permuted = scores.mean(axis=1), signs @ scores.T / np.float32(scores.shape[1])
+        observed, permuted = scores.sum(axis=1), signs @ scores.T
         reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
         p_values.append(reached.mean(axis=0))
     return p_values
 
 
 def _upper_tail(total: Array, squares: Array) -> Array:
-    """Return P(Z >= total / sqrt(squares)), and 1 where all differences are zero, as permutations would give."""
+    """Return P(Z >= total / sqrt(squares)), and 1/2 where all differences are zero, as permutations would give."""
     sf = need("scipy.stats", "soft pairwise accuracy").norm.sf
     with np.errstate(invalid="ignore", divide="ignore"):
-        p: Array = np.where(squares > 0, sf(total / np.sqrt(squares)), 1.0)
+        p: Array = np.where(squares > 0, sf(total / np.sqrt(squares)), 0.5)
     return p

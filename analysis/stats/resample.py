@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from bsx.support.checks import Array
 
 Indices = NDArray[np.int64]
 Seed = int | np.random.Generator
+Sampled = Literal["segments", "systems", "both"]
+SAMPLED = {"segments": "segments", "systems": "systems", "both": "systems and segments"}
+"""What is taken for a random sample, and so resampled: what the interval and the test speak about."""
 
 
 class DrawOptions(TypedDict):
