@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.disentangling.errors import ErrorChoice, choose_errors
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings
@@ -93,6 +94,7 @@ def compare_coefficients(
     b: str,
     factors: Sequence[str],
     *,
+    se: ErrorChoice = "auto",
     cluster: str | None = None,
     resamples: int = 2000,
     confidence: float = 0.95,
@@ -108,6 +110,7 @@ def compare_coefficients(
         a: column of the first metric.
         b: column of the second.
         factors: columns of the factors.
+        se: as in `disentangle`; with ``cluster``, or where ``auto`` chooses it, whole clusters are drawn, else rows.
         cluster: column of clusters to draw instead of rows.
         resamples: how many.
         confidence: level of the interval of the difference.
@@ -126,8 +129,9 @@ def compare_coefficients(
         raise InputError("factors: name at least one column")
     if "r2" in factors:
         raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
-    columns, labels, _ = numeric_columns(table, [*factors, a, b], [cluster] if cluster is not None else [], nan=nan)
-    clusters = labels[cluster] if cluster is not None else None
+    names = [*factors, a, b]
+    columns, _, omitted = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
+    clusters = choose_errors(table, names, len(factors), se=se, cluster=cluster, omitted=omitted).clusters
     z: Mapping[str, Array] = {name: standardise(name, values) for name, values in columns.items()}
     x, y = np.column_stack([z[name] for name in factors]), np.column_stack([z[a], z[b]])
     n, p = x.shape

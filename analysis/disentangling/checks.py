@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
 from bsx.analysis.stats.regression import (
-    STANDARD_ERRORS,
     Ols,
     StandardErrors,
     fit_ols,
@@ -19,7 +19,7 @@ from bsx.analysis.stats.regression import (
 )
 from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.checks import Array, NanPolicy
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def nested_test(
     base: Sequence[str],
     added: Sequence[str],
     *,
-    se: StandardErrors = "classic",
+    se: ErrorChoice = "auto",
     cluster: str | None = None,
     intercept: bool = False,
     nan: NanPolicy = "error",
@@ -75,7 +75,8 @@ def nested_test(
         metric: column of the response.
         base: factors that are in both models; may be empty.
         added: factors that are in the larger model only.
-        se: ``classic`` (the F test of nested models), ``hc3`` or ``cluster`` (a Wald test).
+        se: ``classic`` (the F test of nested models), ``hc3`` or ``cluster`` (a Wald test), or ``auto``, as in
+            `disentangle`.
         cluster: column of clusters.
         intercept: add one to both models.
         nan: ``error``, or ``omit`` to leave out rows that miss a number.
@@ -86,9 +87,9 @@ def nested_test(
     """
     if not added:
         raise InputError("name at least one factor to add")
-    z, clusters = _standardised(table, metric, [*base, *added], se, cluster, nan)
+    z, errors = _standardised(table, metric, [*base, *added], se, cluster, nan)
     terms = {name: z[name] for name in (*base, *added)}
-    return _nested("factors", z[metric], terms, list(base), list(added), se, clusters, intercept)
+    return _nested("factors", z[metric], terms, list(base), list(added), errors, intercept)
 
 
 def linearity_checks(
@@ -96,7 +97,7 @@ def linearity_checks(
     metric: str,
     factors: Sequence[str],
     *,
-    se: StandardErrors = "classic",
+    se: ErrorChoice = "auto",
     cluster: str | None = None,
     nan: NanPolicy = "error",
 ) -> dict[str, NestedTest]:
@@ -111,7 +112,7 @@ def linearity_checks(
         table: mapping name -> (n,), DataFrame or `JudgedTable`.
         metric: column of the response.
         factors: columns of the factors.
-        se: ``classic``, ``hc3`` or ``cluster``.
+        se: ``auto``, ``classic``, ``hc3`` or ``cluster``, as in `disentangle`.
         cluster: column of clusters.
         nan: ``error``, or ``omit`` to leave out rows that miss a number.
 
@@ -122,7 +123,7 @@ def linearity_checks(
         UnknownNameError: for a missing column.
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
-    z, clusters = _standardised(table, metric, factors, se, cluster, nan)
+    z, errors = _standardised(table, metric, factors, se, cluster, nan)
     y, base = z[metric], {name: z[name] for name in factors}
     _refuse_collinear(base)
     fitted = fit_ols(y, np.column_stack(list(base.values())), intercept=True).fitted
@@ -138,22 +139,21 @@ def linearity_checks(
         added = _independent(base, candidates)
         if added:
             terms = {**base, **{term: candidates[term] for term in added}}
-            found[name] = _nested(name, y, terms, list(base), added, se, clusters, True)
+            found[name] = _nested(name, y, terms, list(base), added, errors, True)
     return found
 
 
 def _standardised(
-    table: TableLike, metric: str, factors: Sequence[str], se: StandardErrors, cluster: str | None, nan: NanPolicy
-) -> tuple[dict[str, Array], list[str] | None]:
-    choice("se", se, STANDARD_ERRORS)
+    table: TableLike, metric: str, factors: Sequence[str], se: ErrorChoice, cluster: str | None, nan: NanPolicy
+) -> tuple[dict[str, Array], Errors]:
     names = [metric, *factors]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise InputError(f"column {repeated[0]!r} is named twice")
-    columns, labels, _ = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
+    columns, _, omitted = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
     require_rows(len(columns[metric]), len(factors))
     z = {name: standardise(name, values) for name, values in columns.items()}
-    return z, labels[cluster] if cluster is not None else None
+    return z, choose_errors(table, names, len(factors), se=se, cluster=cluster, omitted=omitted)
 
 
 def _nested(
@@ -162,12 +162,12 @@ def _nested(
     terms: Mapping[str, Array],
     base: list[str],
     added: list[str],
-    se: StandardErrors,
-    clusters: list[str] | None,
+    errors: Errors,
     intercept: bool,
 ) -> NestedTest:
     _refuse_collinear(terms)
-    full = _fit(y, terms, [*base, *added], se, clusters, intercept)
+    errors = errors.defined_for(np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
+    full = _fit(y, terms, [*base, *added], errors.kind, errors.clusters, intercept)
     r2_base = _fit(y, terms, base, "classic", None, intercept).r2 if base else 0.0
     places = [len(base) + i + intercept for i in range(len(added))]
     test = wald(full, places)

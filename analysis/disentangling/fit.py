@@ -6,21 +6,21 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
+from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
 from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import (
-    STANDARD_ERRORS,
     Ols,
     PooledTest,
-    StandardErrors,
     fit_ols,
     pooled_test,
     refuse_collinear,
@@ -43,7 +43,6 @@ SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 
 
 @dataclass(frozen=True)
 class _Options:
-    se: StandardErrors
     intercept: bool
     bootstrap: int
     seed: Seed
@@ -58,7 +57,7 @@ def disentangle(
     metrics: Sequence[str],
     factors: Sequence[str],
     *,
-    se: StandardErrors = "classic",
+    se: ErrorChoice = "auto",
     cluster: str | None = None,
     group: str | None = None,
     intercept: bool = False,
@@ -87,9 +86,10 @@ def disentangle(
         table: mapping name -> (n,), DataFrame or `JudgedTable`.
         metrics: columns of the metrics' scores, one regression each.
         factors: columns of the factors.
-        se: ``classic``, ``hc3`` or ``cluster``; see `bsx.analysis.stats.regression.fit_ols` for formulas
-            and references.
-        cluster: column that names each row's cluster, for ``se="cluster"``; the bootstrap then draws whole clusters.
+        se: ``auto`` (``cluster`` where rows share a segment or a text, else ``hc3``; see
+            `bsx.analysis.disentangling.errors.choose_errors`), ``classic``, ``hc3`` or ``cluster``; see
+            `bsx.analysis.stats.regression.fit_ols` for formulas and references. The paper's are ``classic``.
+        cluster: column that names each row's cluster; the bootstrap then draws whole clusters.
         group: column that names each row's group: fits each group by itself too, and tests whether they differ.
         intercept: add one.
         bootstrap: resamples for percentile intervals; 0 for none.
@@ -106,7 +106,6 @@ def disentangle(
         UnknownNameError: for a missing column; lists those present.
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
-    choice("se", se, STANDARD_ERRORS)
     choice("correction", correction, ("none", "holm", "bh"))
     settings(resamples=1, confidence=confidence)
     if bootstrap < 0:
@@ -114,15 +113,13 @@ def disentangle(
     if not 0 < alpha < 1:
         raise InputError(f"`alpha={alpha}`: it must lie between 0 and 1, e.g. 0.05")
     _check_names(metrics, factors)
-    if (se == "cluster") != (cluster is not None):
-        raise InputError("`se='cluster'` and `cluster=COLUMN` go together: the one needs the other")
     wanted = [name for name in (cluster, group) if name is not None]
     columns, labels, omitted = numeric_columns(table, [*metrics, *factors], wanted, nan=nan)
-    options = _Options(se, intercept, bootstrap, seed, confidence, correction, alpha)
-    clusters = labels[cluster] if cluster is not None else None
-    whole = _fit_all(columns, metrics, factors, clusters, options)
+    options = _Options(intercept, bootstrap, seed, confidence, correction, alpha)
+    errors = choose_errors(table, [*metrics, *factors], len(factors), se=se, cluster=cluster, omitted=omitted)
+    whole = _fit_all(columns, metrics, factors, errors, options)
     result = replace(whole, omitted=omitted)
-    return result if group is None else _with_groups(result, columns, group, labels[group], clusters, options)
+    return result if group is None else _with_groups(result, columns, group, labels[group], errors, options)
 
 
 def _check_names(metrics: Sequence[str], factors: Sequence[str]) -> None:
@@ -141,7 +138,7 @@ def _fit_all(
     columns: dict[str, Array],
     metrics: Sequence[str],
     factors: Sequence[str],
-    clusters: Sequence[str] | None,
+    errors: Errors,
     options: _Options,
 ) -> DisentangleResult:
     n, p = len(columns[factors[0]]), len(factors)
@@ -154,6 +151,7 @@ def _fit_all(
     z = {name: standardise(name, values) for name, values in columns.items()}
     x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
     refuse_collinear(factors, x)
+    errors, clusters = errors.defined_for(x, intercept=options.intercept), errors.clusters
     correlations = x.T @ x / n
     responses = y.T @ x / n  # (metrics, factors)
     subsets = subset_r2(np.broadcast_to(correlations, (len(metrics), p, p)), responses)
@@ -164,7 +162,7 @@ def _fit_all(
     vif = np.diag(np.linalg.inv(correlations))
     ols = [
         fit_ols(
-            y[:, j], x, se=options.se, clusters=clusters, intercept=options.intercept, confidence=options.confidence
+            y[:, j], x, se=errors.kind, clusters=clusters, intercept=options.intercept, confidence=options.confidence
         )
         for j in range(len(metrics))
     ]
@@ -176,12 +174,13 @@ def _fit_all(
     )
     condition = float(np.linalg.cond(x))
     notices = _notices(n, fits, condition, clusters, draws, options)
-    notices += _star_notices(x, y, fits, options) if options.se == "classic" else []
+    notices += _star_notices(x, y, fits, options) if errors.kind == "classic" else []
     return DisentangleResult(
         n=n,
         factors=tuple(factors),
         results=fits,
-        se=options.se,
+        se=errors.kind,
+        se_reason=errors.why,
         reference=ols[0].reference,
         intercept=options.intercept,
         confidence=options.confidence,
@@ -275,8 +274,12 @@ def _notices(
         )
     if n < ROWS_PER_FACTOR * p:
         found.append(Notice("tiny-n", f"{n} rows for {p} factors: under {ROWS_PER_FACTOR} a factor"))
-    if clusters is not None and len(set(clusters)) < FEW_CLUSTERS:
-        message = f"{len(set(clusters))} clusters: with under {FEW_CLUSTERS} their standard errors come out too small"
+    # Clusters of very different size count for less: as many as would, at one size, share a pair of rows as often.
+    many = n**2 / np.square(np.unique(clusters, return_counts=True)[1]).sum() if clusters is not None else math.inf
+    if many < FEW_CLUSTERS and clusters is not None:
+        as_many = "" if round(many) == len(set(clusters)) else f", of such sizes that they count as {many:.0f}"
+        counted = f"{len(set(clusters))} clusters{as_many}"
+        message = f"{counted}: with under {FEW_CLUSTERS} their standard errors come out too small"
         found.append(Notice("few-clusters", message))
     if draws is not None and not draws.defined.all():
         count = int((~draws.defined).sum())
@@ -324,7 +327,7 @@ def _with_groups(
     columns: dict[str, Array],
     group: str,
     labels: Sequence[str],
-    clusters: Sequence[str] | None,
+    errors: Errors,
     options: _Options,
 ) -> DisentangleResult:
     metrics, factors = [fit.metric for fit in whole.results], whole.factors
@@ -336,9 +339,8 @@ def _with_groups(
         members.setdefault(label, []).append(i)
     for name, places in members.items():
         part = {column: values[places] for column, values in columns.items()}
-        own = [clusters[i] for i in places] if clusters is not None else None
         try:
-            results[name] = _fit_all(part, metrics, factors, own, options)
+            results[name] = _fit_all(part, metrics, factors, errors.of(places), options)
             rows[name] = np.array(places)
         except InputError as error:
             notices.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
@@ -350,13 +352,12 @@ def _with_groups(
         raise InputError(f"column {group!r}: no group can be fitted by itself; {notices[-1].message}")
     tests: list[PooledTest] = []
     if len(results) > 1:
+        se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"
         for metric in metrics:
             parts = {}
             for name in results:
                 z = {c: standardise(c, columns[c][rows[name]]) for c in (metric, *factors)}
                 parts[name] = (z[metric], np.column_stack([z[factor] for factor in factors]))
-            own_clusters = {name: [clusters[i] for i in rows[name]] for name in rows} if clusters is not None else None
-            tests.append(
-                pooled_test(metric, factors, parts, se=options.se, clusters=own_clusters, intercept=options.intercept)
-            )
+            own = {name: errors.of(rows[name]).clusters or () for name in rows} if errors.clusters else None
+            tests.append(pooled_test(metric, factors, parts, se=se, clusters=own, intercept=options.intercept))
     return replace(whole, warnings=tuple(notices), groups=results, pooled=tuple(tests))

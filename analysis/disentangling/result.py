@@ -33,6 +33,7 @@ class DisentangleResult:
         factors: names.
         results: one fit a metric.
         se: kind of standard errors.
+        se_reason: why they were chosen; empty where they were asked for.
         reference: distribution behind p and ``ci``, in words.
         intercept: whether the models have one.
         confidence: level of all intervals.
@@ -50,6 +51,7 @@ class DisentangleResult:
     factors: tuple[str, ...]
     results: tuple[MetricFit, ...]
     se: StandardErrors
+    se_reason: str
     reference: str
     intercept: bool
     confidence: float
@@ -218,6 +220,7 @@ def _regressions(result: DisentangleResult) -> dict[str, object]:
         "factors": result.factors,
         "results": [_fit(fit, result) for fit in result.results],
         "se": result.se,
+        "se_reason": result.se_reason,
         "reference": result.reference,
         "intercept": result.intercept,
         "confidence": result.confidence,
@@ -267,9 +270,10 @@ def _paper_rows(result: DisentangleResult, decimals: int, *, truncate: bool) -> 
 def _caption(result: DisentangleResult) -> str:
     kind = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}[result.se]
     corrected = {"none": "", "holm": ", corrected after Holm", "bh": ", corrected after Benjamini-Hochberg"}
+    why = f"; {result.se_reason}" if result.se_reason else ""
     return (
         f"n = {result.n}; standardised coefficients; † p < {result.alpha:g} ({kind} standard errors, "
-        f"{result.reference}{corrected[result.correction]})"
+        f"{result.reference}{corrected[result.correction]}{why})"
     )
 
 

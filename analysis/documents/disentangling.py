@@ -47,6 +47,7 @@ class FitsRow(DocumentPart):
     factors: list[str]
     results: list[FitRow]
     se: str
+    se_reason: str = ""
     reference: str = ""
     intercept: bool = False
     confidence: float

@@ -311,7 +311,7 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
     cells: list[PublishedCell] = []
     for table in facts["tables"]:
         terms = [*table["factors"], "R2"]
-        result = disentangle(data[table["file"]], list(table["cells"]), table["factors"])
+        result = disentangle(data[table["file"]], list(table["cells"]), table["factors"], se="classic")
         for metric, printed in table["cells"].items():
             fit = result[metric]
             values = [*fit.coef.values(), fit.r2]
@@ -395,7 +395,7 @@ def _recompute(table: TableFacts, columns: Scores) -> Recomputed:
     ours: Array = np.array([bleu1(treebank_tokens(a), treebank_tokens(b)) for a, b in pairs])
     distance = np.abs(ours - np.asarray(columns["bleu"], dtype=np.float64))
     metrics, factors = list(table["cells"]), table["factors"]
-    before, after = (disentangle(data, metrics, factors) for data in (columns, {**columns, "bleu": ours}))
+    before, after = (disentangle(data, metrics, factors, se="classic") for data in (columns, {**columns, "bleu": ours}))
     change = max(
         abs(x - y)
         for a, b in zip(before, after, strict=True)

@@ -8,9 +8,11 @@ import numpy as np
 
 from benchmarks.calibration.rates import Rate, covers, simulate, table
 from bsx.analysis import disentangle
+from bsx.analysis.disentangling.errors import ErrorChoice
 from bsx.support.checks import Array
 
 FACTORS = ["sem", "syn", "lex"]
+KINDS: tuple[ErrorChoice, ...] = ("classic", "hc3", "auto")
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,8 @@ def standard_errors(runs: int) -> dict[str, dict[str, Rate]]:
 
     def measure(drawn: Drawn) -> dict[str, bool]:
         found = {}
-        for kind in ("classic", "hc3", "cluster") if "segment" in drawn.columns else ("classic", "hc3"):
-            cluster = "segment" if kind == "cluster" else None
-            fit = disentangle(drawn.columns, ["m"], FACTORS, se=kind, cluster=cluster)["m"]
+        for kind in KINDS:
+            fit = disentangle(drawn.columns, ["m"], FACTORS, se=kind)["m"]
             found[f"{kind} size"] = fit.p["syn"] < 0.05
             found[f"{kind} coverage"] = covers(fit.ci["sem"], drawn.truth["sem"])
         return found
@@ -71,9 +72,9 @@ def section(runs: int) -> str:
     """Return the text of the section."""
     rows = []
     for world, rates in standard_errors(runs).items():
-        for kind in ("classic", "hc3", "cluster"):
-            if f"{kind} size" in rates:
-                rows.append([f"{world}: {kind}", rates[f"{kind} size"], rates[f"{kind} coverage"]])
+        for kind in KINDS:
+            default = " (the default)" if kind == "auto" else ""
+            rows.append([f"{world}: `{kind}`{default}", rates[f"{kind} size"], rates[f"{kind} coverage"]])
     return "\n\n".join(
         ["## Disentangling", "### Standard errors", table(["world", "size of SYN", "coverage of SEM"], rows, runs)]
     )

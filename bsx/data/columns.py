@@ -46,6 +46,7 @@ def read_columns(
     numbers: Sequence[str],
     labels: Sequence[str] = (),
     texts: Sequence[str] = (),
+    keys: Sequence[str] = (),
 ) -> dict[str, Array | Labels]:
     """Read columns of a TSV (unquoted), CSV, JSON-lines or Parquet file; `bsx.data.cells` says what a cell means.
 
@@ -54,9 +55,10 @@ def read_columns(
         numbers: columns of numbers; missing ones are NaN.
         labels: columns of names, such as that of a group.
         texts: columns of texts.
+        keys: columns that only tell which rows belong together: any cell, spelled; empty where it is missing.
 
     Returns:
-        Name -> (n,) float64 for numbers, list of n texts for labels and texts, in the order given.
+        Name -> (n,) float64 for numbers, list of n texts for labels, texts and keys, in the order given.
 
     Raises:
         UnknownNameError: for a missing column; lists those present.
@@ -64,13 +66,16 @@ def read_columns(
     """
     table = file if isinstance(file, Table) else Table(file)
     found: dict[str, list[float]] = {name: [] for name in numbers}
-    spelled: dict[str, list[str]] = {name: [] for name in (*labels, *texts)}
+    spelled: dict[str, list[str]] = {name: [] for name in (*labels, *texts, *keys)}
     table.require(*found, *spelled)
     row = None
     for row in table.rows(*found, *spelled, only=True):
         for name, column in found.items():
             column.append(row.number(name))
         for name, words in spelled.items():
+            if name in keys:
+                words.append("" if cells.is_missing(row[name]) else cells.spelled(row[name]))
+                continue
             read = cells.text if name in texts else cells.name
             words.append(read(row[name], f"{row.where}, column {name!r}"))
     if row is None:

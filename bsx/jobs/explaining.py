@@ -9,6 +9,7 @@ from typing import Unpack
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
+from bsx.analysis.disentangling.errors import BINDING
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.tables import comparison_text, tests_text
@@ -17,6 +18,7 @@ from bsx.data.columns import Labels, read_columns
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
 from bsx.data.sidecar import known_signatures
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.settings import DisentangleSettings
 from bsx.support.checks import Array
@@ -115,7 +117,10 @@ def disentangle(
     group, lang, bootstrap, confidence = asked["group"], asked["lang"], asked["bootstrap"], asked["confidence"]
     se, cluster, nan, seed, intercept = asked["se"], asked["cluster"], asked["nan"], asked["seed"], asked["intercept"]
     labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
-    table = read_columns(file, [*dict.fromkeys([*columns, *factors])], labels)
+    numbers = [*dict.fromkeys([*columns, *factors])]
+    opened = Table(file)
+    binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
+    table = read_columns(opened, numbers, labels, keys=binding)
     if lang is not None:
         table = _into(table, lang, file)
     result = regress(
@@ -149,7 +154,7 @@ def disentangle(
             raise InputError(f"`compare={a},{b}`: name two of the metrics {', '.join(columns)}, as A,B")
         resamples = bootstrap or 2000
         different = compare_coefficients(
-            table, a, b, factors, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
+            table, a, b, factors, se=se, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
         )
         comparison = (a, b, different)
     return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]))

@@ -103,9 +103,13 @@ class DisentangleSettings(TypedDict, total=False):
     """How metrics are regressed on factors."""
 
     se: Annotated[
-        Literal["classic", "hc3", "cluster"], Field(default="classic", description="Kind of standard errors.")
+        Literal["auto", "classic", "hc3", "cluster"],
+        Field(
+            default="auto",
+            description="Kind of standard errors; auto: cluster where rows share a segment or a text, else hc3.",
+        ),
     ]
-    cluster: Annotated[str | None, Field(default=None, description="Column of clusters, for `se='cluster'`.")]
+    cluster: Annotated[str | None, Field(default=None, description="Column of clusters for the standard errors.")]
     group: Annotated[str | None, Field(default=None, description="Column of groups to fit one by one and compare.")]
     intercept: Annotated[bool, Field(default=False, description="Fit an intercept.")]
     bootstrap: Annotated[int, Field(default=0, ge=0, description="Resamples for bootstrap intervals; 0 for none.")]

@@ -56,7 +56,7 @@ def test_ols_is_the_closed_form_with_n_minus_p_degrees_of_freedom() -> None:
     residuals = y - x @ beta
     df = len(y) - 3
     se = np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * (residuals @ residuals) / df)
-    fit = disentangle(table, ["m"], FACTORS)["m"]
+    fit = disentangle(table, ["m"], FACTORS, se="classic")["m"]
     assert list(fit.coef.values()) == pytest.approx(beta)
     assert list(fit.se.values()) == pytest.approx(se)
     assert list(fit.p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
@@ -65,7 +65,7 @@ def test_ols_is_the_closed_form_with_n_minus_p_degrees_of_freedom() -> None:
     assert fit.adj_r2 == pytest.approx(1 - (1 - fit.r2) * len(y) / df)
     assert fit.df == df
     assert fit.intercept is None
-    with_intercept = disentangle(table, ["m"], FACTORS, intercept=True)["m"]
+    with_intercept = disentangle(table, ["m"], FACTORS, se="classic", intercept=True)["m"]
     assert with_intercept.intercept == pytest.approx(0, abs=1e-12)
     assert list(with_intercept.coef.values()) == pytest.approx(beta)
     assert list(with_intercept.se.values()) == pytest.approx(se * math.sqrt(df / (df - 1)))
@@ -202,7 +202,7 @@ def test_bootstrap_intervals_cover_and_classic_ones_do_not_under_uneven_spread()
     for seed in range(runs):
         table = make(150, seed=1000 + seed)
         robust = disentangle(table, ["m"], FACTORS, se="hc3", bootstrap=400, seed=seed)["m"]
-        classic = disentangle(table, ["m"], FACTORS)["m"]
+        classic = disentangle(table, ["m"], FACTORS, se="classic")["m"]
         for row, intervals in enumerate((robust.ci_bootstrap, robust.ci, classic.ci)):
             hits[row] += [low <= t <= high for (low, high), t in zip(intervals.values(), truth, strict=True)]
     coverage = hits / runs
@@ -219,7 +219,7 @@ def test_nested_models_are_tested_by_f() -> None:
     x, y = design(table)
     small, full = r2_of(x, y, (0,)), r2_of(x, y, (0, 1, 2))
     expected = (full - small) / 2 / ((1 - full) / (len(y) - 3))
-    test = nested_test(table, "m", ["sem"], ["syn", "lex"])
+    test = nested_test(table, "m", ["sem"], ["syn", "lex"], se="classic")
     assert test.statistic == pytest.approx(expected)
     assert test.p == pytest.approx(stats.f.sf(expected, 2, len(y) - 3))
     assert (test.df1, test.df2, test.gain) == (2, len(y) - 3, pytest.approx(full - small))
@@ -237,7 +237,7 @@ def test_reset_agrees_with_statsmodels_and_finds_bends_and_products() -> None:
 
     table = make()
     x, y = design(table)
-    checks = linearity_checks(table, "m", FACTORS)
+    checks = linearity_checks(table, "m", FACTORS, se="classic")
     expected = linear_reset(sm.OLS(y, sm.add_constant(x)).fit(), power=3, test_type="fitted", use_f=True)
     assert checks["reset"].p == pytest.approx(float(expected.pvalue))
     assert list(checks["interactions"].added) == ["sem:syn", "sem:lex", "syn:lex"]
@@ -279,7 +279,7 @@ def test_groups_get_their_own_fits_and_unfit_ones_are_named() -> None:
     b["m"] = b["m"] - 12 * z(b["sem"])
     table: dict[str, Any] = {name: np.concatenate([a[name], b[name], a[name][:2]]) for name in a}
     table["lp"] = ["de-en"] * 80 + ["zh-en"] * 80 + ["ru-en"] * 2
-    result = disentangle(table, ["m", "k"], FACTORS, group="lp")
+    result = disentangle(table, ["m", "k"], FACTORS, group="lp", se="classic")
     assert list(result.groups) == ["de-en", "zh-en"]
     assert result.groups["zh-en"]["m"].coef == disentangle(b, ["m"], FACTORS)["m"].coef
     assert "'ru-en': 2 rows are too few" in next(w.message for w in result.warnings if w.name == "group-left-out")
@@ -355,7 +355,7 @@ def test_warnings_are_named() -> None:
 
 def test_the_outlier_case_of_mlqe_moves_a_star(shared: Path) -> None:
     table = read_columns(shared / "data/kaster2021/mlqe-de.tsv", ["labse", "sem", "syn", "bleu_s", "morph"])
-    result = disentangle(table, ["labse"], ["sem", "syn", "bleu_s", "morph"])
+    result = disentangle(table, ["labse"], ["sem", "syn", "bleu_s", "morph"], se="classic")
     message = next(w.message for w in result.warnings if w.name == "stars-depend-on-se")
     assert "labse syn (p 0.00038, with HC3 0.17)" in message
     assert "influential-rows" in {w.name for w in result.warnings}
@@ -380,7 +380,7 @@ def test_published_scores_give_the_reference_figures(shared: Path, table: str) -
     factors = [name.replace("-", "_") for name in expected["regressors"]]
     metrics = list(expected["metrics"])
     data = read_columns(shared / f"data/kaster2021/{FILES[table]}.tsv", [*metrics, *factors])
-    classic = disentangle(data, metrics, factors, bootstrap=1000, seed=1)
+    classic = disentangle(data, metrics, factors, se="classic", bootstrap=1000, seed=1)
     robust = disentangle(data, metrics, factors, se="hc3")
     assert classic.n == expected["n"]
     for metric, figures in expected["metrics"].items():
@@ -477,8 +477,9 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "twice": ({}, {"factors": ["sem", "m"]}, r"column 'm' is named twice"),
     "none": ({}, {"factors": []}, r"factors: name at least one column"),
     "string": ({}, {"factors": "sem"}, r"factors='sem': give a list"),
-    "se": ({}, {"se": "hc9"}, r"se='hc9': use one of classic, hc3, cluster"),
-    "cluster": ({}, {"se": "cluster"}, r"go together"),
+    "se": ({}, {"se": "hc9"}, r"se='hc9': use one of auto, classic, hc3, cluster"),
+    "cluster": ({}, {"se": "cluster"}, r"needs a column of clusters, `cluster=COLUMN`: no rows share"),
+    "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"`cluster=d` goes with `se='cluster'`, not with"),
     "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"at least 2 clusters, 'a' is the only one"),
     "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
     "confidence": ({}, {"confidence": 95}, r"between 0 and 1"),
