@@ -5,11 +5,14 @@ from __future__ import annotations
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.casing import LOWER, TITLE, UPPER
 from bsx.analysis.perturbations.contractions import CONTRACTIONS
+from bsx.analysis.perturbations.function_words import FUNCTION_WORDS
 from bsx.analysis.perturbations.letters import HOMOGLYPHS, TYPOS
 from bsx.analysis.perturbations.negation import NEGATION
 from bsx.analysis.perturbations.parsed import ENTITIES, NOUN_SWAP, SUBJECT_OBJECT
 from bsx.analysis.perturbations.punctuation import EXTRA_PUNCTUATION, NO_PUNCTUATION, QUOTES, SPACING
 from bsx.analysis.perturbations.quantities import DATES, NUMBERS
+from bsx.analysis.perturbations.spelling import MARKS, SMALL_NOUNS, SPELLING
+from bsx.analysis.perturbations.substitutions import MUST_MAY, TO_OPPOSITE
 from bsx.analysis.perturbations.whole import EMPTY, SOURCE, UNRELATED
 from bsx.analysis.perturbations.words import DROP, REPEAT, SHUFFLE, TRUNCATE
 from bsx.errors import UnknownNameError
@@ -25,6 +28,10 @@ PERTURBATIONS: dict[str, Perturbation] = {
         QUOTES,
         SPACING,
         CONTRACTIONS,
+        SPELLING,
+        MARKS,
+        SMALL_NOUNS,
+        FUNCTION_WORDS,
         EXTRA_PUNCTUATION,
         REPEAT,
         TYPOS,
@@ -32,6 +39,8 @@ PERTURBATIONS: dict[str, Perturbation] = {
         NOUN_SWAP,
         SUBJECT_OBJECT,
         NEGATION,
+        TO_OPPOSITE,
+        MUST_MAY,
         NUMBERS,
         DATES,
         ENTITIES,

@@ -1,4 +1,4 @@
-"""Which keys lie beside which."""
+"""Which keys lie beside which, and which Chinese characters are typed for one another."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ _LATIN = {
     "qwerty": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
     "qwertz": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
     "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
+    "spanish": ("qwertyuiop", "asdfghjklñ", "zxcvbnm"),
 }
 _LAYOUT = {
     "de": "qwertz",
@@ -17,6 +18,7 @@ _LAYOUT = {
     "sl": "qwertz",
     "hr": "qwertz",
     "fr": "azerty",
+    "es": "spanish",
 }
 _OTHERS = (
     ("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),  # Russian
@@ -25,10 +27,14 @@ _OTHERS = (
     ("ضصثقفغعهخحجد", "شسيبلاتنمكط", "ئءؤرىةوزظ"),  # Arabic
 )
 
+_SAME_SOUND = "的得地 在再 做作 像象 坐座 需须 需須 候侯 即既 以已 带戴 帶戴 帐账 帳賬 吗嘛 嗎嘛"
+HOMOPHONES = {written: group.replace(written, "") for group in _SAME_SOUND.split() for written in group}
+"""Chinese character -> characters of the same sound, tones aside, that are often typed in its place."""
+
 
 @cache
 def neighbours(lang: str) -> dict[str, str]:
-    """Return letter -> the letters on the keys around it: QWERTY, QWERTZ or AZERTY by language, and other scripts.
+    """Return letter -> the letters on the keys around it, on the keyboard of a language, and of other scripts.
 
     >>> neighbours("en")["s"], neighbours("de")["t"]
     ('adwezx', 'rzfg')

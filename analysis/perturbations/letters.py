@@ -6,7 +6,7 @@ import random
 import unicodedata
 
 from bsx.analysis.perturbations.base import Item, Perturbation
-from bsx.analysis.perturbations.keyboards import neighbours
+from bsx.analysis.perturbations.keyboards import HOMOPHONES, neighbours
 from bsx.analysis.perturbations.units import characters, share, units
 
 _LATIN_CYRILLIC = ("aceopxyijsABCEHIJKMOPSTX", "асеорхуіјѕАВСЕНІЈКМОРЅТХ")
@@ -26,6 +26,9 @@ def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
     words = []
     for start, end in units(item.text):
         letters = characters(item.text[start:end])
+        if item.lang == "zh" and letters[0] in HOMOPHONES:
+            words.append((start, end, letters, []))
+            continue
         places = [at for at, letter in enumerate(letters) if _key(letter, keys)]
         if len(letters) > 2 and len(places) > 1:
             words.append((start, end, letters, places))
@@ -39,7 +42,12 @@ def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
 
 
 def _mistyped(letters: list[str], places: list[int], keys: dict[str, str], rng: random.Random) -> list[str]:
-    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, a swap."""
+    """Return a word's letters with one typing error: a key beside the right one, one too many or too few, a swap.
+
+    A Chinese character, which has no keys, becomes another of its sound.
+    """
+    if not places:
+        return [rng.choice(HOMOPHONES[letters[0]])]
     swaps = [at for at in places if at + 1 in places and letters[at] != letters[at + 1]]
     kind = rng.choice(("beside", "insert", "delete", "swap") if swaps else ("beside", "insert", "delete"))
     at = rng.choice(swaps if kind == "swap" else places)
@@ -70,10 +78,12 @@ def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:
 
 TYPOS = Perturbation(
     "typos",
-    "one typing error in a share of the words: a neighbouring key, a letter too many or too few, two swapped",
+    "one typing error in a share of the words: a neighbouring key, a letter too many or too few, two swapped; in "
+    "Chinese a character of the same sound",
     True,
     _typos,
-    acts_on="words of three letters or more in Latin, Cyrillic, Greek, Hebrew or Arabic script",
+    acts_on="words of three letters or more in Latin, Cyrillic, Greek, Hebrew or Arabic script; Chinese characters "
+    "with a frequent homophone",
     graded=True,
 )
 HOMOGLYPHS = Perturbation(

@@ -39,6 +39,21 @@ _WORDS = {
         "twee drie vier vijf zes zeven acht negen tien elf twaalf",
         "twintig dertig veertig vijftig zestig zeventig",
     ),
+    "ru": (  # each group asks for one form of what it counts
+        "три четыре",
+        "пять шесть семь восемь девять",
+        "десять одиннадцать двенадцать",
+        "двадцать тридцать пятьдесят шестьдесят семьдесят",
+        "пяти шести семи восьми девяти",
+    ),
+    "zh": ("三 四 五 六 七 八 九",),
+}
+# Parts of compound numbers stay, as there is no twenty-eleven; a Chinese number stands before a measure.
+_AROUND = {
+    "en": (r"\b(?<!ty-)", r"\b(?!-(?:one|two|three|four|five|six|seven|eight|nine)\b)"),
+    "es": (r"\b(?<!ta y )", r"\b(?! y (?:un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))"),
+    "fr": (r"\b(?<!\p{L}-)(?<!\bet )", r"\b(?!-\p{L}| et une?\b)"),
+    "zh": ("(?<![一二两兩三四五六七八九十百千万萬零第])", "(?=[个個名位次年天本家人岁歲元种種条條座辆輛周週倍块塊])"),
 }
 # "May" and "March" are a month only where the words around them say so.
 _BEFORE = (
@@ -47,23 +62,24 @@ _BEFORE = (
 _AMBIGUOUS = {month: rf"(?:{_BEFORE}{month}|{month}(?=,? \d))" for month in ("May", "March")}
 
 
-def _pattern(lang: str, words: list[str], *, capitals: bool) -> regex.Pattern[str]:
+def _pattern(lang: str, words: list[str], *, numbers: bool) -> regex.Pattern[str]:
     spelled = "|".join(_AMBIGUOUS.get(word, word) if lang == "en" else word for word in words)
-    if lang == "zh":
+    if lang == "zh" and not numbers:
         return regex.compile(f"(?<![一二三四五六七八九十])(?:{spelled})")
-    return regex.compile(rf"\b(?:{spelled})\b", regex.IGNORECASE if capitals else 0)
+    before, after = _AROUND.get(lang, (r"\b", r"\b")) if numbers else (r"\b", r"\b")
+    return regex.compile(f"{before}(?:{spelled}){after}", regex.IGNORECASE if numbers else 0)
 
 
 def _lists(
-    table: Mapping[str, tuple[str, ...]], *, capitals: bool
+    table: Mapping[str, tuple[str, ...]], *, numbers: bool
 ) -> dict[str, list[tuple[list[str], regex.Pattern[str]]]]:
     return {
-        lang: [(words.split(), _pattern(lang, words.split(), capitals=capitals)) for words in groups]
+        lang: [(words.split(), _pattern(lang, words.split(), numbers=numbers)) for words in groups]
         for lang, groups in table.items()
     }
 
 
-_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, capitals=True), _lists(CALENDAR, capitals=False)
+_WORD_LISTS, _DATE_LISTS = _lists(_WORDS, numbers=True), _lists(CALENDAR, numbers=False)
 
 
 def _named(item: Item, lists: list[tuple[list[str], regex.Pattern[str]]], rng: random.Random) -> str | None:

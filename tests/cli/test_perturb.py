@@ -58,7 +58,13 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
     assert content["settings"]["clean"] == "candidates"
     assert content["settings"]["column"] == "candidate"
     assert content["skipped"] == []
-    assert {one["perturbation"] for one in content["left_out"]} == {"noun-swap", "subject-object", "entities"}
+    assert {one["perturbation"] for one in content["left_out"]} == {
+        "noun-swap",
+        "subject-object",
+        "entities",
+        "marks",
+        "small-nouns",
+    }
     assert all("give --parses" in one["why"] for one in content["left_out"])
     assert "ter: lower is better, so the sign of its scores is turned" in content["notes"]
     found = {(one["metric"], one["perturbation"], one["strength"]): one for one in content["results"]}

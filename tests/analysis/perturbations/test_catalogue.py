@@ -14,6 +14,8 @@ from bsx.analysis.adversarial.perturb import perturb
 from bsx.analysis.perturbations.catalogue import PERTURBATIONS, get_perturbation
 from bsx.analysis.perturbations.keyboards import neighbours
 from bsx.analysis.perturbations.letters import LOOKALIKES
+from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES
+from bsx.analysis.perturbations.substitutions import forms
 from bsx.analysis.perturbations.units import characters, share, units
 from bsx.errors import InputError, UnknownNameError
 
@@ -102,6 +104,89 @@ def changed(name: str, text: str, lang: str = "en", strength: float | None = Non
         ("negation", "zh", "他没有钱。", "他有钱。"),
         ("negation", "zh", "他是老师。", "他不是老师。"),
         ("negation", "zh", "但是他来了。", None),
+        ("negation", "zh", "可惜的是他没来。", None),
+        ("negation", "ru", "Не может быть.", None),
+        ("opposites", "en", "Sales rose sharply.", "Sales fell sharply."),
+        ("opposites", "en", "It was an increase.", "It was a decrease."),
+        ("opposites", "en", "A legal dispute.", "An illegal dispute."),
+        ("opposites", "en", "After all, he came.", None),
+        ("opposites", "en", "He was named after him.", None),
+        ("opposites", "en", "The well-known best-seller.", None),
+        ("opposites", "de", "Sie kaufte ein großes Haus.", "Sie kaufte ein kleines Haus."),
+        ("opposites", "de", "Der Gewinn ist gestiegen.", "Der Gewinn ist gesunken."),
+        ("opposites", "de", "Früher war das anders.", "Später war das anders."),
+        ("opposites", "de", "Ein Krieg im Nahen Osten.", None),
+        ("opposites", "de", "Das Großereignis beginnt.", None),
+        ("opposites", "es", "La casa está cerrada.", "La casa está abierta."),
+        ("opposites", "es", "Vive en el norte.", "Vive en el sur."),
+        ("opposites", "es", "Sin embargo, vino.", None),
+        ("opposites", "es", "Ya no viene más.", None),
+        ("opposites", "es", "Se fue sin decir adiós.", None),
+        ("opposites", "fr", "Le premier train arrive.", "Le dernier train arrive."),
+        ("opposites", "fr", "Cette fenêtre est fermée.", "Cette fenêtre est ouverte."),
+        ("opposites", "fr", "L'ancien directeur parle.", None),
+        ("opposites", "fr", "Son ancien directeur parle.", "Son nouveau directeur parle."),
+        ("opposites", "fr", "Le nouveau directeur parle.", None),
+        ("opposites", "fr", "Il n'a plus de pain.", None),
+        ("opposites", "fr", "Sa grand-mère dort.", None),
+        ("opposites", "ru", "Он живёт в новом доме.", "Он живёт в старом доме."),
+        ("opposites", "ru", "Цены выросли.", "Цены упали."),
+        ("opposites", "ru", "Тем не менее он пришёл.", None),
+        ("opposites", "ru", "Он больше не придёт.", None),
+        ("opposites", "zh", "产量增加了。", "产量减少了。"),
+        ("opposites", "zh", "產量增加了。", "產量減少了。"),
+        ("opposites", "zh", "会议在上午开始。", "会议在下午开始。"),
+        ("opposites", "zh", "他来了。", None),
+        ("modality", "en", "You must go.", "You may go."),
+        ("modality", "en", "You must not go.", None),
+        ("modality", "en", "He came in May.", None),
+        ("modality", "de", "Er muss heute arbeiten.", "Er kann heute arbeiten."),
+        ("modality", "de", "Das könnten sie sehen.", "Das müssten sie sehen."),
+        ("modality", "es", "Debe salir hoy.", "Puede salir hoy."),
+        ("modality", "es", "Se debe a la lluvia.", None),
+        ("modality", "fr", "Ils peuvent partir.", "Ils doivent partir."),
+        ("modality", "fr", "Peut-être viendra-t-il.", None),
+        ("modality", "fr", "Il doit 100 euros.", None),
+        ("modality", "ru", "Он должен прийти.", "Он может прийти."),
+        ("modality", "ru", "Нам нужно идти.", "Нам можно идти."),
+        ("modality", "ru", "Мне нужно время.", None),
+        ("modality", "ru", "Он должен был прийти.", None),
+        ("modality", "zh", "你必须来。", "你可以来。"),
+        ("modality", "zh", "你必須說實話。", "你可以說實話。"),
+        ("modality", "zh", "这不可能。", None),
+        ("spelling", "de", "Die Straße ist schön.", "Die Strasse ist schön."),
+        ("spelling", "de", "Öl für Müller.", "Oel fuer Mueller."),
+        ("spelling", "de", "Das ist gut.", None),
+        ("spelling", "en", "The colour of the centre.", "The color of the center."),
+        ("spelling", "en", "Organized labor.", "Organised labour."),
+        ("spelling", "en", "A laboratory in Colorado.", None),
+        ("spelling", "fr", "Le maître connaît l'île.", "Le maitre connait l'ile."),
+        ("spelling", "fr", "Il fût sûr.", None),
+        ("spelling", "fr", "Ma sœur", "Ma soeur"),
+        ("spelling", "ru", "Ещё не всё.", "Еще не все."),
+        ("marks", "es", "¿Qué? ¡Ven!", "Qué? Ven!"),
+        ("marks", "fr", "Vraiment ? « Oui »", "Vraiment? «Oui»"),
+        ("marks", "fr", "Vraiment? À 10:30.", "Vraiment\u202f? À 10:30."),
+        ("marks", "zh", "你好，世界！", "你好,世界!"),
+        ("marks", "zh", "你好,世界!", "你好，世界！"),
+        ("marks", "zh", "3.5元", None),
+        ("small-nouns", "de", "Der Hund sieht das Haus.", "Der hund sieht das haus."),
+        ("small-nouns", "de", "Kennen Sie Ihre EU?", None),
+        ("small-nouns", "de", "Er sagt: „Das Haus.“", "Er sagt: „Das haus.“"),
+        ("function-words", "en", "The dog bit a man.", "The dog bit man."),
+        ("function-words", "de", "Er wohnt in der alten Stadt.", "Er wohnt in alten Stadt."),
+        ("function-words", "de", "Das Haus, in dem Hans wohnt.", None),
+        ("function-words", "es", "Está en la casa.", "Está en casa."),
+        ("function-words", "es", "La vio ayer.", None),
+        ("function-words", "fr", "Il dort dans l'eau.", "Il dort dans eau."),
+        ("function-words", "fr", "Je la vois.", None),
+        ("function-words", "zh", "我的书很好。", "我书很好。"),
+        ("function-words", "zh", "他的目的很明确。", "他目的很明确。"),
+        ("numbers", "en", "Exactly twenty-one.", None),
+        ("numbers", "es", "Treinta y cinco años.", None),
+        ("numbers", "fr", "Dix-sept ans.", None),
+        ("numbers", "zh", "三十年", None),
+        ("numbers", "zh", "第三个", None),
         ("numbers", "en", "Nothing here but A4 paper.", None),
         ("dates", "en", "They may march.", None),
         ("truncate", "zh", "好", None),
@@ -128,6 +213,15 @@ def test_numbers_keep_their_length_and_script() -> None:
             assert lang != "en" or "19" in new  # a year keeps its century
     assert changed("numbers", "Seven men and a dog.", "en") != "Seven men and a dog."
     assert (changed("numbers", "Zwei Männer.", "de") or "")[0].isupper()
+    for seed in range(8):
+        assert changed("numbers", "У него три брата.", "ru", seed=seed) == "У него четыре брата."
+        assert (changed("numbers", "Их было пять.", "ru", seed=seed) or "")[8:-1] in [
+            "шесть",
+            "семь",
+            "восемь",
+            "девять",
+        ]
+        assert (changed("numbers", "他有三个苹果。", "zh", seed=seed) or "")[2] in "四五六七八九"
 
 
 def test_dates_become_another_of_their_kind() -> None:
@@ -255,11 +349,29 @@ def test_scripts_without_spaces_are_cut_into_characters() -> None:
     assert changed("repeat-words", "好", "zh") == "好好"
 
 
+def test_chinese_typing_errors_sound_the_same() -> None:
+    assert changed("typos", "他在家。", "zh") == "他再家。"
+    assert changed("typos", "他在家。", "ja") is None
+    assert changed("typos", "他走了。", "zh") is None
+
+
+def test_every_language_of_a_list_is_declared() -> None:
+    for table in (OPPOSITES, MODALITY, SET_PHRASES):
+        assert {lang.partition("-")[0] for lang in table} == set(get_perturbation("opposites").languages or ())
+    for table in (OPPOSITES, MODALITY):
+        for lang, listed in table.items():
+            for old, new in forms(listed):
+                assert old != new, (lang, old)
+    with pytest.raises(InputError, match="perturbation opposites is for de, en, es, fr, ru, zh, not fi"):
+        get_perturbation("opposites").apply(["x"], lang="fi")
+
+
 def test_keyboards() -> None:
     assert "z" in neighbours("de")["t"]
     assert "y" in neighbours("en")["t"]
     assert set(neighbours("fr")["a"]) == {"z", "q"}
-    for table in (neighbours("en"), neighbours("de"), neighbours("fr")):
+    assert "ñ" in neighbours("es")["l"]
+    for table in (neighbours("en"), neighbours("de"), neighbours("fr"), neighbours("es")):
         for key, around in table.items():
             assert all(key in table[other] for other in around), key  # being a neighbour is mutual
 

@@ -1,0 +1,112 @@
+"""One word in place of another, from lists of forms that fit into the same place of a sentence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+
+import regex
+
+from bsx.analysis.perturbations.base import Change, Item, Perturbation
+from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES
+
+_CHINESE = ("zh", "zh-hant")
+_OPENING = r"(?<=^[\"'“„«»¿¡(]*)"  # before the first word of a text, which has a capital that it has nowhere else
+_VOWEL = regex.compile(r"(?i)[aeiouyâàäéèêëîïôöûüœæ]")
+_SHORTENED = regex.compile(r"['’]$")
+_SHORTENS = regex.compile(r"(?i)\b(?:le|la|de|que|je|ne|se|me|te|ce|au|du|ma|ta|sa|nouveau|vieux|lorsque)\s$")
+_ARTICLE = regex.compile(r"\b([Aa])n?\s$")
+
+
+def forms(table: str) -> Iterator[tuple[str, str]]:
+    """Yield each word form of a table of `bsx.analysis.perturbations.opposites` and what may stand for it.
+
+    >>> dict(forms("hoh/niedrig:e,en neu>alt"))
+    {'hohe': 'niedrige', 'niedrige': 'hohe', 'hohen': 'niedrigen', 'niedrigen': 'hohen', 'neu': 'alt'}
+    """
+    for entry in table.split():
+        pair, _, endings = entry.replace("_", " ").partition(":")
+        one, other = regex.split("[/>]", pair)
+        for ending in (endings or "-").split(","):
+            tail = ending.strip("-")
+            yield one + tail, other + tail
+            if "/" in pair:
+                yield other + tail, one + tail
+
+
+def _pattern(lang: str, words: Mapping[str, str]) -> regex.Pattern[str]:
+    spelled = "|".join(map(regex.escape, sorted(words, key=len, reverse=True)))
+    if lang in _CHINESE:
+        return regex.compile(spelled)
+    opening = "|".join(regex.escape(word[0].upper() + word[1:]) for word in sorted(words, key=len, reverse=True))
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}\-\u2010])(?:{spelled}|{_OPENING}(?:{opening}))(?![\p{{L}}\p{{N}}\-\u2010]|['’]\p{{L}})"
+    )
+
+
+def _substitution(tables: Mapping[str, str]) -> Change:
+    listed = {lang: dict(forms(table)) for lang, table in tables.items()}
+    patterns = {lang: _pattern(lang, words) for lang, words in listed.items()}
+    phrases = {
+        lang: regex.compile(phrase if lang in _CHINESE else rf"(?i)\b(?:{phrase})")
+        for lang, phrase in SET_PHRASES.items()
+    }
+
+    def change(item: Item, strength: float, rng: random.Random) -> str | None:
+        lang, text = item.lang, item.text
+        if lang == "zh" and _lacking(text, "gb2312") > _lacking(text, "big5"):
+            lang = "zh-hant"
+        taken = [match.span() for match in phrases[lang].finditer(text)]
+        found = []
+        for match in patterns[lang].finditer(text):
+            start, end = match.span()
+            word = match[0]
+            new = listed[lang].get(word) or _capitalised(listed[lang][word[0].lower() + word[1:]])
+            free = not any(start < after and before < end for before, after in taken)
+            if free and (lang != "fr" or _fits(text[:start], word, new)):
+                found.append((start, end, new))
+        if not found:
+            return None
+        start, end, new = rng.choice(found)
+        before = text[:start]
+        if lang == "en":
+            before = _ARTICLE.sub(r"\1n " if _VOWEL.match(new) else r"\1 ", before)
+        return before + new + text[end:]
+
+    return change
+
+
+def _lacking(text: str, charset: str) -> int:
+    """Count the characters that a charset has not: GB 2312 has the simplified ones, Big5 the traditional ones."""
+    return len(text) - len(text.encode(charset, "ignore").decode(charset))
+
+
+def _capitalised(word: str) -> str:
+    return word[0].upper() + word[1:]
+
+
+def _fits(before: str, old: str, new: str) -> bool:
+    """Tell whether a French word may follow what stands before it: *l'ancien* but *le petit*."""
+    if bool(_VOWEL.match(old)) == bool(_VOWEL.match(new)):
+        return True
+    return not (_SHORTENED if _VOWEL.match(old) else _SHORTENS).search(before)
+
+
+_LANGUAGES = ("de", "en", "es", "fr", "ru", "zh")
+
+TO_OPPOSITE = Perturbation(
+    "opposites",
+    "one word becomes its opposite: more less, rose fell, northern southern",
+    False,
+    _substitution(OPPOSITES),
+    languages=_LANGUAGES,
+    acts_on="texts with a word of a list of opposites, outside set phrases",
+)
+MUST_MAY = Perturbation(
+    "modality",
+    "what must be may be, or what may be must be",
+    False,
+    _substitution(MODALITY),
+    languages=_LANGUAGES,
+    acts_on="texts with a modal verb or adverb of necessity or possibility that the lists know",
+)

@@ -1,0 +1,201 @@
+"""Can metrics on me5-small-q4 be fooled in German, Chinese, Russian, French, Spanish? PAWS-X pairs and perturbations.
+
+Run: python benchmarks/multilingual_robustness.py --data DATA --work WORK
+
+DATA holds paws/, ud/, mono/ and wmt/. Runs the commands that the page shows, in WORK, where results are kept: what is
+there already is not computed again. Writes benchmarks/agreement/multilingual-robustness.md and a picture beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bsx.data.output import atomic_text
+from bsx.data.picture import COLOURS, picture
+
+METRICS = "bertscore,sentence,chrf"
+PAIRS = "bertscore,sentence,chrf,sentbleu"
+LANGUAGES = {"en": "English", "de": "German", "zh": "Chinese", "fr": "French", "es": "Spanish", "ru": "Russian"}
+TREEBANKS = {"en": "UD_English-PUD/en", "de": "UD_German-PUD/de", "zh": "UD_Chinese-PUD/zh"}
+ROWS = 150
+PAGE = Path(__file__).with_name("agreement") / "multilingual-robustness.md"
+
+
+def tables(data: Path, work: Path) -> None:
+    """Write the texts of each language, and where there are gold trees, these."""
+    for lang in LANGUAGES:
+        if lang in TREEBANKS:
+            trees = (
+                (data / f"ud/{TREEBANKS[lang]}_pud-ud-test.conllu").read_text(encoding="utf-8").strip().split("\n\n")
+            )
+            kept = trees[:ROWS]
+            with atomic_text(work / f"{lang}.conllu") as stream:
+                stream.write("\n\n".join(kept) + "\n\n")
+            texts = [line[9:] for tree in kept for line in tree.split("\n") if line.startswith("# text = ")]
+        elif lang == "ru":
+            with (data / "wmt/daseg-wmt17.tsv").open(encoding="utf-8", newline="") as stream:
+                rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+                texts = list(dict.fromkeys(row["reference"] for row in rows if row["lp"] == "en-ru"))[:ROWS]
+        else:
+            texts = (data / f"mono/newstest2013/newstest2013-ref.{lang}").read_text(encoding="utf-8").split("\n")[:ROWS]
+        with atomic_text(work / f"{lang}.tsv") as stream:
+            stream.write("\n".join(["reference", *texts]) + "\n")
+    for lang in ("de", "zh"):
+        with atomic_text(work / f"pawsx-{lang}-dev.tsv") as stream:
+            stream.write((data / f"paws/pawsx-{lang}-dev.tsv").read_text(encoding="utf-8"))
+
+
+def command(kind: str, lang: str) -> str:
+    if kind == "pairs":
+        table = f"pawsx-{lang}-dev.tsv"
+        return f"bsx adversarial pairs {table} --metric {PAIRS} -m me5-small-q4 -l {lang} -o pairs-{lang}.json"
+    trees = f" --parses {lang}.conllu" if lang in TREEBANKS else ""
+    return (
+        f"bsx adversarial perturb {lang}.tsv --metric {METRICS} -m me5-small-q4 -l {lang} --strength 0.1 "
+        f"--correction holm{trees} -o perturb-{lang}.json"
+    )
+
+
+def run(kind: str, lang: str, work: Path) -> dict[str, Any]:
+    """Return a command's JSON, kept in WORK."""
+    kept = work / f"{kind}-{lang}.json"
+    if not kept.exists():
+        words = [*shlex.split(command(kind, lang).removeprefix("bsx ")), "--format", "json"]
+        subprocess.run([sys.executable, "-m", "bsx", *words], cwd=work, check=True)
+    found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    return found
+
+
+def interval(ci: Sequence[float], digits: int = 3) -> str:
+    return f"{ci[0]:.{digits}f} to {ci[1]:.{digits}f}"
+
+
+def published(data: Path) -> dict[tuple[str, str], float]:
+    """Return the average precision of cosines that MTEB lists for the model in full precision and MiniLM on PAWS-X."""
+    with (data / "published/mteb-sts.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {
+            (row["model"].split("/")[1], row["subset"]): float(row["value"])
+            for row in rows
+            if (row["task"], row["split"], row["metric"]) == ("PawsXPairClassification", "validation", "cosine_ap")
+        }
+
+
+def pairs_table(found: dict[str, dict[str, Any]], listed: dict[tuple[str, str], float]) -> list[str]:
+    lines = [
+        "| language | metric | n | AUC | 95 % interval | average precision | 95 % interval | accuracy |",
+        "|---|---|---:|---:|---|---:|---|---:|",
+    ]
+    for lang, content in found.items():
+        for r in content["results"]:
+            precision = r["average_precision"]
+            lines.append(
+                f"| {LANGUAGES[lang]} | {r['metric']} | {r['n']:,} | {r['auc']:.3f} | {interval(r['ci'])} | "
+                f"{precision['estimate']:.3f} | {interval(precision['ci'])} | {r['accuracy']['cross_validated']:.3f} |"
+            )
+    always = ", ".join(f"{LANGUAGES[x]} {c['results'][0]['accuracy']['majority']:.3f}" for x, c in found.items())
+    by_chance = ", ".join(f"{LANGUAGES[x]} {c['results'][0]['positives']:.3f}" for x, c in found.items())
+    mteb = "; ".join(
+        f"{model}, {subset}: {value:.3f}" for (model, subset), value in sorted(listed.items()) if subset in found
+    )
+    return [
+        *lines,
+        "",
+        f"Always giving the more frequent label is right for {always}. The average precision of chance is {by_chance}. "
+        f"Published for cosines of sentence vectors (MTEB, validation): {mteb}.",
+        "",
+    ]
+
+
+def perturb_table(found: dict[str, dict[str, Any]], metric: str) -> list[str]:
+    """Return drops as shares of the metric's range, a column a language."""
+    lines = [
+        "| perturbation | meaning | " + " | ".join(LANGUAGES[lang] for lang in found) + " |",
+        "|---|---|" + "---|" * len(found),
+    ]
+    order = {one["perturbation"]: one["preserves"] for content in found.values() for one in content["results"]}
+    for name, preserves in sorted(order.items(), key=lambda pair: not pair[1]):
+        cells = []
+        for content in found.values():
+            one = next((r for r in content["results"] if (r["metric"], r["perturbation"]) == (metric, name)), None)
+            if one is None or one["n"] < 5 or one["relative_drop"] is None:
+                cells.append("" if one is None else f"({one['n']})")
+                continue
+            scale = one["drop"] / one["relative_drop"] if one["relative_drop"] else 1.0
+            mark = "**" if not preserves and one["p_adjusted"] is not None and one["p_adjusted"] <= 0.05 else ""
+            low, high = (end / scale for end in one["ci"])
+            cells.append(f"{mark}{one['relative_drop']:.3f}{mark} ({low:.3f} to {high:.3f}; {one['n']})")
+        lines.append(f"| {name} | {'keeps' if preserves else 'changes'} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def draw(found: dict[str, dict[str, Any]], path: Path) -> None:
+    """Draw how far BERTScore falls, a row a perturbation, a mark a language."""
+    shown = ("no-punctuation", "typos", "marks", "function-words", "spelling", "numbers", "dates", "negation")
+    shown += ("opposites", "modality", "noun-swap", "drop-words", "shuffle")
+    with picture(path, 7.2, 5.6) as figure:
+        axes = figure.subplots()
+        for i, (lang, content) in enumerate(found.items()):
+            for at, name in enumerate(shown):
+                for one in content["results"]:
+                    if (one["metric"], one["perturbation"]) == ("bertscore", name) and one["n"] >= 5:
+                        scale = one["drop"] / one["relative_drop"] if one["relative_drop"] else 1.0
+                        low, high = (end / scale for end in one["ci"])
+                        y = -at - 0.3 + 0.12 * i
+                        axes.plot([low, high], [y, y], color=COLOURS[i], lw=1)
+                        axes.plot(one["relative_drop"], y, "o", color=COLOURS[i], ms=4)
+            axes.plot([], [], "o", color=COLOURS[i], ms=4, label=LANGUAGES[lang])
+        axes.axvline(0, color="#666666", lw=0.8)
+        axes.set_yticks([-at for at in range(len(shown))], shown)
+        axes.set_xlabel("drop of BERTScore's F1, as a share of clean minus unrelated (95 % interval)")
+        figure.legend(loc="outside upper center", ncols=len(found), fontsize=8)
+
+
+def page(pairs: dict[str, Any], perturbed: dict[str, Any], listed: dict[tuple[str, str], float], picture: str) -> str:
+    versions = perturbed["de"]["provenance"]["versions"]
+    lines = [
+        HEAD,
+        *pairs_table(pairs, listed),
+        MIDDLE,
+        f"![Drops of BERTScore by perturbation and language]({picture})",
+        "",
+    ]
+    for metric in METRICS.split(","):
+        lines += [f"### {metric}", "", *perturb_table(perturbed, metric)]
+    lines += ["## Commands", "", "Run in a folder with the tables that the script writes:", "", "```text"]
+    lines += [command("pairs", lang) for lang in pairs] + [command("perturb", lang) for lang in perturbed]
+    lines += ["```", "", "## Signatures", ""]
+    lines += [f"- `{signature}`" for signature in perturbed["de"]["provenance"]["signatures"].values()]
+    lines += [f"- {name} {versions[name]}" for name in ("python", "numpy", "onnxruntime", "sacrebleu")]
+    return "\n".join(lines) + "\n"
+
+
+HEAD = ""
+MIDDLE = ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("-o", "--output", type=Path, default=PAGE)
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    tables(arguments.data, arguments.work)
+    pairs = {lang: run("pairs", lang, arguments.work) for lang in ("de", "zh")}
+    perturbed = {lang: run("perturb", lang, arguments.work) for lang in LANGUAGES}
+    draw(perturbed, arguments.output.with_suffix(".png"))
+    with atomic_text(arguments.output) as stream:
+        stream.write(page(pairs, perturbed, published(arguments.data), arguments.output.with_suffix(".png").name))
+
+
+if __name__ == "__main__":
+    main()
