@@ -25,11 +25,18 @@ TEXTS = [
     "Die Katze saß auf der Matte.",
     "a  ﬁne e\u0301 ①",
 ]
+NINE = ["cs", "de", "en", "es", "fi", "fr", "ru", "tr", "zh"]
+
+
+@pytest.fixture(autouse=True)
+def _no_export(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every set of layers would be exported anew, and take ten seconds: ONNX Runtime has a test of its own."""
+    monkeypatch.setenv("BSX_BACKEND", "torch")
 
 
 @pytest.fixture(scope="module")
 def me5() -> Any:
-    scorer = bsx.Scorer("me5-small-q4")
+    scorer = bsx.Scorer("me5-small-q4", backend="torch")
     scorer.score(TEXTS[:1], TEXTS[:1])  # loads
     return scorer
 
@@ -96,6 +103,17 @@ def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 2), encoding="utf-8")
     baseline = bsx.jobs.baseline("me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
     assert len(baseline.entry.f1) == 13
+
+
+def test_scores_are_rescaled_in_nine_languages(me5: bsx.Scorer) -> None:
+    found = {language: shipped().baseline(language, "me5-small-q4") for language in NINE}
+    f1 = {language: baseline.f1[7] for language, baseline in found.items() if baseline is not None}
+    assert sorted(f1) == NINE
+    assert all(0.4 < value < 0.52 for value in f1.values()), "random pairs of short sentences"
+    raw = me5.score(TEXTS, TEXTS[::-1]).f1
+    turkish = bsx.Scorer("me5-small-q4", lang="tr", rescale=True, backend="torch")
+    expected = (raw - f1["tr"]) / (1 - f1["tr"])
+    assert np.allclose(turkish.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
 
 
 @pytest.mark.slow
