@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import build_paws as build_paws, clean_table6 as clean_table6
     from bsx.analysis.adversarial.build_triples import lexical_overlap as lexical_overlap, overlaps as overlaps
     from bsx.analysis.adversarial.build_triples import permute_nouns as permute_nouns
+    from bsx.analysis.adversarial.challenge import ChallengeResult as ChallengeResult, challenge as challenge
     from bsx.analysis.adversarial.pairs import PairsResult as PairsResult, detect_pairs as detect_pairs
     from bsx.analysis.adversarial.pairs import easy_to_hard as easy_to_hard
     from bsx.analysis.adversarial.perturb import Perturbed as Perturbed, perturb as perturb
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.plots import draw_significance as draw_significance
     from bsx.analysis.agreement.result import MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
+    from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
+    from bsx.analysis.datasets.challenge import load_challenge as load_challenge
     from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
     from bsx.analysis.datasets.judged import JudgedTable as JudgedTable
     from bsx.analysis.datasets.mlqe import load_mlqe as load_mlqe

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TriplesDocument
 from bsx.analysis.documents.agreement import CompareDocument, MetaDocument
 from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
 
@@ -15,6 +16,7 @@ KINDS: dict[str, type[ResultDocument]] = {
     "adversarial-triples": TriplesDocument,
     "adversarial-pairs": PairsDocument,
     "adversarial-perturb": PerturbDocument,
+    "adversarial-challenge": ChallengeDocument,
     "ensemble": EnsembleDocument,
 }
 """``provenance.kind`` -> class."""

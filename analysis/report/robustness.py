@@ -1,4 +1,4 @@
-"""Robustness: paraphrase detection, triples and perturbations, each with its worst examples."""
+"""Robustness: paraphrase detection, triples, perturbations and challenge sets, with worst examples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TypeVar
 
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
 from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Chart, Example, Heading, Notes, Prose, Section
-from bsx.analysis.report.cells import FEWEST, SHOWN, interval, listed, number, percent, plain_table, table, text
+from bsx.analysis.report.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.perturbations import perturbation_blocks, perturbation_lead
 from bsx.analysis.report.scored import contents, titles
@@ -32,7 +33,10 @@ def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) ->
     """Return the section on robustness; at most so many examples a document."""
     triples, pairs = contents(documents, TriplesDocument), contents(documents, PairsDocument)
     changed = contents(documents, PerturbDocument)
+    challenged = contents(documents, ChallengeDocument)
+    heads = [f"Challenge set{f' {place}' if len(challenged) > 1 else ''}" for place in range(1, len(challenged) + 1)]
     parts = [
+        *zip(heads, [_challenged(one) for _, one in challenged], strict=True),
         *zip(_heads("Triples", triples), [_triples(one, aligner, at_most) for _, one in triples], strict=True),
         *zip(_heads("Pairs", pairs), [_pairs(one) for _, one in pairs], strict=True),
         *zip(_heads("Perturbations", changed), [_changed(one, aligner, at_most) for _, one in changed], strict=True),
@@ -55,6 +59,50 @@ def _heads(kind: str, found: Sequence[tuple[str, Robust]]) -> list[str]:
 def _changed(content: PerturbDocument, aligner: Aligner, at_most: int) -> _Part:
     blocks = perturbation_blocks(content, aligner, at_most)
     return _Part(perturbation_lead(content), [*blocks, *_notes(content)])
+
+
+def _challenged(content: ChallengeDocument) -> _Part:
+    rated = [(name, one.overall) for name, one in content.metrics.items() if one.overall is not None]
+    rated.sort(key=lambda found: -(found[1].rate or 0.0))
+    lead = "The challenge set has nothing but anchors."
+    if rated and rated[0][1].n < FEWEST:
+        lead = f"{rated[0][1].n} rows are too few to say how often a metric sees what is wrong with a translation."
+    elif rated:
+        name, best = rated[0]
+        worst = min(content.metrics[name].phenomena.items(), key=lambda found: found[1].rate or 0.0)
+        lead = (
+            f"{name} scores the good translation above the bad one in {percent(best.rate).text} "
+            f"{interval(best.ci, 1, scale=100).text} of {best.n:,} rows"
+            f"{', most often of all metrics' if len(rated) > 1 else ''}, and least often for {worst[0]} "
+            f"({percent(worst[1].rate).text} of {worst[1].n:,})."
+        )
+    rows = []
+    for name, one in content.metrics.items():
+        for severity, found in [("all", one.overall), *one.severities.items()]:
+            if found is not None:
+                rows.append(
+                    [
+                        text(name),
+                        text(severity),
+                        number(found.n),
+                        number(found.right),
+                        number(found.tied),
+                        percent(found.rate),
+                        interval(found.ci, 1, scale=100),
+                    ]
+                )
+    heads = ["metric", "severity", "rows", "right", "ties", "accuracy", "interval (%)"]
+    blocks: list[Block] = [table("Accuracy by severity", heads, rows, note="A tie counts as an error.")]
+    first = next(iter(content.metrics.values()))
+    shades = []
+    for name, found in first.phenomena.items():
+        rates = [one.phenomena[name].rate for one in content.metrics.values()]
+        cells = [percent(rate, heat=heat(rate, 0, 1)) for rate in rates]
+        shades.append([text(name), text(found.severity), number(found.n), *cells])
+    blocks.append(table("Accuracy by phenomenon", ["phenomenon", "severity", "rows", *content.metrics], shades))
+    if content.tests:
+        blocks.append(plain_table("Paired tests (exact McNemar; p is two-sided)", content.tests))
+    return _Part(lead, [*blocks, *_notes(content)])
 
 
 def _notes(content: ResultDocument) -> list[Block]:

@@ -14,7 +14,7 @@ from bsx.cli.options import OF_ONE_METRIC, Column, Format, Lower, Output, Score,
 from bsx.cli.output import names, progress_bar, show, write_result
 from bsx.data.cells import finite
 from bsx.errors import InputError
-from bsx.jobs.settings import PairSettings, PerturbSettings, TripleSettings
+from bsx.jobs.settings import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
@@ -26,7 +26,7 @@ adversarial = group()
 
 @adversarial.callback(invoke_without_command=True)
 def show_help(context: typer.Context) -> None:
-    """Test whether metrics can be fooled: paraphrase pairs, triples, perturbations."""
+    """Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -111,6 +111,74 @@ def triples(
             settings=take(settings, ScorerConfig),
         )
     _finish(found, "adversarial-triples", format, output)
+
+
+@adversarial.command()
+@with_settings(config=ChallengeSettings)
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def challenge(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Table with good, bad, reference or source, phenomenon, severity (.tsv, .csv, .jsonl, .parquet; .gz "
+            "too), ACES, HW-TSC, or DEMETR's .json file or folder. Scores of chrf stand in chrf-good and chrf-bad."
+        ),
+    ],
+    metric: Score = None,
+    column: Column = None,
+    lower: Lower = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(help="Weight of a severity, such as critical=25; repeatable. [critical=25 major=5 minor=1]"),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw accuracies as a map: .png, .svg or .pdf.", writable=True)
+    ] = None,
+    format: Format = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
+    from bsx.data.picture import check_picture
+    from bsx.jobs.fooling.challenge import challenge_metrics
+    from bsx.support.provenance import provenance
+
+    if plot is not None:
+        check_picture(plot)
+    with progress_bar() as report:
+        found = challenge_metrics(
+            file,
+            columns=names(column),
+            metrics=metric or (),
+            lower=names(lower),
+            weights=_weights(weight),
+            settings=take(settings, ScorerConfig),
+            progress=report,
+            **take_keywords(settings, ChallengeSettings),
+        )
+    if plot is not None:
+        found.plot(plot)
+    files = sorted(file.glob("*.json")) if file.is_dir() else [file]
+    content = {**found.to_dict(), "provenance": provenance("adversarial-challenge", files, found.signatures)}
+    show(content, found.to_text, format, output)
+    say([*found.about, *found.notes])
+
+
+def _weights(given: list[str] | None) -> dict[str, float] | None:
+    """Read NAME=NUMBER; None if nothing is given.
+
+    Raises:
+        InputError: for one that is spelled otherwise, negative or there twice.
+    """
+    found: dict[str, float] = {}
+    for part in names(given):
+        name, equals, number = part.partition("=")
+        if not equals or not name or name in found:
+            raise InputError(f"--weight {part}: write each severity once with its weight, such as critical=25")
+        found[name] = finite(number, f"--weight {name}")
+        if found[name] < 0:
+            raise InputError(f"--weight {part}: a weight is not negative")
+    return found or None
 
 
 def _finish(found: Fooled, kind: str, format: str, output: Path | None) -> None:

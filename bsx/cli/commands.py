@@ -28,7 +28,7 @@ COMMANDS = {
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
     "adversarial": (
         "bsx.cli.adversarial",
-        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations.",
+        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
     ),
     "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),

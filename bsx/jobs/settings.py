@@ -162,6 +162,16 @@ class FoolSettings(TypedDict, total=False):
     nan: Annotated[
         Literal["error", "omit"],
         Field(default="error", description="Refuse missing scores, or leave out such rows."),
+
+
+class ChallengeSettings(TypedDict, total=False):
+    """How metrics are tested on a challenge set."""
+
+    anchor: Annotated[str, Field(default="empty", description="Phenomenon whose mean drop is the unit of sensitivity.")]
+    correction: Correction
+    confidence: Confidence
+    nan: Annotated[
+        Literal["error", "omit"], Field(default="error", description="Refuse missing scores, or leave out such rows.")
     ]
     skip_errors: Annotated[
         bool, Field(default=False, description="Leave out rows on which a metric fails, and name them.")

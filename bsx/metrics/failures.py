@@ -87,7 +87,8 @@ def score_without_failures(
 def score_rows(
     metric: Metric,
     candidates: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
     where: Callable[[int], str] = lambda place: f"item {place + 1}",
@@ -98,7 +99,8 @@ def score_rows(
     Args:
         metric: the metric; the sign of its scores is turned if lower is better.
         candidates: n texts.
-        references: n texts.
+        references: n texts; None if there are none.
+        sources: n texts; None if there are none.
         skip_errors: give items that fail NaN instead of ending.
         where: says where an item is, for messages.
         progress: called with phase, done and total.
@@ -108,7 +110,12 @@ def score_rows(
     """
     scores, good, failed = score_without_failures(
         metric.spec,
-        lambda rows: metric.score([candidates[i] for i in rows], [references[i] for i in rows], progress=progress),
+        lambda rows: metric.score(
+            [candidates[i] for i in rows],
+            None if references is None else [references[i] for i in rows],
+            sources=None if sources is None else [sources[i] for i in rows],
+            progress=progress,
+        ),
         len(candidates),
         skip_errors=skip_errors,
         where=where,
@@ -119,7 +126,8 @@ def score_rows(
 def score_all(
     metrics: Sequence[Metric],
     candidates: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
     where: Callable[[int], str] = lambda place: f"item {place + 1}",
@@ -133,11 +141,11 @@ def score_all(
     from bsx.metrics.run import score_corpus
 
     try:
-        corpus = MemoryCorpus({"candidate": candidates}, references)
+        corpus = MemoryCorpus({"candidate": candidates}, references, sources)
         found = score_corpus(metrics, corpus, progress=progress)
     except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
         return [
-            score_rows(m, candidates, references, skip_errors=skip_errors, where=where, progress=progress)
+            score_rows(m, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
             for m in metrics
         ]
     every = list(range(len(candidates)))

@@ -1,0 +1,269 @@
+"""Challenge sets: how often a metric scores the good translation above the bad one, by phenomenon and severity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.analysis.adversarial.triples import complete, correct_p
+from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.stats.clusters import Correction
+from bsx.analysis.stats.preference import McNemar, mcnemar, wilson_interval
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy
+from bsx.support.settings import in_range
+
+WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
+"""What an error of each severity counts, as in the MQM framework (themqm.org)."""
+BASE = "base"
+"""The severity of extreme cases that DEMETR has as anchors."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How often a metric is right on some rows.
+
+    Attributes:
+        n: rows.
+        right: rows on which the good translation scores strictly higher.
+        tied: rows on which both score the same; they count as wrong.
+        items: different sentences among the rows.
+        rate: right / n.
+        low: lower end of the Wilson interval of ``rate``, with the number of rows reduced to what rows about the same
+            sentences are worth.
+        high: its upper end.
+        kendall: (right - wrong) / n, ties among the wrong: the Kendall-like correlation of Freitag et al. 2021.
+        drop: mean of the good's score minus the bad's.
+        sensitivity: ``drop`` divided by the mean drop of the anchor's rows about the same sentences; NaN without.
+    """
+
+    n: int
+    right: int
+    tied: int
+    items: int
+    rate: float
+    low: float
+    high: float
+    kendall: float
+    drop: float
+    sensitivity: float
+
+
+@dataclass(frozen=True)
+class Challenged:
+    """One metric on a challenge set.
+
+    Attributes:
+        metric: its name.
+        overall: on all rows but those of severity ``base``.
+        severities: severity -> on its rows.
+        phenomena: phenomenon -> on its rows.
+        macro: mean of the phenomena's rates, those of severity ``base`` left out.
+        weighted: rate with each row weighted by its severity; NaN if no row has a weight.
+    """
+
+    metric: str
+    overall: Accuracy | None
+    severities: Mapping[str, Accuracy]
+    phenomena: Mapping[str, Accuracy]
+    macro: float
+    weighted: float
+
+
+@dataclass(frozen=True)
+class ChallengeResult:
+    """Metrics on one challenge set.
+
+    Attributes:
+        results: one a metric.
+        severity_of: phenomenon -> its severity; several are joined by ``/``.
+        tests: (a, b) -> exact McNemar test on all rows but those of severity ``base``.
+        p_corrected: (a, b) -> two-sided p, corrected for the number of tests; empty if no correction was asked for.
+        weights: severity -> weight.
+        anchor: phenomenon that sensitivity is measured by; "" if the set has none.
+        kept: places of the pairs that were used (k,).
+        notes: what a reader must know.
+    """
+
+    results: tuple[Challenged, ...]
+    severity_of: Mapping[str, str]
+    tests: Mapping[tuple[str, str], McNemar]
+    p_corrected: Mapping[tuple[str, str], float]
+    weights: Mapping[str, float]
+    anchor: str
+    kept: NDArray[np.int64]
+    notes: tuple[str, ...] = field(default=())
+
+
+@in_range
+def challenge(
+    pairs: Sequence[MinimalPair],
+    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    weights: Mapping[str, float] | None = None,
+    anchor: str = "empty",
+    correction: Correction = "none",
+    confidence: float = 0.95,
+    nan: NanPolicy = "error",
+) -> ChallengeResult:
+    """Measure how often metrics score the good translation strictly above the bad one.
+
+    Source: Karpinska et al. 2022 (DEMETR): accuracy with ties as errors, and sensitivity as a ratio to what an empty
+    translation costs; Freitag et al. 2021 (Kendall-like); Wilson 1927, with the effective number of rows of Korn &
+    Graubard 1998, since several rows may be about one sentence.
+
+    Args:
+        pairs: n minimal pairs.
+        scores: metric -> (scores of the good (n,), of the bad (n,)), higher is better.
+        weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
+        anchor: phenomenon whose drop is the unit of sensitivity; a set without it has no sensitivities.
+        correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
+        confidence: level of the intervals.
+        nan: ``error``, or ``omit`` to leave out pairs that miss any metric's score, for all metrics.
+
+    Raises:
+        InputError: if sizes differ, numbers are missing, or there is nothing to compare.
+    """
+    if not scores:
+        raise InputError("there is no metric to look at")
+    sides: dict[str, ArrayLike] = {}
+    for name, (good, bad) in scores.items():
+        sides |= {f"{name} of the good": good, f"{name} of the bad": bad}
+    if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for side in sides.values()):
+        raise InputError(f"{len(pairs)} pairs need as many scores of the good and of the bad")
+    columns, kept = complete(sides, nan)
+    values = list(columns.values())
+    used = [pairs[place] for place in kept]
+    chosen = dict(WEIGHTS if weights is None else weights)
+    rows = _Rows(used, anchor, confidence)
+    results = tuple(rows.of(name, values[2 * i], values[2 * i + 1], chosen) for i, name in enumerate(scores))
+    counted = ~rows.base
+    right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
+    tests = {(a, b): mcnemar(right[a], right[b]) for a, b in combinations(right, 2) if counted.any()}
+    return ChallengeResult(
+        results,
+        rows.severity_of,
+        tests,
+        correct_p({pair: test.p for pair, test in tests.items()}, correction),
+        chosen,
+        rows.anchor,
+        kept,
+        tuple(rows.notes(chosen)),
+    )
+
+
+class _Rows:
+    """The rows of a set, by what they are about."""
+
+    def __init__(self, pairs: Sequence[MinimalPair], anchor: str, confidence: float) -> None:
+        self.pairs = pairs
+        self.confidence = confidence
+        self.phenomenon = np.array([pair.phenomenon for pair in pairs])
+        self.severity = np.array([pair.severity for pair in pairs])
+        self.base = self.severity == BASE
+        self.item = np.unique([pair.item for pair in pairs], return_inverse=True)[1]
+        self.anchor = anchor if anchor in self.phenomenon else ""
+        self.severity_of = {
+            str(name): "/".join(dict.fromkeys(self.severity[self.phenomenon == name].tolist()))
+            for name in dict.fromkeys(self.phenomenon.tolist())
+        }
+
+    def of(self, metric: str, good: Array, bad: Array, weights: Mapping[str, float]) -> Challenged:
+        """Return what one metric does."""
+        unit = self._unit(good - bad)
+        phenomena = {name: self._accuracy(good, bad, self.phenomenon == name, unit) for name in self.severity_of}
+        severities = {
+            str(name): self._accuracy(good, bad, self.severity == name, unit)
+            for name in dict.fromkeys(self.severity.tolist())
+            if name
+        }
+        counted = ~self.base
+        macro = [phenomena[name].rate for name, severity in self.severity_of.items() if severity != BASE]
+        weight = np.array([weights.get(severity, 0.0) for severity in self.severity.tolist()])
+        total = float(weight.sum())
+        return Challenged(
+            metric,
+            self._accuracy(good, bad, counted, unit) if counted.any() else None,
+            severities,
+            phenomena,
+            float(np.mean(macro)) if macro else float("nan"),
+            float(weight @ (good > bad)) / total if total > 0 else float("nan"),
+        )
+
+    def _unit(self, drop: Array) -> Array:
+        """Return for each row the drop of the anchor's row about the same sentence (n,); NaN without."""
+        unit = np.full(len(drop), np.nan)
+        if self.anchor:
+            known = np.full(int(self.item.max()) + 1, np.nan)
+            rows = self.phenomenon == self.anchor
+            known[self.item[rows]] = drop[rows]
+            unit = known[self.item]
+        return unit
+
+    def _accuracy(self, good: Array, bad: Array, rows: NDArray[np.bool_], unit: Array) -> Accuracy:
+        right, drop = (good > bad)[rows], (good - bad)[rows]
+        n, hits = int(rows.sum()), int(right.sum())
+        matched = np.isfinite(unit[rows])
+        whole = float(unit[rows][matched].mean()) if matched.any() else float("nan")
+        worth = _effective(right, self.item[rows])
+        low, high = (
+            wilson_interval(hits, n, self.confidence) if worth >= n else _wilson(hits / n, worth, self.confidence)
+        )
+        return Accuracy(
+            n=n,
+            right=hits,
+            tied=int((good == bad)[rows].sum()),
+            items=len(np.unique(self.item[rows])),
+            rate=hits / n,
+            low=low,
+            high=high,
+            kendall=2 * hits / n - 1,
+            drop=float(drop.mean()),
+            sensitivity=float(drop[matched].mean()) / whole if whole > 0 else float("nan"),
+        )
+
+    def notes(self, weights: Mapping[str, float]) -> list[str]:
+        """Return what a reader must know."""
+        said = []
+        if self.base.any():
+            said.append(
+                f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall and weighted rates, "
+                "nor in the tests"
+            )
+        same = [name for name in self.severity_of if all(p.bad == p.reference for p in self._named(name))]
+        said += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
+        equal = sum(pair.good == pair.bad for pair in self.pairs)
+        if equal:
+            said.append(f"in {equal} rows both texts are the same, so that every metric ties")
+        unknown = sorted({str(name) for name in self.severity.tolist() if name not in (*weights, BASE, "")})
+        if unknown:
+            said.append(f"severities without a weight are not in the weighted rate: {', '.join(unknown)}")
+        return said
+
+    def _named(self, phenomenon: str) -> list[MinimalPair]:
+        return [pair for pair in self.pairs if pair.phenomenon == phenomenon]
+
+
+def _effective(right: NDArray[np.bool_], item: NDArray[np.int64]) -> float:
+    """Return how many independent rows these are worth: n divided by the design effect, at most n."""
+    n, rate = len(right), float(right.mean())
+    if not 0 < rate < 1 or len(np.unique(item)) == n:
+        return float(n)
+    sums = np.bincount(item, weights=right - rate)
+    clusters = len(np.unique(item))
+    variance = float(sums @ sums) / n**2 * clusters / max(clusters - 1, 1)
+    return min(float(n), rate * (1 - rate) / variance) if variance > 0 else float(n)
+
+
+def _wilson(rate: float, n: float, confidence: float) -> tuple[float, float]:
+    """Return Wilson's interval for a number of rows that need not be whole."""
+    from scipy.stats import norm
+
+    z = float(norm.ppf((1 + confidence) / 2))
+    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * float(np.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2)))
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,210 @@
+"""Challenge sets: a good and a bad translation of the same segment, and what is wrong with the bad one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bsx.data import cells
+from bsx.data.lines import NamedFile, Problems
+from bsx.data.tables import Table
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.untyped import Untyped
+
+# The first name of each is ours; the others are those of ACES, HW-TSC and DEMETR (as a table).
+_NAMES = {
+    "good": ("good", "good-translation"),
+    "bad": ("bad", "incorrect-translation"),
+    "reference": ("reference",),
+    "source": ("source",),
+    "phenomenon": ("phenomenon", "phenomena", "category"),
+    "severity": ("severity",),
+    "lang": ("lang", "langpair", "lp"),
+    "id": ("id",),
+}
+# HW-TSC's header calls two columns "source"; the second tells where a sentence comes from.
+_HWTSC = ["source", "good-translation", "incorrect-translation", "reference", "phenomena"]
+_DEMETR = {
+    "good": "mt_sent",
+    "bad": "pert_sent",
+    "reference": "eng_sent",
+    "source": "src_sent",
+    "phenomenon": "pert_name",
+    "severity": "severity",
+    "lang": "lang_tag",
+    "id": "id",
+}
+
+
+class MinimalPair(NamedTuple):
+    """A good and a bad translation of one segment.
+
+    Attributes:
+        good: the better translation.
+        bad: the worse one.
+        reference: a reference; None if the set has none.
+        source: the source; None if the set has none.
+        phenomenon: what is wrong with the bad one.
+        severity: how bad that is; "" if the set does not say.
+        lang: language or language pair; "" if the set does not say.
+        item: rows with the same item are about the same sentence.
+        where: file and row, for messages.
+    """
+
+    good: str
+    bad: str
+    reference: str | None
+    source: str | None
+    phenomenon: str
+    severity: str
+    lang: str
+    item: str
+    where: str
+
+
+@dataclass(frozen=True)
+class ChallengeSet:
+    """Minimal pairs of a challenge set.
+
+    Attributes:
+        pairs: as they stand in the file.
+        scores: metric -> (scores of the good (n,), of the bad (n,)), for the columns asked for.
+        notes: what a reader must know.
+    """
+
+    pairs: tuple[MinimalPair, ...]
+    scores: Mapping[str, tuple[Array, Array]]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has(self) -> frozenset[str]:
+        """What beside candidates every pair has: ``reference``, ``source``."""
+        kinds = ("reference", "source")
+        return frozenset(kind for kind in kinds if all(getattr(pair, kind) is not None for pair in self.pairs))
+
+
+def load_challenge(path: Path | str, metrics: Sequence[str] = ()) -> ChallengeSet:
+    """Load a challenge set, in the layout of its publishers or as a plain table.
+
+    Layouts, told apart by name and header:
+
+    - a table (.tsv, .csv, .jsonl or .parquet, perhaps gzip-compressed) with the columns good and bad, reference or
+      source or both, and perhaps phenomenon (or category), severity, lang and id;
+    - ACES (Amrhein, Moghe & Guillou 2022) and HW-TSC (Chen et al. 2022): the same with good-translation,
+      incorrect-translation, phenomena, langpair;
+    - DEMETR (Karpinska et al. 2022): a .json file of the set, or the folder with all of them; rows whose perturbation
+      its authors marked as failed are left out and counted.
+
+    Args:
+        path: file or folder.
+        metrics: scores in the table: of ``chrf`` the columns ``chrf-good`` and ``chrf-bad``.
+
+    Raises:
+        InputError: naming file, row and reason.
+    """
+    place = Path(path)
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    if not files:
+        raise InputError(f"{place}: the folder holds no .json file of DEMETR; name a table by its file")
+    if place.is_dir() or NamedFile(place).suffix == ".json":
+        if metrics:
+            raise InputError(f"{place}: files of DEMETR hold no scores: compute them with `metrics=METRICS`")
+        return _read_demetr(files)
+    return _read_table(place, metrics)
+
+
+def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
+    pairs: list[MinimalPair] = []
+    failed = 0
+    for file in files:
+        items = NamedFile(file).json()
+        if not isinstance(items, list) or not items:
+            raise InputError(f"{file}: is no list of items, as DEMETR's files are")
+        for number, item in enumerate(items, start=1):
+            where = f"{file}: item {number}"
+            fields = _demetr_fields(item, where)
+            if item.get("pert_check", True) is False:
+                failed += 1
+                continue
+            severity = fields["severity"]
+            # critical_id10_numbers_replaced; the number inside the item differs for two operations.
+            name = fields["phenomenon"].removeprefix(f"{severity}_")
+            head, _, rest = name.partition("_")
+            fields["phenomenon"] = rest if rest and head.startswith("id") and head[2:].isdigit() else name
+            identity = f"{fields['lang']} {fields.pop('id')}"
+            pairs.append(MinimalPair(**fields, item=identity, where=where))
+    if not pairs:
+        raise InputError(f"{files[0]}: holds no item whose perturbation was marked as right")
+    notes = (f"{failed} items whose perturbation was marked as failed are left out",) if failed else ()
+    return ChallengeSet(tuple(pairs), {}, notes)
+
+
+def _demetr_fields(item: Untyped, where: str) -> dict[str, str]:
+    if not isinstance(item, dict):
+        raise InputError(f"{where} is no object, as DEMETR's items are")
+    found = {}
+    for name, key in _DEMETR.items():
+        if key not in item:
+            raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
+        found[name] = cells.text(item[key] if name != "id" else str(item[key]), f"{where}, {key!r}")
+    return found
+
+
+def _read_table(path: Path, metrics: Sequence[str]) -> ChallengeSet:
+    file = NamedFile(path)
+    problems = Problems()
+    first = "" if file.suffix in (".parquet", ".jsonl") else next(file.lines(), "").rstrip("\r\n")
+    repeated = first.split("\t") == [*_HWTSC, "source"]
+    table = Table(file, problems, header=[*_HWTSC, "origin"] if repeated else None)
+    columns = {name: table.first(*spellings) for name, spellings in _NAMES.items()}
+    for name in ("good", "bad"):
+        if columns[name] is None:
+            table.require(_NAMES[name][0])
+    if columns["reference"] is None and columns["source"] is None:
+        raise InputError(f"{table.name}: has neither a column reference nor a column source to compare with")
+    sides = {metric: [f"{metric}-{side}" for side in ("good", "bad")] for metric in metrics}
+    table.require(*(column for both in sides.values() for column in both))
+    pairs: list[MinimalPair] = []
+    scores: dict[str, tuple[list[float], list[float]]] = {metric: ([], []) for metric in metrics}
+    rows = table.rows()
+    if repeated:
+        next(rows)
+    for row in rows:
+        text = {
+            name: None if column is None else row.text(column)
+            for name, column in columns.items()
+            if name in ("good", "bad", "reference", "source")
+        }
+        label = {
+            name: "" if (column := columns[name]) is None or row[column] is None else str(row[column]).strip()
+            for name in ("phenomenon", "severity", "lang", "id")
+        }
+        if columns["phenomenon"] is not None and not label["phenomenon"]:
+            raise InputError(f"{row.where}: names no phenomenon (column {columns['phenomenon']!r})")
+        good, bad = str(text["good"]), str(text["bad"])
+        identity = f"{label['lang']} {label['id']}" if label["id"] else f"{text['source']}\t{text['reference']}"
+        pairs.append(
+            MinimalPair(
+                good,
+                bad,
+                text["reference"],
+                text["source"],
+                label["phenomenon"] or "all",
+                label["severity"],
+                label["lang"],
+                identity,
+                row.where,
+            )
+        )
+        for metric, both in sides.items():
+            for values, column in zip(scores[metric], both, strict=True):
+                values.append(row.number(column))
+    if not pairs:
+        raise InputError(f"{table.name}: has a header but no rows")
+    arrays = {metric: (np.array(good), np.array(bad)) for metric, (good, bad) in scores.items()}
+    return ChallengeSet(tuple(pairs), arrays)

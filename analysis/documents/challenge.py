@@ -1,0 +1,45 @@
+"""What ``bsx adversarial challenge`` prints."""
+
+from __future__ import annotations
+
+from bsx.analysis.documents.adversarial import TripleTestRow
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
+
+
+class ChallengeRow(DocumentPart):
+    """How often a metric scores the good translation above the bad one, on some rows."""
+
+    n: int
+    right: int
+    tied: int
+    items: int = 0
+    rate: Number
+    ci: Interval
+    kendall: Number = None
+    drop: Number = None
+    sensitivity: Number = None
+
+
+class PhenomenonRow(ChallengeRow):
+    """The same on the rows of one phenomenon."""
+
+    severity: str = ""
+
+
+class ChallengedMetric(DocumentPart):
+    """One metric on a challenge set."""
+
+    overall: ChallengeRow | None = None
+    macro: Number = None
+    weighted: Number = None
+    severities: dict[str, ChallengeRow] = {}
+    phenomena: dict[str, PhenomenonRow]
+
+
+class ChallengeDocument(ResultDocument):
+    """``bsx adversarial challenge``: ``metrics`` is metric -> what it does."""
+
+    metrics: dict[str, ChallengedMetric]
+    tests: list[TripleTestRow] = []
+    anchor: str = ""
+    weights: dict[str, Number] = {}

@@ -1,0 +1,248 @@
+"""Challenge sets: layouts of their publishers, accuracies by hand, intervals under clustering, the command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+pytest.importorskip("sacrebleu")
+import bsx.analysis as analysis
+from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
+from bsx.analysis.stats.preference import wilson_interval
+from bsx.errors import InputError, UnknownNameError
+
+Run = Callable[..., Any]
+HEADER = "phenomenon\tseverity\tid\treference\tgood\tbad"
+
+
+def pair(phenomenon: str, severity: str = "", item: str = "1", good: str = "g", bad: str = "b") -> MinimalPair:
+    return MinimalPair(good, bad, "r", None, phenomenon, severity, "", item, "row 1")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = [
+        "negation\tcritical\t1\tthe cat sat\tthe cat sat\tthe cat did not sit",
+        "typo\tminor\t1\tthe cat sat\tthe cat sat\tthe cta sat",
+        "typo\tminor\t2\ta dog ran off\ta dog ran away\ta dog ran off",
+        "empty\tbase\t1\tthe cat sat\tthe cat sat\t.",
+    ]
+    file = tmp_path / "set.tsv"
+    file.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    return file
+
+
+def test_counts_by_hand() -> None:
+    pairs = [
+        *(pair("a", "critical", str(i)) for i in range(4)),
+        *(pair("b", "minor", str(i)) for i in range(4)),
+        *(pair("empty", "base", str(i)) for i in range(4)),
+    ]
+    good = np.array([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2.0])
+    bad = np.array([1, 1, 2, 3, 1, 1, 1, 2, 0, 0, 0, 0.0])
+    found = analysis.challenge(pairs, {"m": (good, bad), "never": (bad, bad)}, correction="holm")
+    one, never = found.results
+    a, b = one.phenomena["a"], one.phenomena["b"]
+    assert (a.n, a.right, a.tied, a.rate, a.kendall, a.drop) == (4, 2, 1, 0.5, 0, 0.25)
+    assert (a.low, a.high) == wilson_interval(2, 4)
+    assert (b.right, b.tied) == (3, 1)
+    assert a.sensitivity == pytest.approx(0.25 / 2)
+    assert one.overall is not None
+    assert (one.overall.n, one.overall.right, one.overall.items) == (8, 5, 4)  # without the anchors
+    assert one.macro == pytest.approx((0.5 + 0.75) / 2)
+    assert one.weighted == pytest.approx((25 * 2 + 3) / (25 * 4 + 4))
+    assert set(one.severities) == {"critical", "minor", "base"}
+    assert never.overall is not None
+    assert (never.overall.right, never.overall.tied) == (0, 8)
+    test = found.tests["m", "never"]
+    assert (test.only_a, test.only_b) == (5, 0)
+    assert test.p == pytest.approx(2 / 32)
+    assert found.p_corrected["m", "never"] == pytest.approx(test.p)
+
+
+def test_rows_about_one_sentence_are_worth_less() -> None:
+    rng = np.random.default_rng(1)
+    hits = np.repeat(rng.random(40) < 0.7, 10).astype(float)  # each sentence is right or wrong in all its ten rows
+    shared = analysis.challenge([pair("p", item=str(i // 10)) for i in range(400)], {"m": (hits, np.full(400, 0.5))})
+    apart = analysis.challenge([pair("p", item=str(i)) for i in range(400)], {"m": (hits, np.full(400, 0.5))})
+    wide, narrow = shared.results[0].phenomena["p"], apart.results[0].phenomena["p"]
+    assert (narrow.low, narrow.high) == wilson_interval(int(hits.sum()), 400)
+    low, high = wilson_interval(int(hits.sum()) // 10, 40)  # forty independent ones
+    assert (wide.low, wide.high) == pytest.approx((low, high), abs=0.005)  # 40 / (40 - 1) more variance
+
+
+@pytest.mark.slow
+def test_intervals_cover() -> None:
+    # 30 sentences x 8 rows, right with a probability of each sentence's own: mean .8.
+    rng = np.random.default_rng(7)
+    pairs = [pair("p", item=str(i // 8)) for i in range(240)]
+    covered, naive, runs = 0, 0, 400
+    for _ in range(runs):
+        chance = np.repeat(rng.beta(1.6, 0.4, size=30), 8)
+        hits = (rng.random(240) < chance).astype(float)
+        found = analysis.challenge(pairs, {"m": (hits, np.full(240, 0.5))}).results[0].phenomena["p"]
+        covered += found.low <= 0.8 <= found.high
+        low, high = wilson_interval(int(hits.sum()), 240)
+        naive += low <= 0.8 <= high
+    assert covered / runs == pytest.approx(0.95, abs=0.03)  # 0.011 is the standard error of a share of 400
+    assert naive / runs < 0.8
+
+
+def test_layouts(table: Path, tmp_path: Path) -> None:
+    plain = load_challenge(table)
+    assert [p.phenomenon for p in plain.pairs] == ["negation", "typo", "typo", "empty"]
+    assert plain.has == {"reference"}
+    packed = tmp_path / "set.tsv.gz"
+    packed.write_bytes(gzip.compress(table.read_bytes()))
+    assert [p[:8] for p in load_challenge(packed).pairs] == [p[:8] for p in plain.pairs]
+    aces = tmp_path / "aces.tsv"
+    aces.write_text(
+        "source\tgood-translation\tincorrect-translation\treference\tphenomena\tlangpair\n"
+        "Ja.\tYes.\tNo.\tYes.\tantonym\tde-en\n",
+        encoding="utf-8",
+    )
+    (one,) = load_challenge(aces).pairs
+    assert (one.source, one.good, one.bad, one.phenomenon, one.lang) == ("Ja.", "Yes.", "No.", "antonym", "de-en")
+    hwtsc = tmp_path / "hwtsc.TSV"  # its header has "source" twice
+    hwtsc.write_text(
+        "source\tgood-translation\tincorrect-translation\treference\tphenomena\tsource\n是\tYes\tNo\tYes\tNum\tFlores\n",
+        encoding="utf-8",
+    )
+    (one,) = load_challenge(hwtsc).pairs
+    assert (one.source, one.phenomenon, one.severity) == ("是", "Num", "")
+    item = {
+        "id": 3,
+        "src_sent": "Ja.",
+        "eng_sent": "Yes.",
+        "mt_sent": "Yes!",
+        "pert_sent": "No!",
+        "lang_tag": "german",
+        "pert_check": True,
+        "severity": "critical",
+        "pert_id": 7,
+        "pert_name": "critical_id7_antonym",
+    }
+    (tmp_path / "d").mkdir()
+    for name, items in {
+        "a": [item, {**item, "pert_check": False}],
+        "b": [{**item, "pert_name": "base_id33_x_y"}],
+    }.items():
+        (tmp_path / "d" / f"{name}.json").write_text(json.dumps(items), encoding="utf-8")
+    found = load_challenge(tmp_path / "d")
+    assert [(p.phenomenon, p.severity, p.item) for p in found.pairs] == [
+        ("antonym", "critical", "german 3"),
+        ("base_id33_x_y", "critical", "german 3"),
+    ]
+    assert found.notes == ("1 items whose perturbation was marked as failed are left out",)
+    assert load_challenge(tmp_path / "d" / "a.json").pairs[0].good == "Yes!"
+
+
+def test_wrong_files_are_named(table: Path, tmp_path: Path) -> None:
+    def broken(text: str, name: str = "x.tsv") -> Path:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    with pytest.raises(UnknownNameError, match=r"x\.tsv: has no column 'bad'"):
+        load_challenge(broken("reference\tgood\nr\tg\n"))
+    with pytest.raises(InputError, match="neither a column reference nor a column source"):
+        load_challenge(broken("good\tbad\ng\tb\n"))
+    with pytest.raises(InputError, match=r"line 3: names no phenomenon"):
+        load_challenge(broken("reference\tgood\tbad\tphenomenon\nr\tg\tb\tp\nr\tg\tb\t \n"))
+    with pytest.raises(InputError, match="header but no rows"):
+        load_challenge(broken(HEADER + "\n"))
+    with pytest.raises(InputError, match="item 1: has no 'mt_sent'"):
+        load_challenge(broken('[{"id": 1}]', "x.json"))
+    with pytest.raises(InputError, match="is no list of items"):
+        load_challenge(broken("{}", "x.json"))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match=r"holds no \.json file"):
+        load_challenge(tmp_path / "none")
+    with pytest.raises(UnknownNameError, match="has no column 'chrf-good'"):
+        load_challenge(table, ["chrf"])
+
+
+def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
+    done = cli("adversarial", "challenge", table, "--metric", "chrf,bleu", "--format", "json")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert {"metrics", "tests", "anchor", "weights", "settings", "notes", "provenance"} == set(content)
+    typo = content["metrics"]["chrf"]["phenomena"]["typo"]
+    assert (typo["right"], typo["tied"], typo["n"], typo["severity"]) == (1, 0, 2, "minor")
+    assert content["metrics"]["bleu"]["overall"]["n"] == 3
+    assert content["metrics"]["chrf"]["phenomena"]["empty"]["sensitivity"] == 1
+    assert content["provenance"]["kind"] == "adversarial-challenge"
+    assert set(content["provenance"]["signatures"]) == {"chrf", "bleu"}
+    text = cli(
+        "adversarial", "challenge", table, "--metric", "chrf", "--weight", "minor=2", "--plot", tmp_path / "p.png"
+    )
+    assert text.status == 0, text.err
+    assert "Sensitivity: mean drop, that of 'empty' being 1" in text.out
+    assert (tmp_path / "p.png").stat().st_size > 1000
+    result = tmp_path / "c.json"
+    result.write_text(done.out, encoding="utf-8")
+    made = cli("report", result, "-o", tmp_path / "r.html")
+    assert made.status == 0, made.err
+    assert "Accuracy by phenomenon" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
+    file = tmp_path / "s.tsv"
+    file.write_text(
+        "phenomenon\treference\tgood\tbad\ta-good\ta-bad\tt-good\tt-bad\n"
+        "p\tr\tg\tb\t0.9\t0.1\t10\t30\nq\tr\tg\tb\t0.5\t0.5\t10\tNA\n",
+        encoding="utf-8",
+    )
+    done = cli("adversarial", "challenge", file, "--column", "a,t", "--lower", "t", "--nan", "omit", "--format", "json")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    assert content["metrics"]["a"]["overall"]["n"] == 1
+    assert content["metrics"]["t"]["phenomena"]["p"]["right"] == 1
+    assert any("1 of 2 pairs miss a score" in note for note in content["notes"])
+    for wrong, said in {
+        ("--column", "a,t"): "missing",
+        ("--column", "b"): "has no column 'b-good'",
+        ("--column", "a", "--weight", "minor"): "--weight minor: write each severity once with its weight",
+        ("--column", "a", "--lower", "z"): "--lower z: is none of the columns of scores",
+        (): "give --column COL,… for columns of scores, or --metric METRICS to compute them",
+    }.items():
+        done = cli("adversarial", "challenge", file, *wrong)
+        assert done.status == 2, wrong
+        assert said in done.err, (wrong, done.err)
+
+
+def test_a_metric_gets_what_it_needs(cli: Run, tmp_path: Path) -> None:
+    file = tmp_path / "s.tsv"
+    file.write_text("phenomenon\tsource\tgood\tbad\np\tr\tg\tb\n", encoding="utf-8")
+    done = cli("adversarial", "challenge", file, "--metric", "chrf")
+    assert (done.status, "chrf needs a reference, and" in done.err, "line 2 has none" in done.err) == (2, True, True)
+
+
+def test_demetr(shared: Path) -> None:
+    """Counts of DEMETR's own table, and chrF against sacreBLEU's own scores, on every fortieth row."""
+    from sacrebleu.metrics import CHRF
+
+    found = load_challenge(shared / "data" / "demetr" / "demetr.tsv.gz")
+    assert len(found.pairs) == 19_930
+    assert len({p.phenomenon for p in found.pairs}) == 23
+    assert len({p.item for p in found.pairs}) == 1000
+    pairs = found.pairs[::40]
+    metric = CHRF()
+    sides = [[p.good for p in pairs], [p.bad for p in pairs]]
+    scores = [
+        [metric.sentence_score(text, [str(p.reference)]).score for text, p in zip(side, pairs, strict=True)]
+        for side in sides
+    ]
+    one = analysis.challenge(pairs, {"chrf": (scores[0], scores[1])}).results[0]
+    for severity in ("critical", "major", "minor"):
+        rows = [i for i, p in enumerate(pairs) if p.severity == severity]
+        assert one.severities[severity].right == sum(scores[0][i] > scores[1][i] for i in rows)
+    # On all rows .892, .891 and .772: within four standard errors of a sample.
+    for severity, rate in {"critical": 0.8916, "major": 0.8906, "minor": 0.7721}.items():
+        assert one.severities[severity].rate == pytest.approx(rate, abs=4 * np.sqrt(0.18 / one.severities[severity].n))
