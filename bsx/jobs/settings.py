@@ -162,6 +162,10 @@ class FoolSettings(TypedDict, total=False):
     nan: Annotated[
         Literal["error", "omit"],
         Field(default="error", description="Refuse missing scores, or leave out such rows."),
+    ]
+    skip_errors: Annotated[
+        bool, Field(default=False, description="Leave out rows on which a metric fails, and name them.")
+    ]
 
 
 class ChallengeSettings(TypedDict, total=False):
