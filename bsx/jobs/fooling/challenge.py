@@ -28,7 +28,7 @@ from bsx.support.settings import complete, in_range, set_fields, takes
 
 
 @dataclass(eq=False)
-class Challenged:
+class ChallengeRun:
     """What came out.
 
     Attributes:
@@ -76,7 +76,7 @@ def challenge_metrics(
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
     **how: Unpack[ChallengeSettings],
-) -> Challenged:
+) -> ChallengeRun:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity.
 
     Args:
@@ -131,7 +131,7 @@ def challenge_metrics(
         "weights": dict(result.weights),
     }
     named |= {name: str(value) for name, value in set_fields(settings).items()}
-    return Challenged(result, _document(result), named, signatures, notes, said)
+    return ChallengeRun(result, _document(result), named, signatures, notes, said)
 
 
 def _scored(
