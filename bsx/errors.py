@@ -19,6 +19,10 @@ class InputError(BsxError):
     """Texts, files or settings that cannot be used as they are."""
 
 
+class LanguageError(InputError):
+    """Texts in a language that a model or metric is not made for, where that was to be an error."""
+
+
 class RegistryError(BsxError):
     """A registry file that is malformed or contradicts another one; the message names file and field."""
 

@@ -1,15 +1,16 @@
-"""Write registry/languages.yaml: the languages of multilingual BERT, XLM-100 and XLM-R, and what scores and reads them.
+"""Write registry/languages.yaml: the languages that encoders with a known layer were trained on, and what reads them.
 
 Run: python tools/make_languages.py            (writes the file)
      python tools/make_languages.py --check    (fails if the file differs from what would be written)
 
-A new language is one line of `LANGUAGES`. The models come from these rules:
+A new language is one line of `LANGUAGES`. Names are those of ISO 639 and CLDR, scripts of ISO 15924. A genus is that of
+WALS Online 2020.4 (Dryer & Haspelmath 2013), which has a language's genus as its next relatives; where WALS lacks the
+language (Aragonese, Croatian, Scots …), that of its nearest relatives there. A family is that of Glottolog 5.1
+(Hammarström et al. 2024); constructed languages have none.
 
-- ``model`` is the papers' choice (Zhang et al. 2020, section 4, and bert-score's lang2model): en, zh, tr and en-sci
-  have models of their own, every other language multilingual BERT. Where that model was not trained on the language,
-  ``unseen`` says so, and users are told.
-- ``alternatives`` are further models that know the language, at most six: those measured on the language itself come
-  first, then those measured on English, best figure first, then those without a figure in the order of `KNOWN`.
+``model`` is the papers' choice (Zhang et al. 2020, section 4, and bert-score's lang2model): en, zh, tr and en-sci have
+models of their own, every other language multilingual BERT. Where that one was not trained on the language, ``model``
+is the best one that was, by `bsx.models.ranking.by_evidence`, and ``papers`` names the papers' choice.
 """
 
 from __future__ import annotations
@@ -17,159 +18,176 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from bsx.catalog.catalog import read_yaml
+from bsx.catalog.entries import LanguageEntry, ModelEntry, validate
+from bsx.models.ranking import by_evidence
+
 REGISTRY = Path(__file__).resolve().parent.parent / "registry"
-MOST = 6
 
 HEADER = """\
 # Written by tools/make_languages.py: languages, the model that scores each one, and what other tools call it.
 #   code          BCP-47 (en-sci is bert-score's name for scientific English)
+#   names         further English names
 #   script        ISO 15924, the one most text is written in
-#   model         the papers' choice; unseen: it was not trained on the language
-#   alternatives  further models that know the language, best evidence first
+#   genus         of languages, by WALS Online 2020.4 (Dryer & Haspelmath 2013)
+#   family        of languages, by Glottolog 5.1 (Hammarström et al. 2024)
+#   model         the papers' choice if it was trained on the language; else the best model that was
+#   papers        the papers' choice where it is not the model
+#   alternatives  models to name first
 #   sacrebleu     tokenizer for sacreBLEU
 #   stanza        code of stanza's package
 #   fasttext      the code in cc.<code>.300
 """
 
-# code | name | script (Latn unless given) | encoders trained on it: b multilingual BERT, x XLM-100, r XLM-R, l LaBSE
+# code | name | script (Latn unless given) | genus | family | further names
 LANGUAGES = """\
-af|Afrikaans||bxrl
-am|Amharic|Ethi|xrl
-an|Aragonese||bx
-ang|Old English||x
-ar|Arabic|Arab|bxrl
-arz|Egyptian Arabic|Arab|x
-as|Assamese|Beng|rl
-ast|Asturian||bx
-az|Azerbaijani||bxrl
-azb|South Azerbaijani|Arab|b
-ba|Bashkir|Cyrl|b
-bar|Bavarian||bx
-be|Belarusian|Cyrl|bxrl
-bg|Bulgarian|Cyrl|bxrl
-bn|Bengali|Beng|bxrl
-bpy|Bishnupriya|Beng|b
-br|Breton||bxr
-bs|Bosnian||bxrl
-ca|Catalan||bxrl
-ce|Chechen|Cyrl|b
-ceb|Cebuano||bxl
-ckb|Central Kurdish|Arab|x
-cs|Czech||bxrl
-cv|Chuvash|Cyrl|b
-cy|Welsh||bxrl
-da|Danish||bxrl
-de|German||bxrl
-el|Greek|Grek|bxrl
-en|English||bxrl
-en-sci|English (scientific)||bxrl
-eo|Esperanto||xrl
-es|Spanish||bxrl
-et|Estonian||bxrl
-eu|Basque||bxrl
-fa|Persian|Arab|bxrl
-fi|Finnish||bxrl
-fr|French||bxrl
-fy|West Frisian||bxrl
-ga|Irish||bxrl
-gan|Gan Chinese|Hans|x
-gd|Scottish Gaelic||rl
-gl|Galician||bxrl
-gsw|Alemannic||x
-gu|Gujarati|Gujr|bxrl
-ha|Hausa||rl
-he|Hebrew|Hebr|bxrl
-hi|Hindi|Deva|bxrl
-hr|Croatian||bxrl
-ht|Haitian Creole||bl
-hu|Hungarian||bxrl
-hy|Armenian|Armn|bxrl
-ia|Interlingua||x
-id|Indonesian||bxrl
-io|Ido||b
-is|Icelandic||bxrl
-it|Italian||bxrl
-ja|Japanese|Jpan|bxrl
-jv|Javanese||bxrl
-ka|Georgian|Geor|bxrl
-kk|Kazakh|Cyrl|bxrl
-km|Khmer|Khmr|rl
-kn|Kannada|Knda|bxrl
-ko|Korean|Kore|bxrl
-ku|Kurdish (Kurmanji)||xrl
-ky|Kyrgyz|Cyrl|brl
-la|Latin||bxrl
-lb|Luxembourgish||bxl
-lmo|Lombard||b
-lo|Lao|Laoo|rl
-lt|Lithuanian||bxrl
-lv|Latvian||bxrl
-lzh|Literary Chinese|Hant|x
-mg|Malagasy||brl
-min|Minangkabau||b
-mk|Macedonian|Cyrl|bxrl
-ml|Malayalam|Mlym|bxrl
-mn|Mongolian|Cyrl|bxrl
-mr|Marathi|Deva|bxrl
-ms|Malay||bxrl
-my|Burmese|Mymr|bxrl
-nan|Southern Min||x
-nb|Norwegian Bokmål||bxrl
-nds|Low Saxon||bx
-ne|Nepali|Deva|bxrl
-new|Newar|Deva|b
-nl|Dutch||bxrl
-nn|Norwegian Nynorsk||bx
-no|Norwegian||bxrl
-oc|Occitan||bx
-om|Oromo||r
-or|Odia|Orya|rl
-pa|Punjabi|Guru|brl
-pl|Polish||bxrl
-pms|Piedmontese||b
-pnb|Western Punjabi|Arab|b
-ps|Pashto|Arab|r
-pt|Portuguese||bxrl
-ro|Romanian||bxrl
-ru|Russian|Cyrl|bxrl
-sa|Sanskrit|Deva|r
-scn|Sicilian||bx
-sco|Scots||bx
-sd|Sindhi|Arab|r
-sh|Serbo-Croatian||bx
-si|Sinhala|Sinh|xrl
-sk|Slovak||bxrl
-sl|Slovenian||bxrl
-so|Somali||rl
-sq|Albanian||bxrl
-sr|Serbian|Cyrl|bxrl
-su|Sundanese||brl
-sv|Swedish||bxrl
-sw|Swahili||bxrl
-ta|Tamil|Taml|bxrl
-te|Telugu|Telu|bxrl
-tg|Tajik|Cyrl|bl
-th|Thai|Thai|bxrl
-tl|Tagalog||bxrl
-tr|Turkish||bxrl
-tt|Tatar|Cyrl|bxl
-ug|Uyghur|Arab|rl
-uk|Ukrainian|Cyrl|bxrl
-ur|Urdu|Arab|bxrl
-uz|Uzbek||bxrl
-vi|Vietnamese||bxrl
-vo|Volapük||b
-war|Waray||bx
-wuu|Wu Chinese|Hans|x
-xh|Xhosa||rl
-yi|Yiddish|Hebr|xrl
-yo|Yoruba||bl
-yue|Cantonese|Hant|x
-zh|Chinese|Hans|bxrl
+af|Afrikaans||Germanic|Indo-European|
+am|Amharic|Ethi|Semitic|Afro-Asiatic|
+an|Aragonese||Romance|Indo-European|
+ang|Old English||Germanic|Indo-European|
+ar|Arabic|Arab|Semitic|Afro-Asiatic|
+arz|Egyptian Arabic|Arab|Semitic|Afro-Asiatic|
+as|Assamese|Beng|Indic|Indo-European|
+ast|Asturian||Romance|Indo-European|
+az|Azerbaijani||Turkic|Turkic|Azeri
+azb|South Azerbaijani|Arab|Turkic|Turkic|
+ba|Bashkir|Cyrl|Turkic|Turkic|
+bar|Bavarian||Germanic|Indo-European|
+be|Belarusian|Cyrl|Slavic|Indo-European|Byelorussian
+bg|Bulgarian|Cyrl|Slavic|Indo-European|
+bn|Bengali|Beng|Indic|Indo-European|
+bpy|Bishnupriya|Beng|Indic|Indo-European|Bishnupriya Manipuri
+br|Breton||Celtic|Indo-European|
+bs|Bosnian||Slavic|Indo-European|
+ca|Catalan||Romance|Indo-European|
+ce|Chechen|Cyrl|Nakh|Nakh-Daghestanian|
+ceb|Cebuano||Greater Central Philippine|Austronesian|
+ckb|Central Kurdish|Arab|Iranian|Indo-European|Sorani
+co|Corsican||Romance|Indo-European|
+cs|Czech||Slavic|Indo-European|
+cv|Chuvash|Cyrl|Turkic|Turkic|
+cy|Welsh||Celtic|Indo-European|
+da|Danish||Germanic|Indo-European|
+de|German||Germanic|Indo-European|
+el|Greek|Grek|Greek|Indo-European|
+en|English||Germanic|Indo-European|
+en-sci|English (scientific)||Germanic|Indo-European|scientific English
+eo|Esperanto||||
+es|Spanish||Romance|Indo-European|Castilian
+et|Estonian||Finnic|Uralic|
+eu|Basque||Basque||Euskara
+fa|Persian|Arab|Iranian|Indo-European|Farsi
+fi|Finnish||Finnic|Uralic|
+fr|French||Romance|Indo-European|
+fy|West Frisian||Germanic|Indo-European|Frisian
+ga|Irish||Celtic|Indo-European|
+gan|Gan Chinese|Hans|Chinese|Sino-Tibetan|
+gd|Scottish Gaelic||Celtic|Indo-European|Gaelic
+gl|Galician||Romance|Indo-European|
+gsw|Alemannic||Germanic|Indo-European|Swiss German
+gu|Gujarati|Gujr|Indic|Indo-European|
+ha|Hausa||West Chadic|Afro-Asiatic|
+haw|Hawaiian||Oceanic|Austronesian|
+he|Hebrew|Hebr|Semitic|Afro-Asiatic|
+hi|Hindi|Deva|Indic|Indo-European|
+hmn|Hmong||Hmongic|Hmong-Mien|
+hr|Croatian||Slavic|Indo-European|
+ht|Haitian Creole||Creoles and Pidgins|Indo-European|Haitian
+hu|Hungarian||Ugric|Uralic|
+hy|Armenian|Armn|Armenian|Indo-European|
+ia|Interlingua||||
+id|Indonesian||Malayo-Sumbawan|Austronesian|
+ig|Igbo||Igboid|Atlantic-Congo|
+io|Ido||||
+is|Icelandic||Germanic|Indo-European|
+it|Italian||Romance|Indo-European|
+ja|Japanese|Jpan|Japanese|Japonic|
+jv|Javanese||Javanese|Austronesian|
+ka|Georgian|Geor|Kartvelian|Kartvelian|
+kk|Kazakh|Cyrl|Turkic|Turkic|
+km|Khmer|Khmr|Khmer|Austroasiatic|Central Khmer
+kn|Kannada|Knda|Dravidian|Dravidian|
+ko|Korean|Kore|Korean|Koreanic|
+ku|Kurdish (Kurmanji)||Iranian|Indo-European|Kurmanji
+ky|Kyrgyz|Cyrl|Turkic|Turkic|Kirghiz
+la|Latin|||Indo-European|
+lb|Luxembourgish||Germanic|Indo-European|
+lmo|Lombard||Romance|Indo-European|
+lo|Lao|Laoo|Kam-Tai|Tai-Kadai|
+lt|Lithuanian||Baltic|Indo-European|
+lv|Latvian||Baltic|Indo-European|
+lzh|Literary Chinese|Hant|Chinese|Sino-Tibetan|Classical Chinese
+mg|Malagasy||Barito|Austronesian|
+mi|Maori||Oceanic|Austronesian|
+min|Minangkabau||Malayo-Sumbawan|Austronesian|
+mk|Macedonian|Cyrl|Slavic|Indo-European|
+ml|Malayalam|Mlym|Dravidian|Dravidian|
+mn|Mongolian|Cyrl|Mongolic|Mongolic-Khitan|
+mr|Marathi|Deva|Indic|Indo-European|
+ms|Malay||Malayo-Sumbawan|Austronesian|
+mt|Maltese||Semitic|Afro-Asiatic|
+my|Burmese|Mymr|Burmese-Lolo|Sino-Tibetan|Myanmar
+nan|Southern Min||Chinese|Sino-Tibetan|Min Nan
+nb|Norwegian Bokmål||Germanic|Indo-European|Bokmål
+nds|Low Saxon||Germanic|Indo-European|Low German
+ne|Nepali|Deva|Indic|Indo-European|
+new|Newar|Deva|Himalayish|Sino-Tibetan|Nepal Bhasa
+nl|Dutch||Germanic|Indo-European|Flemish
+nn|Norwegian Nynorsk||Germanic|Indo-European|Nynorsk
+no|Norwegian||Germanic|Indo-European|
+ny|Chichewa||Bantu|Atlantic-Congo|Nyanja; Chewa
+oc|Occitan||Romance|Indo-European|
+om|Oromo||Lowland East Cushitic|Afro-Asiatic|Afaan Oromo
+or|Odia|Orya|Indic|Indo-European|Oriya
+pa|Punjabi|Guru|Indic|Indo-European|Panjabi
+pl|Polish||Slavic|Indo-European|
+pms|Piedmontese||Romance|Indo-European|
+pnb|Western Punjabi|Arab|Indic|Indo-European|
+ps|Pashto|Arab|Iranian|Indo-European|Pushto
+pt|Portuguese||Romance|Indo-European|
+ro|Romanian||Romance|Indo-European|
+ru|Russian|Cyrl|Slavic|Indo-European|
+sa|Sanskrit|Deva|Indic|Indo-European|
+scn|Sicilian||Romance|Indo-European|
+sco|Scots||Germanic|Indo-European|
+sd|Sindhi|Arab|Indic|Indo-European|
+sh|Serbo-Croatian||Slavic|Indo-European|
+si|Sinhala|Sinh|Indic|Indo-European|Sinhalese
+sk|Slovak||Slavic|Indo-European|
+sl|Slovenian||Slavic|Indo-European|
+sm|Samoan||Oceanic|Austronesian|
+sn|Shona||Bantu|Atlantic-Congo|
+so|Somali||Lowland East Cushitic|Afro-Asiatic|
+sq|Albanian||Albanian|Indo-European|
+sr|Serbian|Cyrl|Slavic|Indo-European|
+st|Southern Sotho||Bantu|Atlantic-Congo|Sotho
+su|Sundanese||Malayo-Sumbawan|Austronesian|
+sv|Swedish||Germanic|Indo-European|
+sw|Swahili||Bantu|Atlantic-Congo|Kiswahili
+ta|Tamil|Taml|Dravidian|Dravidian|
+te|Telugu|Telu|Dravidian|Dravidian|
+tg|Tajik|Cyrl|Iranian|Indo-European|
+th|Thai|Thai|Kam-Tai|Tai-Kadai|
+tl|Tagalog||Greater Central Philippine|Austronesian|Filipino
+tr|Turkish||Turkic|Turkic|
+tt|Tatar|Cyrl|Turkic|Turkic|
+ug|Uyghur|Arab|Turkic|Turkic|Uighur
+uk|Ukrainian|Cyrl|Slavic|Indo-European|
+ur|Urdu|Arab|Indic|Indo-European|
+uz|Uzbek||Turkic|Turkic|
+vi|Vietnamese||Vietic|Austroasiatic|
+vo|Volapük||||
+war|Waray||Greater Central Philippine|Austronesian|Waray-Waray
+wuu|Wu Chinese|Hans|Chinese|Sino-Tibetan|
+xh|Xhosa||Bantu|Atlantic-Congo|
+yi|Yiddish|Hebr|Germanic|Indo-European|
+yo|Yoruba||Defoid|Atlantic-Congo|
+yue|Cantonese|Hant|Chinese|Sino-Tibetan|Yue Chinese
+zh|Chinese|Hans|Chinese|Sino-Tibetan|Mandarin
+zu|Zulu||Bantu|Atlantic-Congo|
 """
 
 DEFAULTS = {
@@ -179,18 +197,7 @@ DEFAULTS = {
     "zh": "bert-base-chinese",
 }
 OTHERS = "bert-base-multilingual-cased"
-# Multilingual models worth naming, and the training that makes each one know a language.
-KNOWN = {
-    "xlm-roberta-large": "r",
-    "mdeberta-v3-base": "r",
-    "bert-base-multilingual-cased": "b",
-    "xlm-roberta-base": "r",
-    "xlm-mlm-100-1280": "x",
-    "LaBSE": "l",
-    "multilingual-e5-large": "r",
-    "bge-m3": "r",
-}
-# Where a domain or a language has models that the rule does not find.
+# Where a domain has models that no figure speaks for.
 ALTERNATIVES = {"en-sci": ["scibert_basevocab_uncased", "scibert_scivocab_cased", "roberta-large"]}
 
 SACREBLEU = {
@@ -215,54 +222,59 @@ war yi yo zh
 FASTTEXT_NAMES = {"nb": "no", "gsw": "als", "en-sci": "en"}
 
 
-def figures(models: dict[str, dict[str, Any]], language: str) -> dict[str, float]:
-    """Return model -> its figure, for the models that know a language and were measured on it."""
-    found = {}
-    for name, entry in models.items():
-        for item in entry["evidence"]:
-            speaks = entry["languages"] == "multilingual" or language in entry["languages"]
-            if speaks and item.get("language", "en") == language:
-                found[name] = float(item["value"])
-    return found
-
-
-def alternatives(code: str, trained: str, default: str, models: dict[str, dict[str, Any]]) -> list[str]:
-    own, english = figures(models, code), figures(models, "en")
-    known = [name for name, letter in KNOWN.items() if letter in trained]
-    measured = sorted((name for name in known if name in english), key=lambda name: -english[name])
-    ranked = [
-        *sorted(own, key=lambda name: -own[name]),
-        *ALTERNATIVES.get(code, []),
-        *measured,
-        *(name for name in known if name not in english),
-    ]
-    return [name for name in dict.fromkeys(ranked) if name != default][:MOST]
-
-
 def scalar(value: str) -> str:
     return value if yaml.safe_load(f"[{value}]") == [value] else json.dumps(value, ensure_ascii=False)
 
 
-def rendered() -> str:
-    models = {}
-    for file in sorted((REGISTRY / "models").glob("*.yaml")):
-        models[file.stem] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    lines = []
+def languages() -> dict[str, LanguageEntry]:
+    """Return the languages, each with the model that scores it."""
+    drafts = {}
     for row in LANGUAGES.splitlines():
-        code, name, script, trained = row.split("|")
-        model = DEFAULTS.get(code, OTHERS)
-        unseen = ", unseen: true" if model == OTHERS and "b" not in trained else ""
-        others = alternatives(code, trained, model, models)
-        unknown = [name for name in (model, *others) if name not in models]
-        if unknown:
-            raise SystemExit(f"{code}: the registry has no model {', '.join(unknown)}")
-        stanza = STANZA_NAMES.get(code, code if code in STANZA.split() else None)
-        fasttext = FASTTEXT_NAMES.get(code, code if code in FASTTEXT.split() else None)
-        lines.append(
-            f"- {{code: {scalar(code)}, name: {scalar(name)}, script: {script or 'Latn'}, model: {model}{unseen}, "
-            f"alternatives: [{', '.join(others)}], sacrebleu: {SACREBLEU.get(code, '13a')}, "
-            f"stanza: {scalar(stanza) if stanza else 'null'}, fasttext: {scalar(fasttext) if fasttext else 'null'}}}\n"
+        code, name, script, genus, family, further = row.split("|")
+        drafts[code] = LanguageEntry(
+            code=code,
+            name=name,
+            names=further.split("; ") if further else [],
+            script=script or "Latn",
+            genus=genus or None,
+            family=family or None,
+            model=DEFAULTS.get(code, OTHERS),
+            alternatives=ALTERNATIVES.get(code, []),
+            sacrebleu=SACREBLEU.get(code, "13a"),
+            stanza=STANZA_NAMES.get(code, code if code in STANZA.split() else None),
+            fasttext=FASTTEXT_NAMES.get(code, code if code in FASTTEXT.split() else None),
         )
+    files = sorted((REGISTRY / "models").glob("*.yaml"))
+    models = {file.stem: validate(ModelEntry, read_yaml(file), file) for file in files}
+    return {code: with_default(draft, models, drafts) for code, draft in drafts.items()}
+
+
+def with_default(
+    draft: LanguageEntry, models: dict[str, ModelEntry], drafts: dict[str, LanguageEntry]
+) -> LanguageEntry:
+    """Return a language with the best model that was trained on it, if the papers' choice was not."""
+    code = draft.code.partition("-")[0]
+    if code in models[draft.model].languages:
+        return draft
+    pool = [entry for entry in models.values() if code in entry.languages and isinstance(entry.layer, int)]
+    if not pool:
+        raise SystemExit(f"{draft.code}: no model with a known layer was trained on it")
+    best = by_evidence(pool, draft, drafts)[0][0].entry.name
+    return draft.model_copy(update={"model": best, "papers": draft.model})
+
+
+def rendered() -> str:
+    lines = []
+    for entry in languages().values():
+        fields = []
+        for name, value in entry.model_dump().items():
+            if name in ("stanza", "fasttext"):
+                fields.append(f"{name}: {scalar(value) if value else 'null'}")
+            elif isinstance(value, list):
+                fields += [f"{name}: [{', '.join(map(scalar, value))}]"] if value else []
+            elif value is not None:
+                fields.append(f"{name}: {scalar(value)}")
+        lines.append(f"- {{{', '.join(fields)}}}\n")
     return HEADER + "".join(lines)
 
 

@@ -162,7 +162,8 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "transformers": _transformers_version(),
             "bsx": bsx_version(),
         }
-        return Signature.of(fields if self._alone else {**fields, "measure": FIGURES[self._measure]})
+        every = fields if self._alone else {**fields, "measure": FIGURES[self._measure]}
+        return Signature.of(every, self.doubts)
 
     def fit(self, corpus: Corpus) -> Idf | None:
         """Count idf weights on the references, if they are wanted and not given."""

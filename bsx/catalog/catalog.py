@@ -186,7 +186,8 @@ class Catalog:
             entry = validate(LanguageEntry, value, file, f"[{index}]")
             if entry.code in languages:
                 raise RegistryError(f"{file}: [{index}].code: {entry.code!r} is listed twice")
-            for field, names in (("model", [entry.model]), ("alternatives", entry.alternatives)):
+            papers = [entry.papers] if entry.papers is not None else []
+            for field, names in (("model", [entry.model]), ("papers", papers), ("alternatives", entry.alternatives)):
                 unknown = [name for name in names if name not in self.models]
                 if unknown:
                     raise RegistryError(f"{file}: [{index}].{field}: there is no model {unknown[0]!r}")
@@ -238,8 +239,20 @@ class Catalog:
         return entry
 
     def check(self) -> list[RegistryError]:
-        """Read everything, baselines and ensembles included, and return all problems."""
+        """Read everything, baselines and ensembles included, and return all problems.
+
+        A claim about several languages needs a source, and a figure a language that the registry knows.
+        """
         problems = list(self.problems)
+        claims = {("model", entry.name): entry for entry in self.models.values()}
+        for key, entry in (claims | {("metric", entry.name): entry for entry in self.metrics.values()}).items():
+            file = self.origins[key]
+            if isinstance(entry.languages, list) and len(entry.languages) > 1 and entry.languages_source is None:
+                problems.append(RegistryError(f"{file}: languages_source: who says that it knows these languages?"))
+            for index, evidence in enumerate(entry.evidence):
+                if evidence.language not in self.languages:
+                    where = f"evidence.{index}.language"
+                    problems.append(RegistryError(f"{file}: {where}: there is no language {evidence.language!r}"))
         for kind, name in list(self.origins):
             try:
                 if kind == "baseline":

@@ -15,6 +15,8 @@ from bsx.catalog.combination import Combination
 from bsx.errors import RegistryError
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]+)*$")]
+"""How the registry spells a language: a BCP-47 language in small letters, or a variety of its own such as en-sci."""
 
 
 class _Entry(BaseModel):
@@ -88,24 +90,41 @@ class Source(_Entry):
 
 
 class Evidence(_Entry):
-    """One measured figure that speaks for a model's best layer, with its source.
+    """One measured figure that speaks for a metric, or for a model's best layer, with its source.
 
-    ``language`` is the language of the candidates it was measured on, and ``layer`` the layer, if not the entry's.
+    ``language`` is the language of the candidates it was measured on, ``direction`` that of the translations (en-tr),
+    and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
+    the name that the source has for the model or metric.
     """
 
     dataset: str
-    language: str = "en"
+    language: Code = "en"
+    direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = None
+    level: Literal["segment", "system"] = "segment"
     layer: int | None = None
     statistic: str
-    value: float
+    value: float = Field(ge=-1, le=1)
+    called: str | None = None
     source: str
+
+    @model_validator(mode="after")
+    def _into_its_language(self) -> Evidence:
+        if self.direction is not None and self.direction.rpartition("-")[2] != self.language:
+            raise ValueError(f"direction {self.direction} does not go into the language {self.language}")
+        return self
+
+    @property
+    def test(self) -> tuple[str, str | None, str, str]:
+        """What was measured: only figures of one test can be compared."""
+        return self.dataset, self.direction, self.level, self.statistic
 
 
 class ModelEntry(_Entry):
     """One encoder: where its weights are, how deep it is, and which layer to score with.
 
-    ``prefix`` is the text that its sentence vectors expect before every text; ``quantisation`` names the number format
-    that the weights were reduced to, if they were; ``languages_source`` is who says which languages it was trained on.
+    ``languages`` are those it was trained on, and ``languages_source`` is who says so; ``multilingual`` without a list
+    claims none. ``prefix`` is the text that its sentence vectors expect before every text; ``quantisation`` names the
+    number format that the weights were reduced to, if they were.
     """
 
     name: str
@@ -118,7 +137,7 @@ class ModelEntry(_Entry):
     max_tokens: int | None = Field(ge=8)
     parameters: int | None = Field(default=None, ge=1)
     licence: str
-    languages: list[str] | Literal["multilingual"]
+    languages: list[Code] | Literal["multilingual"]
     languages_source: str | None = None
     quantisation: str | None = None
     leading_space: bool = False
@@ -136,16 +155,20 @@ class ModelEntry(_Entry):
 class LanguageEntry(_Entry):
     """One language: the model that scores it unless the user names another, and what other tools call it.
 
-    ``unseen`` says that ``model`` was not trained on the language; ``alternatives`` are further models that know it,
-    best evidence first; ``sacrebleu`` is the tokenizer sacreBLEU needs for it, ``stanza`` and ``fasttext`` the codes of
-    those packages' models, if they have one.
+    ``names`` are further English names; ``genus`` and ``family`` are those of languages. ``papers`` is the papers'
+    choice where ``model`` is another because that one was not trained on the language; ``alternatives`` are further
+    models to name first. ``sacrebleu`` is the tokenizer sacreBLEU needs for it, ``stanza`` and ``fasttext`` the codes
+    of those packages' models, if they have one.
     """
 
-    code: str
+    code: Code
     name: str
-    script: str
+    names: list[str] = []
+    script: Annotated[str, Field(pattern=r"^[A-Z][a-z]{3}$")]
+    genus: str | None = None
+    family: str | None = None
     model: str
-    unseen: bool = False
+    papers: str | None = None
     alternatives: list[str] = []
     sacrebleu: str = "13a"
     stanza: str | None = None
@@ -197,8 +220,9 @@ class MetricEntry(_Entry):
 
     ``implementation`` is ``module:Class``; ``defaults`` replace defaults of that class's settings. ``empty`` is what a
     text without content scores (None: the metric says so itself). ``model`` is the encoder of the paper, ``languages``
-    those that this encoder (or the metric) is made for. ``extra`` brings the packages it needs; ``needs_hub`` says that
-    its own model comes from a hub only. ``check`` holds scores that tests reproduce.
+    those that this encoder (or the metric) is made for, and ``languages_source`` is who says so. ``extra`` brings the
+    packages it needs; ``needs_hub`` says that its own model comes from a hub only. ``evidence`` is how well it agrees
+    with people, as published. ``check`` holds scores that tests reproduce.
     """
 
     name: str
@@ -211,10 +235,12 @@ class MetricEntry(_Entry):
     high: float | None = None
     empty: float | None = 0.0
     model: str | None = None
-    languages: list[str] | Literal["any"] = "any"
+    languages: list[Code] | Literal["any"] = "any"
+    languages_source: str | None = None
     extra: str | None = None
     needs_hub: bool = False
     citation: str
+    evidence: list[Evidence] = []
     notes: str | None = None
     check: Check
 

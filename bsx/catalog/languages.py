@@ -1,6 +1,8 @@
-"""Which of the registry's languages a tag means."""
+"""Which of the registry's languages a tag or a name means."""
 
 from __future__ import annotations
+
+import unicodedata
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries import LanguageEntry
@@ -9,10 +11,11 @@ from bsx.support.near import near
 
 
 def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
-    """Return the registry's entry for a BCP-47 language tag.
+    """Return the registry's entry for a BCP-47 language tag, or for a language's English name.
 
     Region, script and case are normalised (``zh-Hans``, ``pt_BR``, ``EN``), and so are three-letter and macro-language
-    codes (``eng``, ``cmn``). Nothing is ever guessed beyond that.
+    codes (``eng``, ``cmn``). Names are those of the registry (``Swahili``), without regard to case, accents and what
+    stands in brackets. Nothing is ever guessed beyond that.
 
     Raises:
         UnknownNameError: listing near codes, if the registry has no such language.
@@ -27,6 +30,9 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
         raise InputError("the language can be detected only where texts are given, as to `bsx.score(…)`")
     if wanted in catalog.languages:
         return catalog.languages[wanted]
+    named = {_folded(name): entry for entry in reversed(catalog.languages.values()) for name in names_of(entry)}
+    if _folded(tag) in named:
+        return named[_folded(tag)]
 
     def macro(code: str) -> str | None:
         return Language.get(code).prefer_macrolanguage().language
@@ -47,9 +53,20 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
                 return entry
     spelled = {f"{entry.code} ({entry.name})": entry for entry in catalog.languages.values()}
     by_part = {entry.code: label for label, entry in spelled.items()}
-    by_part |= {entry.name: label for label, entry in spelled.items()}
+    by_part |= {name: label for label, entry in spelled.items() for name in names_of(entry)}
     close = list(dict.fromkeys(by_part[part] for part in near(tag.strip(), by_part)))
     hint = f" Near: {', '.join(close)}." if close else ""
     raise UnknownNameError(
         f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}."
     )
+
+
+def names_of(entry: LanguageEntry) -> list[str]:
+    """Return a language's English names; of a name with brackets, also what stands before them if that is its own."""
+    plain = entry.name.partition(" (")[0]
+    return [entry.name, *entry.names, *([plain] if entry.code.isalpha() and plain != entry.name else [])]
+
+
+def _folded(name: str) -> str:
+    letters = unicodedata.normalize("NFKD", name.strip().casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))

@@ -98,7 +98,9 @@ def match(
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
     from bsx.bertscore.scorer import Scorer
 
-    alignment = Scorer(**settings).align(candidate, reference)
+    scorer = Scorer(**settings)
+    alignment = scorer.align(candidate, reference)
     if plot is not None:
         draw_alignment(alignment, plot)
     print(to_json(alignment.to_dict()) if as_json else to_text(alignment))
+    say(scorer.metric.doubts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.shared import SharedEncoder
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.encode.torch_encoder import Architecture, Precision, choose_device, choose_dtype
-from bsx.errors import InputError
+from bsx.errors import InputError, LanguageError
 from bsx.models.choice import Choice, choose
 from bsx.models.locate import Checkpoint, locate
 from bsx.models.ranking import unseen, unseen_note
@@ -166,7 +167,8 @@ class Encoders:
         self._remember = remember
         self._uses: dict[int, int] = {}
         self._cache = open_cache(self.config.cache, self.config.cache_size)
-        self._doubts: dict[str, None] = {}
+        self._doubts: list[str] = []
+        self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
         self._model_used = model is None
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
@@ -186,30 +188,43 @@ class Encoders:
                 choice by language.
 
         Raises:
-            InputError: if nothing says which model to use, or with ``strict`` for one not trained on the language.
+            InputError: if nothing says which model to use.
+            LanguageError: with ``strict``, for a model that was not trained on the language.
             ModelUnavailableError: if the model is not here and cannot be fetched.
         """
         name = model or self.model or default
         self._model_used |= name == self.model
         tag = lang or self.lang
         key = f"{name}|{tag}"
+        choice = choose(name, tag, self.catalog)
+        if choice.entry is not None and choice.language is not None and unseen(choice.entry, choice.language):
+            self.doubt(unseen_note(choice.entry, choice.language))
         if key not in self._models:
-            choice = choose(name, tag, self.catalog)
-            if choice.entry is not None and choice.language is not None and unseen(choice.entry, choice.language):
-                self.doubt(unseen_note(choice.entry, choice.language))
             trust = self.config.trust_remote_code
             self._models[key] = locate_model(choice, self.catalog, trust_remote_code=trust, budget=self.budget)
         return self._models[key]
 
     def doubt(self, note: str) -> None:
-        """Keep what speaks against the language of the run for `notes`.
+        """Keep what speaks against the language of the run, for `notes` and for those that `hearing_doubts`.
 
         Raises:
-            InputError: instead, with ``strict``.
+            LanguageError: instead, with ``strict``.
         """
         if self.config.strict:
-            raise InputError(f"{note} (drop `strict=True` to score all the same)")
-        self._doubts[note] = None
+            raise LanguageError(f"{note} (drop `strict=True` to score all the same)")
+        for heard in (self._doubts, *self._heard):
+            if note not in heard:
+                heard.append(note)
+
+    @contextlib.contextmanager
+    def hearing_doubts(self) -> Iterator[list[str]]:
+        """Yield a list that takes up what is doubted until the end, again if it was before."""
+        heard: list[str] = []
+        self._heard.append(heard)
+        try:
+            yield heard
+        finally:
+            self._heard.pop()
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""

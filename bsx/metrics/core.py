@@ -19,6 +19,8 @@ from bsx.support.memory import PER_BYTE, text_size
 from bsx.support.provenance import bsx_version
 from bsx.support.signature import Signature
 
+_FEW = 5
+
 if TYPE_CHECKING:
     from bsx.catalog.catalog import Catalog
     from bsx.encode.session import Encoders
@@ -88,17 +90,23 @@ class MetricCore(ABC, Generic[ConfigT]):
         config: its settings.
         encoders: the encoders of this run, shared by all its metrics.
         spec: how the user spelled it, ``name:field=value``; the name of its column.
+
+    Attributes:
+        doubts: what speaks against it in the language of the texts, one sentence each.
+        shares_model: whether it runs the model of all metrics unless it was given one of its own.
     """
 
     Config: ClassVar[type[MetricConfig]]
+    shares_model: ClassVar[bool] = True
 
     def __init__(self, entry: MetricEntry, config: ConfigT, encoders: Encoders, spec: str | None = None) -> None:
         self.entry = entry
         self.config = config
         self.encoders = encoders
         self.spec = spec or entry.name
-        self._check_language()
-        self.setup()
+        with encoders.hearing_doubts() as self.doubts:
+            self._check_language()
+            self.setup()
 
     def _check_language(self) -> None:
         """Doubt a metric that is made for other languages; an encoder that the registry knows speaks for itself."""
@@ -106,10 +114,12 @@ class MetricCore(ABC, Generic[ConfigT]):
         if language is None or made_for == "any" or {language.code, language.code.partition("-")[0]} & set(made_for):
             return
         if "model" in type(self.config).model_fields:
-            named = getattr(self.config, "model", None) or self.encoders.model or self.entry.model
+            shared = self.encoders.model if self.shares_model else None
+            named = getattr(self.config, "model", None) or shared or self.entry.model
             if named is None or named != self.entry.model or self.encoders.catalog.find(named) is not None:
                 return
-        self.encoders.doubt(f"{self.name} is made for {', '.join(made_for)}, the texts are {language.name}")
+        few = ", ".join(made_for) if len(made_for) <= _FEW else f"{len(made_for)} other languages"
+        self.encoders.doubt(f"{self.name} is made for {few}, the texts are {language.name}")
 
     def setup(self) -> None:
         """Check settings, find the model and packages; called once, before anything is scored."""
@@ -180,7 +190,7 @@ class MetricCore(ABC, Generic[ConfigT]):
             fewest, most = references
             fields["refs"] = f"{fewest}" if fewest == most else f"{fewest}-{most}"
         fields["bsx"] = bsx_version()
-        return Signature.of(fields)
+        return Signature.of(fields, self.doubts)
 
     def fit(self, corpus: Corpus) -> Fitted:
         """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""

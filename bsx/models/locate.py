@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import ModelEntry, Source
+from bsx.catalog.entries import LanguageEntry, ModelEntry, Source
 from bsx.catalog.overlay import write_model
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.choice import Choice
 from bsx.models.conversion import convert
 from bsx.models.files import TOKENIZERS, digest_of, fetch, find, is_here, matching_files, weight_files
+from bsx.models.ranking import by_evidence, knows
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,13 @@ class Checkpoint:
     tokenizer_digest: str
 
 
-def available(catalog: Catalog, language: str | None = None) -> list[str]:
-    """Return the registry's models whose files are on this machine, for one language code or for all."""
-    names = []
-    for entry in catalog.models.values():
-        speaks = language is None or entry.languages == "multilingual" or language in entry.languages
-        if speaks and is_here(entry.source):
-            names.append(entry.name)
-    return names
+def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
+    """Return the registry's models whose files are on this machine, for one language best first, or for all."""
+    if language is None:
+        return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
+    pool = [entry for entry in catalog.models.values() if isinstance(entry.layer, int) and knows(entry, language)]
+    here = [entry for entry in pool if is_here(entry.source)]
+    return [row.entry.name for row in by_evidence(here, language, catalog.languages)[0]]
 
 
 def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
@@ -83,8 +83,7 @@ def _fetch_or_explain(source: Source) -> Path:
 
 
 def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
-    code = choice.language.code if choice.language is not None else None
-    here = available(catalog, code)
+    here = available(catalog, choice.language)
     scope = f" for {choice.language.name}" if choice.language is not None else ""
     options = ", ".join(f"`model={name!r}`" for name in here) if here else "none"
     fetching = f" `bsx.Scorer({choice.name!r})` fetches it where the hub is reachable." if choice.source.hub else ""

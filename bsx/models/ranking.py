@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -127,10 +127,14 @@ def _is_here(entry: ModelEntry) -> bool:
 
 
 def knows(entry: ModelEntry, language: LanguageEntry) -> bool:
-    """Tell whether a model was made for a language."""
+    """Tell whether a model was trained on a language, as far as somebody says so; en-sci is English."""
     if entry.name == language.model or entry.name in language.alternatives:
         return True
-    return entry.languages == "multilingual" or language.code in entry.languages
+    return bool({language.code, language.code.partition("-")[0]}.intersection(_listed(entry)))
+
+
+def _listed(entry: ModelEntry) -> list[str]:
+    return [] if entry.languages == "multilingual" else entry.languages
 
 
 def rank(
@@ -141,9 +145,9 @@ def rank(
     Args:
         language: the registry's entry.
         catalog: the registry.
-        prefer: ``paper``: the papers' choice, then the registry's alternatives; ``quality``: by measured agreement
-            with people in that language, or else in a language of the same script, or else in any; ``speed``: by the
-            encoder's cost up to the scored layer.
+        prefer: ``paper``: the papers' choice if it was trained on the language, then the others as by ``quality``;
+            ``quality``: by agreement with people, see `by_evidence`; ``speed``: by the encoder's cost up to the scored
+            layer.
         constraints: what every ranked model must satisfy.
 
     Raises:
@@ -152,8 +156,8 @@ def rank(
     pool = [e for e in catalog.models.values() if knows(e, language) and isinstance(e.layer, int)]
     pool, excluded = _narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
     notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
-    if language.unseen and not notes:
-        notes = [unseen_note(catalog.models[language.model], language)]
+    if language.papers is not None:
+        notes.append(unseen_note(catalog.models[language.papers], language))
     ranked, more = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer](pool, language, catalog)
     return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
 
@@ -194,76 +198,165 @@ def list_models(
 
 def unseen(entry: ModelEntry, language: LanguageEntry) -> bool:
     """Tell whether a model was trained on other languages than this one, as far as the registry says."""
-    if entry.name == language.model:
-        return language.unseen
-    return not knows(entry, language) and language.code.partition("-")[0] not in entry.languages  # en-sci is English
+    return not knows(entry, language) and entry.languages != "multilingual"
 
 
 def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
     """Return what the user of a model should know that was not trained on the language."""
-    papers = ", the papers' choice," if entry.name == language.model else ""
-    hint = f"; models that were: {', '.join(language.alternatives[:3])}" if language.alternatives else ""
-    return f"{entry.name}{papers} was not trained on {language.name}{hint}"
+    who = entry.name
+    if entry.name == language.papers:
+        who = f"the papers' choice, {entry.name},"
+    return f"{who} was not trained on {language.name}; {language.model} was"
 
 
 def _missing_default(language: LanguageEntry, excluded: list[tuple[str, int]]) -> str:
     reasons = ", ".join(name for name, count in excluded if count) or "its layer is unvalidated"
-    return f"the papers' choice for {language.name}, {language.model}, is left out ({reasons})"
+    whose = "the papers' choice" if language.papers is None else "the default"
+    return f"{whose} for {language.name}, {language.model}, is left out ({reasons})"
 
 
 def _by_paper(
     pool: list[ModelEntry], language: LanguageEntry, catalog: Catalog
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     order = [language.model, *language.alternatives]
-    places = {name: place for place, name in enumerate(order)}
-    by_evidence = {r.entry.name: i for i, r in enumerate(_by_quality(pool, language, catalog)[0])}
-    pool = sorted(pool, key=lambda e: (places.get(e.name, len(order)), by_evidence[e.name]))
-    ranked = []
+    ranked, notes = by_evidence(pool, language, catalog.languages)
+    ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
+    chosen = f"the papers' choice for {language.name}"
+    if language.papers is not None:
+        chosen = f"the best model that was trained on {language.name}"
+    return [
+        Ranked(row.entry, f"{chosen}; {row.reason}", row.evidence) if row.entry.name == language.model else row
+        for row in ranked
+    ], notes if language.papers is not None else ()
+
+
+_NEARNESS = ("", "also {genus}", "also {family}", "in the same script", "in another family and script")
+
+
+def _nearness(evidence: Evidence, language: LanguageEntry, languages: Mapping[str, LanguageEntry]) -> int:
+    """Return how near the language of a figure is: 0 the same, 1 its genus, 2 its family, 3 its script, 4 any other."""
+    if evidence.language in (language.code, language.code.partition("-")[0]):
+        return 0
+    other = languages.get(evidence.language)
+    for near, field in enumerate(("genus", "family", "script"), start=1):
+        value = getattr(language, field)
+        if other is not None and value is not None and value == getattr(other, field):
+            return near
+    return 4
+
+
+_Figures = dict[tuple[str, str | None, str, str], Evidence]
+
+
+def _order(evidence: Evidence) -> tuple[bool, bool, str, str]:
+    """Put the tests that say most about single sentences first: segments before systems, r before tau, then by name."""
+    return (
+        evidence.level != "segment",
+        "Pearson" not in evidence.statistic,
+        evidence.dataset,
+        evidence.direction or evidence.language,
+    )
+
+
+def _shared(mine: _Figures, theirs: _Figures) -> list[Evidence]:
+    """Return one's figures of the tests that both took part in, most telling first."""
+    return sorted((mine[test] for test in mine.keys() & theirs.keys()), key=_order)
+
+
+def by_evidence(
+    pool: Iterable[ModelEntry], language: LanguageEntry, languages: Mapping[str, LanguageEntry]
+) -> tuple[list[Ranked], tuple[str, ...]]:
+    """Rank models by how well they agree with people, in the language or as near to it as there are figures.
+
+    Figures in the language itself count first, then those in a language of its genus, of its family, of its script,
+    and others. Two models are compared by the most telling test that both took part in; the more of its comparisons a
+    model wins, the further it stands in front.
+
+    Args:
+        pool: the models.
+        language: the language.
+        languages: what is known of the languages that figures were measured in.
+
+    Returns:
+        The models, best first, each with the figure that speaks for it beside the best other model's in the same test;
+        and notes on how near the figures are.
+    """
+    groups: dict[int, dict[str, tuple[ModelEntry, _Figures]]] = {}
     for entry in pool:
-        if entry.name == language.model:
-            reason = f"the papers' choice for {language.name}"
-        elif entry.name in places:
-            reason = f"alternative {places[entry.name]} of the registry for {language.name}"
-        else:
-            reason = f"knows {language.name}; by evidence behind the registry's alternatives"
-        ranked.append(Ranked(entry, reason, best_evidence(entry, language, catalog)[0]))
-    return ranked, ()
+        near = min((_nearness(e, language, languages) for e in entry.evidence), default=5)
+        figures = {e.test: e for e in entry.evidence if _nearness(e, language, languages) == near}
+        groups.setdefault(near, {})[entry.name] = entry, figures
+    ranked = []
+    for near, group in sorted(groups.items()):
+        names = sorted(group, key=lambda name: (*_standing(name, group), name))
+        for name in names:
+            entry, figures = group[name]
+            ranked.append(
+                _reasoned(entry, figures, [group[other] for other in names if other != name], near, language, languages)
+            )
+    nearest = min(groups, default=0)
+    missing = f"there is no figure for {language.name}"
+    whose = (language.genus, language.family, f"{language.name}'s script")
+    if nearest == 0:
+        return ranked, ()
+    if nearest > len(whose):
+        where = "for other languages" if nearest == 4 else "by name"
+        return ranked, (f"{missing}, its family or its script: ranked {'by figures ' if nearest == 4 else ''}{where}",)
+    return ranked, (f"{missing}: ranked by figures for other languages, those of {whose[nearest - 1]} first",)
 
 
-def best_evidence(entry: ModelEntry, language: LanguageEntry, catalog: Catalog) -> tuple[Evidence | None, int]:
-    """Return the most telling figure for a language, and how near it is: 0 same language, 1 same script, 2 any."""
+def _standing(name: str, group: Mapping[str, tuple[ModelEntry, _Figures]]) -> tuple[bool, float]:
+    """Return whether a model can be compared with no other, and the balance of its lost and won comparisons.
 
-    def nearness(evidence: Evidence) -> int:
-        if evidence.language == language.code:
-            return 0
-        other = catalog.languages.get(evidence.language)
-        return 1 if other is not None and other.script == language.script else 2
+    The balance is a share of them and one more, so that a single win says less than many.
+    """
+    mine = group[name][1]
+    balance = []
+    for other, (_, theirs) in group.items():
+        shared = _shared(mine, theirs)
+        if other != name and shared:
+            rival = theirs[shared[0].test].value
+            balance.append((rival > shared[0].value) - (rival < shared[0].value))
+    return not balance, sum(balance) / (len(balance) + 1)
 
-    if not entry.evidence:
-        return None, 3
-    best = min(entry.evidence, key=lambda e: (nearness(e), -e.value))
-    return best, nearness(best)
+
+def _reasoned(
+    entry: ModelEntry,
+    figures: _Figures,
+    others: list[tuple[ModelEntry, _Figures]],
+    near: int,
+    language: LanguageEntry,
+    languages: Mapping[str, LanguageEntry],
+) -> Ranked:
+    if not figures:
+        return Ranked(entry, "no figure is known", None)
+    rivals = [(shared[0], other, theirs) for other, theirs in others if (shared := _shared(figures, theirs))]
+    evidence = min(figures.values(), key=_order)
+    beside = ""
+    if rivals:
+        evidence, other, theirs = min(rivals, key=lambda rival: _order(rival[0]))  # of several, the best model
+        rival = theirs[evidence.test]
+        beside = f", {rival.called or other.name} {_plain(rival.value)}"
+    where = f"{evidence.direction} {evidence.level}" if evidence.direction is not None else evidence.dataset
+    statistic = "tau" if "tau" in evidence.statistic else "r"
+    reason = f"{where} {statistic} {_plain(evidence.value)}{beside}; {evidence.source}"
+    if near:
+        other_language = languages.get(evidence.language)
+        name = other_language.name if other_language is not None else evidence.language
+        basis = _NEARNESS[near].format(genus=language.genus, family=language.family)
+        reason = f"{name}, {basis}: {reason}"
+    return Ranked(entry, reason, evidence)
+
+
+def _plain(value: float) -> str:
+    """Return a correlation as papers print it: .628."""
+    return f"{value:.3f}".replace("0.", ".", 1)
 
 
 def _by_quality(
     pool: list[ModelEntry], language: LanguageEntry, catalog: Catalog
 ) -> tuple[list[Ranked], tuple[str, ...]]:
-    scored = [(entry, *best_evidence(entry, language, catalog)) for entry in pool]
-    scored.sort(key=lambda row: (row[2], -(row[1].value if row[1] is not None else 0), row[0].name))
-    ranked = []
-    for entry, evidence, nearness in scored:
-        if evidence is None:
-            ranked.append(Ranked(entry, "no figure is known", None))
-            continue
-        basis = ("measured in this language", "measured in another language of the same script", "measured elsewhere")
-        ranked.append(Ranked(entry, f"{evidence.value:.4f} on {evidence.dataset}, {basis[nearness]}", evidence))
-    nearest = scored[0][2] if scored else 3
-    fallbacks = {
-        1: f"there is no evidence for {language.name}: ranked by figures for another language of its script",
-        2: f"there is no evidence for {language.name} or its script: ranked by figures for other languages",
-        3: f"there is no evidence at all for these models: {language.name} is ranked by name",
-    }
-    return ranked, (fallbacks[nearest],) if nearest in fallbacks else ()
+    return by_evidence(pool, language, catalog.languages)
 
 
 def cost(entry: ModelEntry) -> float:
@@ -276,12 +369,9 @@ def _by_speed(
     pool: list[ModelEntry], language: LanguageEntry, catalog: Catalog
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     pool = sorted(pool, key=lambda e: (cost(e), e.name))
+    figures = {row.entry.name: row.evidence for row in by_evidence(pool, language, catalog.languages)[0]}
     return [
-        Ranked(
-            entry,
-            f"about {cost(entry) / 1e6:.0f} million multiply-adds a token (estimated)",
-            best_evidence(entry, language, catalog)[0],
-        )
+        Ranked(entry, f"about {cost(entry) / 1e6:.0f} million multiply-adds a token (estimated)", figures[entry.name])
         for entry in pool
     ], ("cost is estimated from layers and dimensions, not measured",)
 
@@ -299,7 +389,7 @@ def select_model(
     """Choose a model for a language.
 
     Args:
-        lang: BCP-47 tag.
+        lang: BCP-47 tag or English name.
         prefer: ``paper``, ``quality`` or ``speed``; see `rank`.
         max_parameters: a number, or text like ``300M``.
         max_memory: bytes of fp32 weights, or text like ``4GB``.

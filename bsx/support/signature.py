@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+_NOTE = "note"
 
 
 @dataclass(frozen=True)
@@ -12,28 +14,36 @@ class Signature:
     """Name-value pairs that identify a computation.
 
     Two runs with equal signatures and equal input agree (fp32: within 1e-5). Device, batch size, memory budget and
-    thread count are not part of it, because they do not change a score beyond that tolerance.
+    thread count are not part of it, because they do not change a score beyond that tolerance. What speaks against the
+    scores stands at the end as its notes: it belongs to them, but makes them no other scores.
 
-    >>> print(Signature.of({"metric": "bertscore", "idf": False}))
-    metric:bertscore|idf:no
+    >>> print(Signature.of({"metric": "bertscore", "idf": False}, ["minilm was not trained on Swahili"]))
+    metric:bertscore|idf:no|note:minilm was not trained on Swahili
     """
 
     fields: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, fields: Mapping[str, object]) -> Signature:
+    def of(cls, fields: Mapping[str, object], notes: Iterable[str] = ()) -> Signature:
         """Build a signature; booleans become ``yes`` and ``no``."""
 
         def spell(value: object) -> str:
             text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
             return text.replace("|", "%7C")
 
-        return cls(tuple((name, spell(value)) for name, value in fields.items()))
+        of_scores = [(name, spell(value)) for name, value in fields.items()]
+        return cls((*of_scores, *((_NOTE, spell(note)) for note in notes)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What speaks against the scores, such as a language that the model was not trained on; one sentence each."""
+        return tuple(value for name, value in self.fields if name == _NOTE)
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that stand for the whole signature."""
-        return hashlib.sha256(str(self).encode()).hexdigest()[:12]
+        """Twelve hexadecimal digits that stand for the whole signature, its notes aside."""
+        plain = "|".join(f"{name}:{value}" for name, value in self.fields if name != _NOTE)
+        return hashlib.sha256(plain.encode()).hexdigest()[:12]
 
     @classmethod
     def read(cls, text: str) -> Signature:
@@ -50,7 +60,7 @@ class Signature:
         ([], ['layer'])
         """
         mine, theirs = dict(self.fields), dict(other.fields)
-        found = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+        found = [name for name in {**mine, **theirs} if name != _NOTE and mine.get(name) != theirs.get(name)]
         same = mine.get("dtype") == theirs.get("dtype") == "fp32"
         return [name for name in found if not (same and name == "backend")]
 

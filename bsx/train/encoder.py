@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from bsx.encode.session import Encoders, LocatedModel
 from bsx.encode.states import States, encode_texts
 from bsx.encode.tokenizer import Tokenizer
-from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
+from bsx.errors import InputError, LanguageError, ModelUnavailableError, UnknownNameError
 
 
 class EncoderRecord(BaseModel):
@@ -94,6 +94,8 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
     """
     try:
         located = encoders.locate(record.model)
+    except LanguageError:
+        raise
     except (InputError, ModelUnavailableError, UnknownNameError) as error:
         if encoders.model is None:
             raise ModelUnavailableError(

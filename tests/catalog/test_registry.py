@@ -76,15 +76,24 @@ def test_the_published_baseline_of_roberta_large() -> None:
         (" de ", "de"),
         ("sr-Latn", "sr"),
         ("sh", "sh"),
+        ("Swahili", "sw"),
+        ("chinese", "zh"),
+        (" Kurdish ", "ku"),
+        ("Norwegian Bokmal", "nb"),
+        ("volapuk", "vo"),
+        ("Farsi", "fa"),
+        ("Mandarin", "zh"),
+        ("Scientific English", "en-sci"),
+        ("English", "en"),
     ],
 )
-def test_language_tags_are_normalised(tag: str, code: str) -> None:
+def test_language_tags_and_names_are_normalised(tag: str, code: str) -> None:
     assert find_language(tag, shipped()).code == code
 
 
 @pytest.mark.parametrize(
     ("tag", "near"),
-    [("germn", "de (German)"), ("english", "en (English)"), ("dee", "de"), ("xx", ""), ("", ""), ("en-xyz", "")],
+    [("germn", "de (German)"), ("englsh", "en (English)"), ("dee", "de"), ("xx", ""), ("", ""), ("en-xyz", "")],
 )
 def test_an_unknown_language_is_an_error_with_near_matches(tag: str, near: str) -> None:
     with pytest.raises(UnknownNameError, match="unknown language") as caught:

@@ -19,6 +19,7 @@ import bsx
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import MetricEntry
+from bsx.catalog.overlay import write_ensemble
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
@@ -542,10 +543,14 @@ def test_settings_that_contradict_each_other() -> None:
 
 
 LANGUAGES = {  # what is to be said of a language: by a model or a metric that is not made for it, chosen or named
-    "bertscore:model=minilm": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
-    "bertr:model=minilm": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
-    "sentence": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
-    "moverscore:model=minilm": "minilm was not trained on Swahili; models that were: xlm-roberta-large",
+    **dict.fromkeys(
+        [
+            "sentence",
+            *(f"{name}:model=minilm" for name in ("bertscore", "bertr", "moverscore", "xmoverscore", "sbert-wk")),
+            *(f"{name}:model=minilm" for name in ("muse", "labse-qe")),
+        ],
+        "minilm was not trained on Swahili; bert-base-multilingual-cased was",
+    ),
     "rouge-l": "rouge-l is made for en, the texts are Swahili",
     "rouge-l:tokenizer=whitespace": None,
     "chrf": None,
@@ -557,14 +562,40 @@ LANGUAGES = {  # what is to be said of a language: by a model or a metric that i
 def test_a_language_that_contradicts_is_noted_or_with_strict_refused(spec: str, note: str | None) -> None:
     encoders = bsx.Encoders(lang="sw")
     metric = get_metric(spec, encoders=encoders)
-    assert [said.partition(", mdeberta")[0] for said in encoders.notes] == ([] if note is None else [note])
+    assert [said for said in encoders.notes if "Swahili" in said] == ([] if note is None else [note])
     assert about([metric, metric]) == [*metric.notes, *encoders.notes]
+    again = get_metric(spec, encoders=encoders)  # the second metric on the same model is told too
+    for signature in (metric.signature(), again.signature()):
+        assert signature.notes == (() if note is None else (note,))
+        assert str(signature).partition("|note:")[2] == (note or "")
+    plain = get_metric(spec, run={"lang": "en"}).signature()
+    assert plain.notes == ()
+    assert (plain.digest, plain.differs(signature)) == (signature.digest, [])
     if note is not None:
         with pytest.raises(InputError, match=f"{note}.*drop `strict=True`"):
             get_metric(spec, run={"lang": "sw", "strict": True})
     get_metric(spec, run={"lang": "en-GB", "strict": True})
     with pytest.raises(UnknownNameError, match="unknown language 'xx'"):
         get_metric(spec, run={"lang": "xx"})
+
+
+def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> None:
+    saved = shipped().ensemble("lexical")
+    first, *others = saved.combination.members
+    members = [first.model_copy(update={"metric": "sentence"}), *others]
+    entry = saved.model_copy(update={"combination": saved.combination.model_copy(update={"members": members})})
+    file = write_ensemble(entry, file=tmp_path / "mixed.yaml")
+    metric = get_metric(f"ensemble:{file}", run={"lang": "sw"})
+    assert metric.signature().notes == ("minilm was not trained on Swahili; bert-base-multilingual-cased was",)
+    with pytest.raises(InputError, match=r"not trained on Swahili.*drop `strict=True`"):
+        get_metric(f"ensemble:{file}", run={"lang": "sw", "strict": True})
+
+
+@pytest.mark.parametrize("name", ["bleurt", "comet", "comet-qe", "laser", "laser-qe"])
+def test_metrics_with_models_of_their_own_know_their_languages(name: str) -> None:
+    for run in ({"lang": "bar"}, {"lang": "bar", "model": "minilm"}):  # the run's model is not theirs
+        with pytest.raises(InputError, match=rf"^{name} is made for \d+ other languages, the texts are Bavarian"):
+            get_metric(name, run={**run, "strict": True})
 
 
 def test_strict_refuses_texts_that_any_model_cuts_off() -> None:

@@ -13,7 +13,17 @@ import yaml
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.ranking import PERMISSIVE, Constraints, cost, list_models, parse_count, rank, select_model
+from bsx.models.ranking import (
+    PERMISSIVE,
+    Constraints,
+    cost,
+    knows,
+    list_models,
+    parse_count,
+    rank,
+    select_model,
+    unseen,
+)
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 
@@ -49,18 +59,79 @@ def test_quality_ranks_by_evidence_in_the_language() -> None:
     assert turkish.ranking[0].evidence.language == "tr"
 
 
-def test_quality_says_when_it_falls_back() -> None:
+FALLBACKS = {
+    "uk": (
+        "those of Slavic first",
+        "Russian, also Slavic: en-ru segment r .653, ",
+    ),
+    "it": ("those of Indo-European first", "also Indo-European: "),
+    "hu": ("those of Uralic first", "also Uralic: en-fi segment tau "),
+    "vi": ("those of Vietnamese's script first", "in the same script: "),
+    "ka": ("no figure for Georgian, its family or its script", "in another family and script: "),
+}
+
+
+@pytest.mark.parametrize(("code", "said"), FALLBACKS.items())
+def test_quality_says_when_it_falls_back(code: str, said: tuple[str, str]) -> None:
+    choice = select_model(code, prefer="quality", registry=shipped())
+    assert said[0] in choice.notes[0]
+    assert said[1] in choice.reason
     german = select_model("de", prefer="quality", registry=shipped())
-    assert "no evidence for German" in german.notes[0]
-    assert "script" in german.notes[0]
-    georgian = select_model("ka", prefer="quality", registry=shipped())
-    assert "no evidence for Georgian or its script" in georgian.notes[0]
+    assert (german.name, german.notes) == ("xlm-mlm-100-1280", ())
+    assert german.reason == "en-de segment tau .424, BERT-Multi .404; Zhang et al. 2020, Table 14"
 
 
-def test_a_default_that_was_not_trained_on_the_language_says_so() -> None:
+def test_reasons_hold_figures_of_one_test() -> None:
+    turkish = {row.entry.name: row.reason for row in select_model("tr", registry=shipped()).ranking}
+    assert list(turkish)[:4] == [
+        "bert-base-turkish-cased",
+        "distilbert-base-turkish-cased",
+        "xlm-mlm-100-1280",
+        "bert-base-multilingual-cased",
+    ]
+    # The column is headed "247 τ": Kendall's tau over 247 judgments.
+    assert turkish["xlm-mlm-100-1280"] == "en-tr segment tau .628, BERT-Multi .587; Zhang et al. 2020, Table 14"
+    assert "the papers' choice for Turkish; en-tr segment tau .552, " in turkish["bert-base-turkish-cased"]
+    assert not any("alternative" in reason for reason in turkish.values())
+
+
+def test_the_papers_choice_gives_way_where_it_was_not_trained_on_the_language() -> None:
     amharic = select_model("am", registry=shipped())
-    assert amharic.name == "bert-base-multilingual-cased"
-    assert "was not trained on Amharic; models that were: xlm-roberta-large" in amharic.notes[0]
+    assert amharic.name == "xlm-roberta-large"
+    assert "the best model that was trained on Amharic; English, in another family and script: " in amharic.reason
+    papers = "the papers' choice, bert-base-multilingual-cased, was not trained on Amharic; xlm-roberta-large was"
+    assert amharic.notes[0] == papers
+    catalog = shipped()
+    for language in catalog.languages.values():
+        default = catalog.models[language.model]
+        assert {language.code, language.code.partition("-")[0]} & set(default.languages), language.code
+        assert not unseen(default, language)
+        assert language.papers is None or unseen(catalog.models[language.papers], language)
+
+
+def test_nobody_knows_every_language(overlay: Path) -> None:
+    catalog = shipped()
+    for name, missing in {"mbart-large-cc25": "sw", "distilbert-base-multilingual-cased": "am", "minilm": "de"}.items():
+        language = catalog.languages[missing]
+        assert unseen(catalog.models[name], language)
+        assert name not in {row.entry.name for row in rank(language, catalog).ranking}
+    write_minilm(overlay, languages="multilingual")  # without a list there is no claim, and nothing to contradict
+    entry, german = load_registry(overlay).models["minilm"], catalog.languages["de"]
+    assert not knows(entry, german)
+    assert not unseen(entry, german)
+
+
+def test_a_claim_needs_a_source(overlay: Path, cli: Cli) -> None:
+    write_minilm(overlay, languages=["en", "de"])
+    assert "minilm.yaml: languages_source: who says" in cli("registry", "validate", overlay).err
+    write_minilm(overlay, languages=["en", "de"], languages_source="its authors")
+    assert "all valid" in cli("registry", "validate", overlay).out
+    figure = {"dataset": "mine", "language": "qqq", "statistic": "Pearson r of F1", "value": 0.5, "source": "I"}
+    write_minilm(overlay, evidence=[figure])
+    assert "evidence.0.language: there is no language 'qqq'" in cli("registry", "validate", overlay).err
+    for wrong in ({"direction": "en-de"}, {"value": 1.5}, {"level": "word"}, {"language": "German"}):
+        write_minilm(overlay, evidence=[figure | wrong])
+        assert "minilm.yaml: evidence.0" in cli("registry", "validate", overlay).err
 
 
 def test_speed_ranks_by_cost() -> None:

@@ -97,6 +97,7 @@ class Bleurt(PairMetric[BleurtConfig]):
     """A learned score of a candidate given a reference, about 0 to 1. Source: Sellam et al. 2020; Pu et al. 2021."""
 
     Config = BleurtConfig
+    shares_model = False
 
     def setup(self) -> None:
         """Find the checkpoint and read its configuration."""

@@ -33,6 +33,7 @@ class Comet(Metric[CometConfig]):
     """
 
     Config = CometConfig
+    shares_model = False
     package = Package(
         name="unbabel-comet",
         adapter="comet_model",
