@@ -49,7 +49,8 @@ def offline(entry: MetricEntry, has_model: bool) -> str:
         return "if its members do"
     if entry.needs_hub:
         return "once its model is on the machine"
-    if not has_model or entry.model == EMBEDDED:
+    own = shipped().find(entry.model) if entry.model is not None else None
+    if not has_model or (own is not None and own.source.package is not None):
         return "yes"
     return f"with `--model {EMBEDDED}`"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+import bsx
+from bsx.encode.session import Encoders
+from bsx.encode.states import encode_texts
 from bsx.errors import InputError
+from bsx.metrics.embedding.fit_mapping import MappingSettings, fit
 from bsx.metrics.embedding.mapping import Mapping, fit_clp, fit_umd, load_mapping
 
 DIM = 12
@@ -156,3 +161,49 @@ def test_a_changed_map_is_found_out(tmp_path: Path) -> None:
     file.write_bytes(whole[:-64] + bytes(64))
     with pytest.raises(InputError, match="is damaged"):
         load_mapping(file, "clp", DIM)
+
+
+def test_pieces_of_scripts_without_spaces_are_words(tiny_model: Callable[[str], str]) -> None:
+    texts = [("我们在这里看见一只猫",) * 2, ("老人 had a cat",) * 2]  # the same on both sides: every word finds itself
+    encoders, settings = Encoders(model=tiny_model("bert")), MappingSettings(kind="umd")
+    assert fit(texts, encoders, settings).facts["words"] == "15"
+    # Links count the words that white space separates.
+    assert fit(texts, encoders, settings, links=[[(0, 0)], [(0, 0), (3, 3)]]).facts["words"] == "3"
+
+
+@pytest.mark.parametrize("kind", ["clp", "umd"])
+def test_a_map_of_the_source_in_a_sentence_cosine(kind: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    model, layer = tiny_model("bert"), 1
+    candidates, sources = ["the cat sat", "a man walked"], ["a woman and the old man", "the rain"]
+    encoders = Encoders(model=model)
+    located = encoders.locate(None)
+    states = encode_texts([*candidates, *sources], located.tokenizer(), encoders.encoder(located).view([layer]))
+    rows = zip(states.offsets, states.lengths, strict=True)
+    means = np.array([states.vectors[0, at : at + size].mean(dim=0).numpy() for at, size in rows])
+    matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(means.shape[1],) * 2))[0]
+    array = matrix if kind == "clp" else matrix[0]
+    np.save(tmp_path / "map.npy", array)
+    mapped = means[2:] @ matrix if kind == "clp" else means[2:] - np.outer(means[2:] @ array, array)
+    expected = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(means[:2], mapped, strict=True)]
+    metric = bsx.get_metric("sentence-qe", model=model, layer=layer, mapping=kind, mapping_file=tmp_path / "map.npy")
+    scores = metric.score(candidates, sources=sources)
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+    assert scores.signature["mapping_file"] == load_mapping(tmp_path / "map.npy", kind, len(matrix)).digest  # type: ignore[arg-type]
+    # Without a map it is the cosine that `sentence` has for the sources as references.
+    plain = bsx.get_metric("sentence-qe", model=model).score(candidates, sources=sources)
+    np.testing.assert_array_equal(plain, bsx.get_metric("sentence", model=model).score(candidates, sources))
+    # Mapped back by the inverse, a map is undone: the source's side is mapped, and no other.
+    if kind == "clp":
+        turned = Mapping("clp", matrix.T.astype(np.float32), {"layer": "2"})
+        turned.save(tmp_path / "back.safetensors")
+        back = bsx.get_metric(
+            "sentence-qe", model=model, layer=layer, mapping="clp", mapping_file=tmp_path / "back.safetensors"
+        )
+        swapped = back.score(sources, sources=candidates)
+        np.testing.assert_allclose(swapped, expected, atol=1e-6)
+        assert back.notes[-1].endswith("the mapping was fitted on layer 2, this is layer 1")
+
+
+def test_a_map_and_its_kind_go_together(tiny_model: Callable[[str], str]) -> None:
+    with pytest.raises(InputError, match=r"mapping \(clp or umd\) and mapping_file go together"):
+        bsx.get_metric("sentence-qe", model=tiny_model("bert"), mapping="clp")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 import torch
 from numpy.typing import NDArray
 
@@ -23,6 +24,7 @@ from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
 Links = list[tuple[int, int]]
 _BLOCK = 128  # sentence pairs encoded at once
 _LINK = re.compile(r"^(\d+)-(\d+)$")
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]")
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,9 @@ def fit(
 ) -> Mapping:
     """Fit a map on aligned words, each the mean of its pieces' vectors.
 
+    Words are what white space separates; unless links count such words, a piece of a script that is written without
+    spaces is a word of its own.
+
     Args:
         texts: (source, target) sentences.
         encoders: says where to run and which model.
@@ -106,7 +111,7 @@ def fit(
     sides: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     for start in range(0, len(chosen), _BLOCK):
         block = chosen[start : start + _BLOCK]
-        words = [_words([texts[i][side] for i in block], tokenizer, view) for side in (0, 1)]
+        words = [_words([texts[i][side] for i in block], tokenizer, view, apart=links is None) for side in (0, 1)]
         for row, i in enumerate(block):
             source, target = words[0][row], words[1][row]
             # A sentence that the model's limit cut has fewer words than its text.
@@ -139,8 +144,15 @@ def fit(
     return Mapping(settings.kind, array, facts)
 
 
-def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView) -> list[NDArray[np.float32]]:
-    """Return the vectors of each text's white-space words (words, dim): means of their pieces."""
+def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bool) -> list[NDArray[np.float32]]:
+    """Return the vectors of each text's words (words, dim): means of their pieces.
+
+    Args:
+        texts: the texts.
+        tokenizer: the encoder's tokenizer.
+        view: the layer.
+        apart: whether a piece of a script without spaces is a word of its own; without it, white space alone counts.
+    """
     distinct = list(dict.fromkeys(texts))
     states = encode_texts(distinct, tokenizer, view)
     found = {}
@@ -148,6 +160,10 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView) -> list[NDAr
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
         vectors = states.vectors[0, rows][torch.from_numpy(~tokenizer.is_special[states.ids[rows]])]
         word_of = tokenizer.words(text)[: len(vectors)]
+        if apart and _UNSPACED.search(text):
+            unspaced = np.array([_UNSPACED.search(word) is not None for word in text.split()])
+            starts = np.diff(word_of, prepend=-1).astype(bool) | unspaced[word_of]
+            word_of = np.cumsum(starts) - 1
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)

@@ -60,6 +60,24 @@ class Mapping:
             save_tensors(tensors, temporary, {**self.facts, "digest": self.digest})
 
 
+def check_mapping(mapping: str, file: Path | None) -> None:
+    """Refuse the settings ``mapping`` and ``mapping_file`` of a metric, one without the other.
+
+    Raises:
+        ValueError: as a validator of settings does.
+    """
+    if (mapping == "none") != (file is None):
+        raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.jobs.fit_alignment(…)` fits one")
+
+
+def other_layer(mapping: Mapping, layer: int, spec: str) -> tuple[str, ...]:
+    """Return a note if a map was fitted on another layer than the one it is used on."""
+    fitted_on = mapping.facts.get("layer")
+    if fitted_on is None or fitted_on == str(layer):
+        return ()
+    return (f"{spec}: the mapping was fitted on layer {fitted_on}, this is layer {layer}",)
+
+
 def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the orthogonal W (dim, dim) that brings source W nearest to target, both (words, dim).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -178,7 +179,12 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         before = config.prefix if config.prefix is not None else entry.prefix if entry is not None else None
         self.tokenizer = self.located.tokenizer(limit=limit, before=before or "", keep_before=True)
         self._pooling: list[Pooling] = self._recipe.pooling if config.pooling == "model" else [config.pooling]
-        self.use_layers([self.depth])
+        self.use_layers([self.layer])
+
+    @property
+    def layer(self) -> int:
+        """The layer whose states are pooled."""
+        return self.depth
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -192,12 +198,20 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}" * bool(self._recipe.dense)
         return {**super().signature_fields(fitted), "pooling": pooling, "prefix": self.tokenizer.before or "no"}
 
-    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
-        """Score pairs; see `PairMetric.score_pairs`."""
-        states = self.states([text.lower() for text in pairs.texts] if self._recipe.lowercase else pairs.texts)
-        vectors = torch.cat([pool(states, how) for how in self._pooling], dim=-1)
+    def pooled(self, texts: Sequence[str]) -> tuple[torch.Tensor, NDArray[np.int64]]:
+        """Return what pooling makes of each text (texts, dim), and the tokens that the model's limit cut off."""
+        states = self.states([text.lower() for text in texts] if self._recipe.lowercase else texts)
+        return torch.cat([pool(states, how) for how in self._pooling], dim=-1), states.lost
+
+    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return sentence vectors: what the model's dense layers make of pooled ones."""
         for layer in self._recipe.dense:
             device = vectors.device
             bias = None if layer.bias is None else layer.bias.to(device)
             vectors = layer.activation(torch.nn.functional.linear(vectors, layer.weight.to(device), bias))
-        return PairScores(cosines(vectors, pairs), states.lost)
+        return vectors
+
+    def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
+        """Score pairs; see `PairMetric.score_pairs`."""
+        vectors, lost = self.pooled(pairs.texts)
+        return PairScores(cosines(self.finished(vectors), pairs), lost)

@@ -15,7 +15,7 @@ from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.fluency import LanguageModel
-from bsx.metrics.embedding.mapping import load_mapping
+from bsx.metrics.embedding.mapping import check_mapping, load_mapping, other_layer
 
 
 class XMoverScoreConfig(MetricConfig):
@@ -50,8 +50,7 @@ class XMoverScoreConfig(MetricConfig):
 
     @model_validator(mode="after")
     def _consistent(self) -> XMoverScoreConfig:
-        if (self.mapping == "none") != (self.mapping_file is None):
-            raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.jobs.fit_alignment(…)` fits one")
+        check_mapping(self.mapping, self.mapping_file)
         if self.umd_scalar and self.mapping != "umd":
             raise ValueError("umd_scalar goes with mapping=umd")
         return self
@@ -95,10 +94,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
                 f"{self.spec}: no mapping is given, so vectors of the two languages are compared as they are; "
                 "`bsx.jobs.fit_alignment(…)` fits one",
             )
-        fitted_on = self._mapping.facts.get("layer")
-        if fitted_on is not None and fitted_on != str(self._layer):
-            return (f"{self.spec}: the mapping was fitted on layer {fitted_on}, this is layer {self._layer}",)
-        return ()
+        return other_layer(self._mapping, self._layer, self.spec)
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
