@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.catalogue import get_perturbation as get_perturbation
     from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
     from bsx.analysis.probing.experiment import ProbeResult as ProbeResult, probe_layers as probe_layers
+    from bsx.analysis.probing.transfer import TestData as TestData, Transferred as Transferred
     from bsx.analysis.probing.plots import draw_probes as draw_probes
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
     from bsx.analysis.report.build import build_report as build_report

@@ -18,12 +18,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bsx.analysis import get_perturbation
 from bsx.data.output import atomic_text
 from bsx.data.picture import COLOURS, picture
 
-METRICS = "bertscore,sentence,chrf"
+METRICS = "bertscore,chrf"
 PAIRS = "bertscore,sentence,chrf,sentbleu"
-LANGUAGES = {"en": "English", "de": "German", "zh": "Chinese", "fr": "French", "es": "Spanish", "ru": "Russian"}
+LANGUAGES = {"de": "German", "zh": "Chinese", "en": "English", "fr": "French", "es": "Spanish", "ru": "Russian"}
+CHANGES = (
+    "no-punctuation spelling marks small-nouns function-words typos noun-swap subject-object negation opposites "
+    "modality numbers dates entities shuffle drop-words"
+)
 TREEBANKS = {"en": "UD_English-PUD/en", "de": "UD_German-PUD/de", "zh": "UD_Chinese-PUD/zh"}
 ROWS = 150
 PAGE = Path(__file__).with_name("agreement") / "multilingual-robustness.md"
@@ -57,10 +62,12 @@ def command(kind: str, lang: str) -> str:
     if kind == "pairs":
         table = f"pawsx-{lang}-dev.tsv"
         return f"bsx adversarial pairs {table} --metric {PAIRS} -m me5-small-q4 -l {lang} -o pairs-{lang}.json"
+    able = [get_perturbation(name) for name in CHANGES.split()]
+    names = [one.name for one in able if one.lacks(lang, source=False, parse=lang in TREEBANKS) is None]
     trees = f" --parses {lang}.conllu" if lang in TREEBANKS else ""
     return (
         f"bsx adversarial perturb {lang}.tsv --metric {METRICS} -m me5-small-q4 -l {lang} --strength 0.1 "
-        f"--correction holm{trees} -o perturb-{lang}.json"
+        f"--perturbation {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
     )
 
 

@@ -17,6 +17,7 @@ from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.control import Draw, number_types
 from bsx.analysis.probing.run import ProbeRun
 from bsx.analysis.probing.split import PARTS, SHARES, Codes, carve_validation, given_parts, random_parts
+from bsx.analysis.probing.transfer import TestData, Transferred, TransferTest
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
@@ -92,6 +93,7 @@ class ProbeResult:
         control: the control task, if types were given.
         curve: accuracy by size of the training part, if sizes were given.
         notes: what the reader should know: fits that did not converge, items on two sides of a given split, …
+        transferred: how the probes do on further items, as of other languages.
     """
 
     task: str
@@ -115,6 +117,7 @@ class ProbeResult:
     control: Control | None
     curve: Curve | None
     notes: tuple[str, ...]
+    transferred: tuple[Transferred, ...] = ()
 
     @property
     def spread(self) -> Array:
@@ -139,6 +142,7 @@ def probe_layers(
     resamples: int = 1000,
     layers: Sequence[int] | None = None,
     task: str = "",
+    test_data: Sequence[TestData] = (),
     progress: Progress | None = None,
 ) -> ProbeResult:
     """Fit a probe on each layer's frozen vectors and measure it on items it has not seen.
@@ -170,6 +174,7 @@ def probe_layers(
         resamples: bootstrap resamples.
         layers: numbers of the layers in ``features``; from 0 unless given.
         task: a name.
+        test_data: further items, as of other languages, to test the same probes on.
         progress: called with the task's name, layers done and layers in all, of all seeds.
 
     Raises:
@@ -183,6 +188,7 @@ def probe_layers(
     group = np.arange(len(y)) if groups is None else number_types(groups)
     kinds = None if types is None else number_types(types)
     given = None if parts is None else given_parts(parts)
+    further = [TransferTest(one, features.shape[::2], names.tolist(), groups, types) for one in test_data]
     runs, notes = [], [] if given is None else _overlap(given, group)
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
@@ -195,10 +201,16 @@ def probe_layers(
             room = len(run.rows[0])
             sizes = sorted({size for size in train_sizes if size < room})
             notes += [f"no curve at {size}: {room} items to train on" for size in train_sizes if size >= room]
+        for one in further:
+            one.start(run, group, kinds, seed)
         for layer, vectors in enumerate(features):
-            run.layer(vectors, sizes)
+            fitted = run.layer(vectors, sizes)
+            for one in further:
+                one.layer(layer, fitted)
             if progress is not None:
                 progress(task or "probing", place * len(features) + layer + 1, len(seeds) * len(features))
+        for one in further:
+            one.finish()
         runs.append(run)
 
     first = 2 if kinds is not None else 1  # condition of the first smaller training set
@@ -228,7 +240,8 @@ def probe_layers(
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
         control=None if kinds is None else _control(runs, kinds, pooled, draws),
         curve=Curve(tuple(sizes), pooled[first:], low[first:], high[first:], by_seed[first:]) if sizes else None,
-        notes=(*notes, *_complaints(runs)),
+        notes=(*notes, *(note for one in further for note in one.notes), *_complaints(runs)),
+        transferred=tuple(one.result(resamples, np.random.default_rng(seeds[0])) for one in further),
     )
 
 

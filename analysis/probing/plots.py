@@ -15,6 +15,8 @@ MARKERS = "osD^vPX"  # tell lines apart in print
 def draw_probes(results: Sequence[ProbeResult], path: Path, *, title: str, people: SideBySide | None = None) -> None:
     """Draw accuracy over layers with its intervals, a line a task; below it selectivity and agreement with people.
 
+    Accuracies on further items, as of other languages, are dashed lines.
+
     Args:
         results: from `bsx.analysis.probing.experiment.probe_layers`.
         path: .png, .svg or .pdf.
@@ -38,6 +40,14 @@ def draw_probes(results: Sequence[ProbeResult], path: Path, *, title: str, peopl
             if selectivity is not None and result.control is not None:
                 selectivity.fill_between(result.layers, result.control.low, result.control.high, **band)
                 selectivity.plot(result.layers, result.control.selectivity, **style)
+        dashes = [(2 + 2 * i, 2) for i in range(max(len(result.transferred) for result in results))]
+        for i, result in enumerate(results):
+            for dash, one in zip(dashes, result.transferred, strict=False):
+                line = {"color": COLOURS[i % len(COLOURS)], "ls": (0, dash), "lw": 1.2}
+                accuracy.fill_between(result.layers, one.low, one.high, color=line["color"], alpha=0.08, lw=0)
+                accuracy.plot(result.layers, one.accuracy, label=label(f"on {one.name}"), **line)
+                if selectivity is not None and one.selectivity is not None:
+                    selectivity.plot(result.layers, one.selectivity, **line)
         accuracy.plot([], [], color="#666666", ls=":", lw=0.8, label="most frequent label")
         if selectivity is not None:
             selectivity.axhline(0, color="#666666", lw=0.8)

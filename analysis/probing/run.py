@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probing.classifiers import Probe, Scale, fit
+from bsx.analysis.probing.classifiers import FittedProbe, Probe, Scale, fit
 from bsx.analysis.probing.control import Draw, control_labels
 from bsx.analysis.probing.split import PARTS, Codes
 from bsx.errors import InputError
@@ -35,7 +35,9 @@ class ProbeRun:
             (conditions, m).
         macro_f1: of each layer so far.
         chosen: what the validation part chose for each layer so far.
-        baseline: accuracy of the training part's most frequent label.
+        majority: the training part's most frequent label.
+        baseline: its accuracy.
+        control: control label of each item (n,), if there is a control task.
         control_baseline: the same of the control task; NaN without one.
         seen: share of test items whose type is in the training part; NaN without a control task.
         complaints: (condition, complaint) of every fit that may not be the best one.
@@ -69,34 +71,39 @@ class ProbeRun:
         # Smaller training sets are the starts of one random order: each is part of every larger one.
         self._order = rng.permutation(train)
         self._seed = int(rng.integers(2**31))
-        self._control = None if types is None else control_labels(types, labels, rng, draw=draw)
+        self.control = None if types is None else control_labels(types, labels, rng, draw=draw)
+        self.majority = int(np.bincount(labels[train]).argmax())
         self.baseline = self._majority(labels)
         self.control_baseline = self.seen = float("nan")
-        if types is not None and self._control is not None:
-            self.control_baseline = self._majority(self._control)
+        if types is not None and self.control is not None:
+            self.control_baseline = self._majority(self.control)
             self.seen = float(np.isin(types[test], types[train]).mean())
 
     def _majority(self, labels: Labels) -> float:
         train, _, test = self.rows
         return float((labels[test] == np.bincount(labels[train]).argmax()).mean())
 
-    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> None:
+    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[tuple[Scale, FittedProbe]]:
         """Fit the probes of one layer.
 
         Args:
             vectors: (n, dim).
             sizes: further sizes of the training part.
+
+        Returns:
+            Scale and probe of each condition.
         """
         train, held, test = self.rows
         conditions = [("", self._labels, train)]
-        if self._control is not None:
-            conditions.append(("control task", self._control, train))
+        if self.control is not None:
+            conditions.append(("control task", self.control, train))
         conditions += [(f"{size} items", self._labels, np.sort(self._order[:size])) for size in sizes]
-        right = []
+        right, all_fitted = [], []
         for name, labels, rows in conditions:
             x, x_held, x_test = (np.asarray(vectors[r], dtype=np.float64) for r in (rows, held, test))
             scale = Scale.of(x)
             fitted = fit(self._probe, scale.apply(x), labels[rows], scale.apply(x_held), labels[held], seed=self._seed)
+            all_fitted.append((scale, fitted))
             if fitted.complaint:
                 self.complaints.append((name, fitted.complaint))
             predicted = fitted.predict(scale.apply(x_test))
@@ -105,6 +112,7 @@ class ProbeRun:
                 self.macro_f1.append(macro_f1(labels[test], predicted))
                 self.chosen.append(fitted.chosen)
         self.right.append(np.stack(right))
+        return all_fitted
 
 
 def macro_f1(truth: Labels, predicted: Labels) -> float:

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import regex
 
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
+# The first word of a text; where words are written without spaces between, the first character.
+_FIRST = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]|\S+")
 _PARTS = {"tr": "train", "va": "validation", "te": "test"}  # SentEval's names
 
 
@@ -61,6 +64,22 @@ class ProbingTask:
         kept = (words for words, chosen in zip(self.sentences, keep, strict=True) if chosen)
         return _checked(replace(task, sentences=tuple(kept)), f"{self.name}, {limit} sentences of it")
 
+    def translating(self, other: ProbingTask) -> ProbingTask:
+        """Return the task with the groups of another whose sentences it translates, one by one, in their order.
+
+        Raises:
+            InputError: if the numbers of sentences differ.
+        """
+        if len(self.sentences) != len(other.sentences):
+            raise InputError(
+                f"{self.name} has {len(self.sentences)} sentences, {other.name} {len(other.sentences)}: those of one "
+                "cannot translate those of the other, line by line"
+            )
+        lengths = [len(words) if self.tokens else 1 for words in self.sentences]
+        groups = (" ".join(words) for words in other.sentences)
+        repeated = [group for group, length in zip(groups, lengths, strict=True) for _ in range(length)]
+        return replace(self, groups=tuple(repeated))
+
     def select(self, keep: list[bool]) -> ProbingTask:
         """Return the task with the labels, groups, types and parts of some items only (n,)."""
 
@@ -104,7 +123,7 @@ def read_sentences(file: NamedFile) -> ProbingTask:
         tokens=False,
         labels=tuple(labels),
         groups=tuple(texts),
-        types=tuple(text.split()[0] for text in texts),
+        types=tuple(_FIRST.findall(text)[0] for text in texts),
         parts=tuple(parts) if width == 3 else None,
     )
     return _checked(task, file.name)

@@ -37,6 +37,13 @@ def probe(
     ],
     layers: Annotated[str, typer.Option(help="Layers: all, or numbers like 0,3,6.")] = "all",
     tokens: Annotated[bool, typer.Option("--tokens", help="Files of word TAB label, an empty line between.")] = False,
+    test_data: Annotated[
+        list[str] | None,
+        typer.Option(help="Further file to test the probes of one task on, as in another language; may be repeated."),
+    ] = None,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="Their sentences translate the task's, line by line.")
+    ] = False,
     train_sizes: Annotated[str, typer.Option(help="Further sizes of the training part, like 100,1000.")] = "",
     judged: Annotated[str | None, typer.Option(help="Human-judged table: adds the agreement of each layer.")] = None,
     plot: Annotated[
@@ -65,7 +72,17 @@ def probe(
     plan = take({**settings, **chosen}, ProbePlan)
     people, config = take_keywords(settings, PeopleColumns), take(settings, ScorerConfig)
     with progress_bar() as report:
-        findings = run(files, plan, tokens=tokens, judged=judged, settings=config, progress=report, **people)
+        findings = run(
+            files,
+            plan,
+            tokens=tokens,
+            test_data=test_data or (),
+            parallel=parallel,
+            judged=judged,
+            settings=config,
+            progress=report,
+            **people,
+        )
     say(findings.notes)
     if plot is not None:
         from bsx.analysis.probing.plots import draw_probes

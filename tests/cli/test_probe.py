@@ -245,6 +245,27 @@ def test_words_and_the_split_of_senteval(cli: Run, tiny_model: Run, tmp_path: Pa
     assert (found["split"], found["test"], found["train"] + found["validation"]) == ("given", 20, 30)
 
 
+def test_probes_are_tested_on_further_files(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+    other, plot = tmp_path / "first.zh.txt", tmp_path / "p.svg"
+    other.write_text(task.read_text(encoding="utf-8").replace("rain", "train"), encoding="utf-8")
+    command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--repeats", 2, "--layers", "0,3")
+    done = cli(*command, "--test-data", other, "--parallel", "--format", "json", "--plot", plot)
+    assert done.status == 0, done.err
+    (found,) = json.loads(done.out)["tasks"]
+    (further,) = found["tested_on"]
+    assert (further["name"], further["n"]) == ("first.zh.txt", found["test"])
+    assert further["layers"][0]["accuracy"] > 0.9
+    assert set(further["layers"][0]) >= {"low", "high", "control", "selectivity", "selectivity_low"}
+    assert "on first.zh.txt" in plot.read_text()
+    (whole,) = json.loads(cli(*command, "--test-data", other, "--format", "json").out)["tasks"]
+    assert further["n"] < whole["tested_on"][0]["n"] <= 60  # copies of what was trained on stay out all the same
+    assert whole["layers"] == found["layers"] == json.loads(cli(*command, "--format", "json").out)["tasks"][0]["layers"]
+    text = cli(*command, "--test-data", other, "--parallel").out
+    assert f"the same probes on first.zh.txt: {further['n']} items" in text
+    rows = list(csv.DictReader(io.StringIO(cli(*command, "--test-data", other, "--format", "csv").out)))
+    assert [row["tested_on"] for row in rows] == ["first"] * 2 + ["first.zh.txt"] * 2
+
+
 def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
     def fails(message: str, *arguments: object) -> None:
         done = cli("probe", *arguments)
@@ -264,6 +285,12 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     fails("o.txt: the name must end in .tsv", task, *model, "-o", "o.txt")
     fails("there is no such file", tmp_path / "none.txt", *model)
     fails("has no column 'human'", task, *model, "--judged", _table(tmp_path))
+    fails("test on are called first.te.txt: rename one", task, *model, "--test-data", task, "--test-data", task)
+    fails("--parallel is about further files: give --test-data too", task, *model, "--parallel")
+    short = tmp_path / "short.txt"
+    short.write_text("a b\tL0\nc d\tL1\n")
+    fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--parallel")
+    fails("--test-data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
     few = tmp_path / "few.txt"
     few.write_text("a\tX\na\tX\nb\tY\n")
     fails("few: the validation part is empty", few, *model)

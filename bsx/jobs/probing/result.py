@@ -11,6 +11,7 @@ from typing import TypedDict
 from bsx.analysis.probing.beside_people import SideBySide
 from bsx.analysis.probing.experiment import ProbeResult
 from bsx.analysis.probing.tasks import ProbingTask
+from bsx.analysis.probing.transfer import Transferred
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
 from bsx.data.output import ScoreTable
 from bsx.support.aligned import text_table
@@ -49,13 +50,21 @@ class Findings:
     notes: list[str]
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Yield a row a task and layer; what was not measured is None."""
+        """Yield a row a task and layer; what was not measured is None.
+
+        Where the probes were tested on further files, ``tested_on`` names what a row is about.
+        """
         for result in self.results:
             for i, layer in enumerate(result.layers):
                 row: dict[str, object] = {"task": result.task, "layer": layer, **_measured(result, i)}
+                if result.transferred:
+                    row["tested_on"] = result.task
                 if self.beside is not None:
                     row["agreement"] = float(self.beside.agreement[i])
                 yield row
+            for one in result.transferred:
+                for i, layer in enumerate(result.layers):
+                    yield {"task": result.task, "layer": layer, **_transferred(one, i), "tested_on": one.name}
 
     def to_dict(self) -> dict[str, object]:
         """Return everything, for other programs."""
@@ -87,6 +96,17 @@ class Findings:
                     for j, size in enumerate(() if curve is None else curve.sizes)
                 ],
             }
+            if result.transferred:
+                content["tested_on"] = [
+                    {
+                        "name": one.name,
+                        "n": one.n,
+                        "baseline": one.baseline,
+                        "seen": _finite(one.seen),
+                        "layers": [{"layer": layer, **_transferred(one, i)} for i, layer in enumerate(result.layers)],
+                    }
+                    for one in result.transferred
+                ]
             tasks.append(content)
         people = None
         if self.beside is not None and self.people is not None:
@@ -155,6 +175,15 @@ def _measured(result: ProbeResult, i: int) -> dict[str, object]:
     return row
 
 
+def _transferred(one: Transferred, i: int) -> dict[str, object]:
+    row: dict[str, object] = {"accuracy": float(one.accuracy[i]), "low": float(one.low[i]), "high": float(one.high[i])}
+    row["baseline"] = one.baseline
+    columns = (one.control, one.selectivity, one.selectivity_low, one.selectivity_high)
+    for name, values in zip(("control", "selectivity", "selectivity_low", "selectivity_high"), columns, strict=True):
+        row[name] = None if values is None else float(values[i])
+    return row
+
+
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
@@ -198,7 +227,26 @@ def _task_text(result: ProbeResult) -> str:
     lines.append(text_table(rows, "r"))
     if len(result.layers) > 1:
         lines.append(f"layer {result.best_layer} is best in {result.win_share:.0%} of bootstrap resamples")
+    lines += [_transfer_text(one, result) for one in result.transferred]
     return "\n".join(lines)
+
+
+def _transfer_text(one: Transferred, result: ProbeResult) -> str:
+    seen = "" if one.control is None else f"; {one.seen:.0%} have a type to remember"
+    lines = [
+        f"the same probes on {one.name}: {one.n} items{seen}; most frequent label of {result.task} {one.baseline:.4f}"
+    ]
+    best = max(range(len(result.layers)), key=lambda i: float(one.accuracy[i]))
+    head = ["control", "selectivity", "95% interval"] if one.control is not None else []
+    rows = [["layer", "accuracy", "95% interval", *head, ""]]
+    for i, layer in enumerate(result.layers):
+        row = [str(layer), f"{one.accuracy[i]:.4f}", f"[{one.low[i]:.4f}, {one.high[i]:.4f}]"]
+        ends = (one.control, one.selectivity, one.selectivity_low, one.selectivity_high)
+        if all(values is not None for values in ends):
+            control, gain, low, high = (float(values[i]) for values in ends if values is not None)
+            row += [f"{control:.4f}", f"{gain:+.4f}", f"[{low:+.4f}, {high:+.4f}]"]
+        rows.append([*row, "<- best" if i == best else ""])
+    return "\n".join([*lines, text_table(rows, "r")])
 
 
 def _beside_text(beside: SideBySide, people: People) -> str:

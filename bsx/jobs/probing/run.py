@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bsx.analysis.probing.beside_people import probe_with_agreement
 from bsx.analysis.probing.experiment import ProbeResult, probe_layers
 from bsx.analysis.probing.tasks import ProbingTask
+from bsx.analysis.probing.transfer import TestData
 from bsx.analysis.stats.layers import Statistic
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
@@ -34,6 +35,7 @@ from bsx.support.signature import Signature
 def _run(
     plan: ProbePlan,
     tasks: Sequence[ProbingTask],
+    others: Sequence[ProbingTask],
     judged: Judged | None,
     statistic: Statistic,
     settings: ScorerConfig,
@@ -48,10 +50,16 @@ def _run(
     view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
     tokenizer = located.tokenizer()
     used, results, notes = [], [], []
+    budget = encoders.budget // (2 + len(others))
+    further: list[TestData] = []
+    for other in others:
+        other, found, said = _without_vectorless(other, _encode(plan, other, tokenizer, view, budget, progress))
+        further.append(TestData(other.name, found, other.labels, other.groups, other.types))
+        notes += [f"{other.name}: {note}" for note in said]
     for task in tasks:
-        features = _encode(plan, task, tokenizer, view, encoders.budget // 2, progress)
+        features = _encode(plan, task, tokenizer, view, budget, progress)
         task, vectors, said = _without_vectorless(task, features)
-        result = _probe(plan, task, vectors, chosen, progress)
+        result = _probe(plan, task, vectors, chosen, further, progress)
         notes += [f"{task.name}: {note}" for note in (*said, *_ceiling(task), *result.notes)]
         used.append(task)
         results.append(result)
@@ -91,6 +99,7 @@ def _probe(
     task: ProbingTask,
     vectors: NDArray[np.float32],
     layers: tuple[int, ...],
+    further: Sequence[TestData],
     report: Progress | None,
 ) -> ProbeResult:
     try:
@@ -106,6 +115,7 @@ def _probe(
             resamples=plan.resamples,
             layers=layers,
             task=task.name,
+            test_data=further,
             progress=None if report is None else lambda name, done, of: report(f"probing {name}", done, of),
         )
     except InputError as error:
@@ -167,6 +177,8 @@ def probe(
     plan: ProbePlan | None = None,
     *,
     tokens: bool = False,
+    test_data: Sequence[str] = (),
+    parallel: bool = False,
     judged: str | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
@@ -178,6 +190,9 @@ def probe(
         files: tasks: ``sentence TAB label`` a line, or SentEval's three columns.
         plan: the experiment.
         tokens: whether the files hold ``word TAB label``, with an empty line between sentences.
+        test_data: further files of a single task, as in other languages, to test its probes on.
+        parallel: whether their sentences translate the task's, line by line: translations of sentences that are
+            trained on are then not tested.
         judged: table of human judgments, to lay the agreement of each layer beside.
         settings: model, and where and within what limits to run.
         progress: called with phase, done and total.
@@ -188,8 +203,8 @@ def probe(
     """
     plan, settings = plan or ProbePlan(), settings or ScorerConfig()
     asked = complete(people, PeopleColumns)
-    tasks = read_tasks(files, tokens=tokens, limit=plan.limit)
+    tasks, others = read_tasks(files, tokens=tokens, limit=plan.limit, test_data=test_data, parallel=parallel)
     need("sklearn", "probing")
     registry = load_registry(settings.registry)
     table = None if judged is None else read_judged([judged], asked, find_language(asked["lang"], registry).code)
-    return _run(plan, tasks, table, asked["statistic"], settings, registry, progress)
+    return _run(plan, tasks, others, table, asked["statistic"], settings, registry, progress)
