@@ -17,6 +17,7 @@ from tests.conftest import REPOSITORY
         "carry_models.py",
         "carry_baselines.py",
         "house_map.py",
+        "language_table.py",
         "make_languages.py",
         "metric_checks.py",
         "metric_pages.py",

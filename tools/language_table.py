@@ -1,0 +1,66 @@
+"""Write the table of languages in docs/models/choose.md from the registry.
+
+Run: python tools/language_table.py            (rewrites what is between the markers)
+     python tools/language_table.py --check    (fails if that would change anything)
+
+The languages are those that ``me5-small-q4`` has a baseline for; the models are the one that ``--lang`` chooses and those
+that need no hub. Markers, each on a line of its own: ``<!-- languages -->`` … ``<!-- /languages -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bsx.catalog.catalog import Catalog, shipped
+from bsx.catalog.entries import LanguageEntry, ModelEntry
+from bsx.models.ranking import cost, knows, rank
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "models" / "choose.md"
+OFFLINE = ("me5-small-q4", "minilm")
+MARKERS = re.compile(r"(?<=<!-- languages -->\n).*?(?=<!-- /languages -->)", re.DOTALL)
+
+
+def agreement(entry: ModelEntry, language: LanguageEntry) -> str:
+    """Return the figures of segments in the language, for the layer of the registry."""
+    figures = [
+        f"{one.dataset}{' ' + one.direction if one.direction else ''} {one.statistic.split(' of ')[0]} {one.value:.3f}"
+        for one in entry.evidence
+        if one.language == language.code and one.level == "segment" and one.layer in (None, entry.layer)
+    ]
+    return "; ".join(figures).replace(" 0.", " .") or "not measured"
+
+
+def rows(catalog: Catalog) -> Iterator[list[str]]:
+    for code in catalog.baseline_languages("me5-small-q4"):
+        language = catalog.languages[code]
+        chosen = rank(language, catalog).name
+        for name in dict.fromkeys((chosen, *OFFLINE)):
+            entry = catalog.models[name]
+            if knows(entry, language):
+                baseline = "yes" if catalog.baseline(code, name) is not None else "no"
+                size = f"{(entry.parameters or 0) / 1e6:.0f} M, {cost(entry) / cost(catalog.models['minilm']):.1f}"
+                shown = f"`{name}`" + (" (no hub)" if name in OFFLINE else "")
+                yield [language.name, shown, str(entry.layer), agreement(entry, language), baseline, size]
+
+
+def table(catalog: Catalog) -> str:
+    head = ["language", "model", "layer", "agreement with people", "baseline", "parameters, cost"]
+    lines = [head, ["---"] * len(head), *rows(catalog)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    before = PAGE.read_text(encoding="utf-8")
+    after = MARKERS.sub(lambda _: table(shipped()), before)
+    if "--check" in sys.argv[1:]:
+        if before != after:
+            sys.exit(f"{PAGE}: the table of languages is not what the registry says: run python tools/language_table.py")
+    else:
+        PAGE.write_text(after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
