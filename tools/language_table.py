@@ -57,7 +57,9 @@ def main() -> None:
     after = MARKERS.sub(lambda _: table(shipped()), before)
     if "--check" in sys.argv[1:]:
         if before != after:
-            sys.exit(f"{PAGE}: the table of languages is not what the registry says: run python tools/language_table.py")
+            sys.exit(
+                f"{PAGE}: the table of languages is not what the registry says: run python tools/language_table.py"
+            )
     else:
         PAGE.write_text(after, encoding="utf-8")
 
