@@ -3,7 +3,7 @@
 Run: python tools/language_table.py            (rewrites what is between the markers)
      python tools/language_table.py --check    (fails if that would change anything)
 
-The languages are those that ``me5-small-q4`` has a baseline for; the models are the one that ``--lang`` chooses and those
+The languages are those that ``me5-small-q4`` has baselines for, the models the one that ``--lang`` chooses and those
 that need no hub. Markers, each on a line of its own: ``<!-- languages -->`` … ``<!-- /languages -->``.
 """
 
