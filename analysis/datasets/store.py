@@ -10,14 +10,16 @@ from typing import TypedDict, Unpack
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
+from bsx.analysis.datasets.mqm import load_esa, load_mqm
 from bsx.analysis.datasets.mtme import Level, load_mt_metrics_eval
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.catalog.dataset_entries import DatasetEntry, Layout, load_dataset_catalog
-from bsx.errors import DataUnavailableError, InputError
+from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.folders import data_folder
+from bsx.support.near import did_you_mean
 
 LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "table": load_table,
@@ -33,6 +35,8 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "qqp": load_qqp,
     "mlqe": load_mlqe,
     "flickr8k": load_flickr8k,
+    "mqm": load_mqm,
+    "esa": load_esa,
 }
 """The loaders by the names that registry entries use."""
 
@@ -75,6 +79,9 @@ class LoaderOptions(TypedDict, total=False):
     drop_own: bool
     drop_placeholders: bool
     per_judge: bool
+    weights: Mapping[str, float]
+    reference: str
+    per_rater: bool
 
 
 def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]) -> JudgedTable:
@@ -97,14 +104,42 @@ def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Un
     layout, folder = found
     arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
     loader = LOADERS[layout.loader]
+    _check_options(name, loader, options)
+    given = {"name": name, **layout.options, **options}
+    return loader(_resolve(folder, layout.path), **arguments, **given)
+
+
+def load_data(
+    name: str, *, loader: str | None = None, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]
+) -> JudgedTable:
+    """Load a data set of the registry, or a file or folder of one's own with a named loader.
+
+    Args:
+        name: data set; with ``loader`` a path.
+        loader: one of `LOADERS`.
+        data_dir: see `load_dataset`.
+        **options: passed on to the loader.
+
+    Raises:
+        UnknownNameError: for an unknown data set or loader.
+        DataUnavailableError: if the data set is not here.
+        InputError: as the loader.
+    """
+    if loader is None:
+        return load_dataset(name, data_dir=data_dir, **options)
+    if loader not in LOADERS:
+        raise UnknownNameError(f"`loader={loader}`: there are {', '.join(LOADERS)}.{did_you_mean(loader, LOADERS)}")
+    _check_options(name, LOADERS[loader], options)
+    return LOADERS[loader](Path(name), **options)
+
+
+def _check_options(name: str, loader: Callable[..., JudgedTable], options: Mapping[str, object]) -> None:
     known = inspect.signature(loader).parameters
     for option in options:
         if option not in known:
             raise InputError(
                 f"{name}: its loader {loader.__name__} has no option {option!r}; it has {', '.join(known)}"
             )
-    given = {"name": name, **layout.options, **options}
-    return loader(_resolve(folder, layout.path), **arguments, **given)
 
 
 def how_to_get(entry: DatasetEntry) -> str:

@@ -28,6 +28,8 @@ LoaderName = Literal[
     "qqp",
     "mlqe",
     "flickr8k",
+    "mqm",
+    "esa",
 ]
 Option = str | int | bool | list[str] | dict[str, str]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsx.cli.help import group
+from bsx.cli.messages import say
 from bsx.cli.options import Format
 from bsx.cli.output import progress_bar
 from bsx.support.aligned import text_table
@@ -101,6 +102,33 @@ def verify(name: Name, data_dir: Folder = None, format: Format = "text") -> None
             if count > 3
             else f"{name}: {', '.join(named)}: {status}"
         )
+
+
+@data.command()
+def table(
+    name: Annotated[str, typer.Argument(help="Name of the data set; a file or folder with --loader.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .jsonl or .parquet.", writable=True)
+    ],
+    loader: Annotated[
+        str | None, typer.Option(help="Read NAME as this loader does: mqm, esa, wmt_da, stsb, …; see the docs.")
+    ] = None,
+    lp: Annotated[str | None, typer.Option(help="Language pair to load, such as de-en.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="mqm: the system whose translation is the reference, such as ref.")
+    ] = None,
+    data_dir: Folder = None,
+) -> None:
+    """Write a data set as one table, a row a judgment, for meta, tune, train and the others."""
+    from bsx.analysis.datasets.store import load_data
+    from bsx.data.output import check_table
+
+    check_table(output)
+    options = {key: value for key, value in {"lp": lp, "reference": reference}.items() if value is not None}
+    found = load_data(name, loader=loader, data_dir=data_dir, **options)  # type: ignore[arg-type]
+    found.save(output)
+    print(f"{len(found)} rows, columns {', '.join(found.columns)}")
+    say(found.notes)
 
 
 def _row(entry: DatasetEntry, data_dir: Path | None) -> dict[str, Any]:

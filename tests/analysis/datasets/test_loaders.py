@@ -606,6 +606,7 @@ ROWS = {
     "pawsx-zh-dev": 1984,
     "qqp": 3004,
     "mlqe-et-en": 1000,
+    "wmt21-ted-mqm-en-de": 7406,
     "flickr8k": 5822,
 }
 

@@ -1,0 +1,264 @@
+"""Judgments by marked errors: MQM spans turned into scores, and error span annotation (ESA)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
+from bsx.data import cells
+from bsx.data.lines import Problems
+from bsx.data.tables import Row, Table
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import did_you_mean
+
+MQM_WEIGHTS: Mapping[str, float] = {
+    "critical": 25.0,
+    "major": 5.0,
+    "minor": 1.0,
+    "minor fluency/punctuation": 0.1,
+    "neutral": 0.0,
+    "no-error": 0.0,
+    "non-translation": 25.0,
+}
+"""Freitag et al. 2021, table 3; critical as in the MQM framework (themqm.org), which that paper does not use."""
+
+_MARK = re.compile(r"</?v>")
+_SEGMENT = ("seg", "seg_id", "globalSegId", "segment")
+_NOTHING = "no-error"
+
+
+class _Rating(NamedTuple):
+    """What one rater said of one translation: its errors' categories, severities and weights."""
+
+    errors: list[tuple[str, str, float]]
+
+
+def load_mqm(
+    path: Path | str,
+    *,
+    weights: Mapping[str, float] | None = None,
+    reference: str | None = None,
+    per_rater: bool = False,
+    lp: str | None = None,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load MQM error spans and turn them into scores of segments: minus the sum of weights, the mean over raters.
+
+    The table has the columns system, doc, seg (or seg_id, globalSegId), rater, source, target, category, severity, one
+    row an error with ``<v>…</v>`` around it; a segment without errors has one row with the category No-error.
+
+    Beside ``human``, the score, there is a column of scores for each top category, each category and each severity that
+    occurs (``human_accuracy``, ``human_accuracy_omission``, ``human_major``), 0 where there is no such error; so a
+    metric's correlation can be had by category. ``judgments`` is the number of raters.
+
+    Source: Freitag et al. 2021, section 3.
+
+    Args:
+        path: the table.
+        weights: weight of an error, by severity (``major``), by severity and category (``minor fluency/punctuation``)
+            or by category (``non-translation``), without regard to case; what is more special wins. Over
+            `MQM_WEIGHTS`.
+        reference: system whose translation is the reference, such as ``ref``; its own rows are left out then, and those
+            of segments that it lacks, which are counted.
+        per_rater: one row a rating, with the column ``judge``, instead of the mean over raters.
+        lp: language pair; taken from the file's name unless given.
+        name: name of the data set; the path's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason, such as a severity without a weight.
+        UnknownNameError: for a missing column or reference; lists those present.
+    """
+    problems = Problems(skip=skip_malformed)
+    table = Table(path, problems)
+    segment = table.first(*_SEGMENT) or _SEGMENT[0]
+    table.require("system", "doc", segment, "rater", "source", "target", "category", "severity")
+    known = {key.lower(): float(weight) for key, weight in {**MQM_WEIGHTS, **(weights or {})}.items()}
+    texts: dict[tuple[str, str, str], tuple[str, str]] = {}
+    ratings: dict[tuple[str, str, str], dict[str, _Rating]] = {}
+    for row in table.rows():
+        with problems:
+            key = (row.name("system"), row.name("doc"), row.name(segment))
+            category, severity = row.name("category").rstrip("!"), row.name("severity")
+            weight = _weight(category, severity, known, row)
+            source, target = (_MARK.sub("", row.text(side)) for side in ("source", "target"))
+            texts.setdefault(key, (source, target))
+            rating = ratings.setdefault(key, {}).setdefault(row.name("rater"), _Rating([]))
+            if severity.lower() != _NOTHING and category.lower() != _NOTHING:
+                rating.errors.append((category, severity, weight))
+    builder = Builder(name or Path(path).name.partition(".")[0], problems)
+    references = _references(table.name, texts, reference)
+    parts = _parts(ratings)
+    ids = _identifiers(texts)
+    pair = lp or pair_in_name(path)
+    lacking = 0
+    for key, raters in ratings.items():
+        system, document, _ = key
+        if system == reference:
+            continue
+        if reference is not None and key[1:] not in references:
+            lacking += 1
+            continue
+        source, target = texts[key]
+        values: dict[str, Given] = {} if not pair else {"lp": pair}
+        values |= {"system": system, "segment": ids[key], "document": document, "source": source, "candidate": target}
+        if reference is not None:
+            values["references"] = [references[key[1:]]]
+        groups = [[rating] for rating in raters.values()] if per_rater else [list(raters.values())]
+        for number, group in enumerate(groups):
+            scores = {column: _score(group, column, parts) for column in ("human", *parts)}
+            counted: dict[str, Given] = {"judge": list(raters)[number]} if per_rater else {"judgments": len(raters)}
+            builder.add(**values, **scores, **counted)
+    if lacking:
+        builder.notes.append(f"{lacking} translations of segments that {reference} lacks are left out")
+    uneven = {len(raters) for raters in ratings.values()}
+    if len(uneven) > 1 and not per_rater:
+        builder.notes.append(f"translations have {min(uneven)} to {max(uneven)} raters; scores are their means")
+    return builder.finish(table.name)
+
+
+def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) -> float:
+    special = (f"{severity} {category}".lower(), category.lower(), severity.lower())
+    for key in special:
+        if key in known:
+            return known[key]
+    raise InputError(
+        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; `weights=` gives it one beside "
+        f"{', '.join(known)}"
+    )
+
+
+def _references(
+    file: str, texts: Mapping[tuple[str, str, str], tuple[str, str]], reference: str | None
+) -> dict[tuple[str, str], str]:
+    if reference is None:
+        return {}
+    systems = list(dict.fromkeys(system for system, _, _ in texts))
+    if reference not in systems:
+        raise UnknownNameError(
+            f"{file}: has no system {reference!r} to take references from; it has {', '.join(systems)}."
+            f"{did_you_mean(reference, systems)}"
+        )
+    return {
+        (document, segment): text for (system, document, segment), (_, text) in texts.items() if system == reference
+    }
+
+
+def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str, str, str], str]:
+    """Return names of segments that are unique: their numbers, with the document where numbers start anew in each."""
+    documents: dict[str, set[str]] = {}
+    for _, document, segment in texts:
+        documents.setdefault(segment, set()).add(document)
+    unique = all(len(found) == 1 for found in documents.values())
+    return {key: key[2] if unique else f"{key[1]}:{key[2]}" for key in texts}
+
+
+def _parts(ratings: Mapping[object, Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
+    """Return column -> what it counts: place in an error, and what stands there or before a slash."""
+    found: dict[str, tuple[int, str]] = {}
+    errors = [error for raters in ratings.values() for rating in raters.values() for error in rating.errors]
+    for category in sorted({category for category, _, _ in errors}):
+        for part in dict.fromkeys((category.split("/")[0], category)):
+            found[f"human_{_slug(part)}"] = (0, part)
+    for severity in sorted({severity for _, severity, _ in errors}):
+        found[f"human_{_slug(severity)}"] = (1, severity)
+    return found
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def _score(group: Sequence[_Rating], column: str, parts: Mapping[str, tuple[int, str]]) -> float:
+    place, wanted = parts.get(column, (0, ""))
+    total = 0.0
+    for rating in group:
+        for error in rating.errors:
+            if not wanted or error[place] == wanted or str(error[place]).startswith(f"{wanted}/"):
+                total += error[2]
+    return -total / len(group) if total else 0.0
+
+
+def load_esa(
+    path: Path | str, *, lp: str | None = None, name: str | None = None, skip_malformed: bool = False
+) -> JudgedTable:
+    """Load error span annotation as WMT24 gives it out: a CSV without a header, one row a judgment, without texts.
+
+    The fields are annotator, system, item, kind (TGT, or BAD for an attention check), source and target language,
+    score from 0 to 100, document, whether the row is about the whole document, spans as JSON, start and end time.
+    ``human`` is the mean score of a segment over annotators, ``human_spans`` minus 5 for each major and 1 for each
+    minor span.
+    Tutorials, attention checks and judgments of whole documents are left out and counted.
+
+    Source: Kocmi et al. 2024.
+
+    Args:
+        path: the file.
+        lp: load only this language pair, such as eng-jpn.
+        name: name of the data set; the path's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+    """
+    problems = Problems(skip=skip_malformed)
+    fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
+    table = Table(path, problems, separator=",", quoted=True, header=fields)
+    builder = Builder(name or Path(path).stem, problems)
+    left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
+    found: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
+    for row in table.rows():
+        with problems:
+            pair = f"{row.name('src')}-{row.name('tgt')}"
+            document = row.name("doc").removesuffix("#incomplete")
+            if lp not in (None, pair):
+                continue
+            kind = (
+                "tutorials"
+                if "tutorial" in document or "tutorial" in row.name("system")
+                else "attention checks"
+                if row.name("kind") != "TGT" or document.endswith("#bad")
+                else "judgments of whole documents"
+                if row.name("whole").lower() == "true"
+                else None
+            )
+            if kind is not None:
+                left_out[kind] += 1
+                continue
+            score = row.finite("score")
+            if not 0 <= score <= 100:
+                raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
+            key = (pair, row.name("system"), document, row.name("item"))
+            found.setdefault(key, []).append((score, _span_score(row)))
+    for (pair, system, document, item), judged in found.items():
+        mean, spans = (sum(column) / len(judged) for column in zip(*judged, strict=True))
+        builder.add(
+            lp=pair,
+            system=system,
+            segment=item,
+            document=document,
+            human=float(mean),
+            human_spans=float(spans),
+            judgments=len(judged),
+        )
+    builder.notes += [f"{count} {what} are left out" for what, count in left_out.items() if count]
+    builder.notes.append("the file has no texts; segments have the numbers that the test set gives them")
+    return builder.finish(table.name)
+
+
+def _span_score(row: Row) -> float:
+    where = f"{row.where}, column 'spans'"
+    try:
+        spans = json.loads(cells.text(row["spans"], where))
+        severities = [str(span["severity"]).lower() for span in spans]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError(f"{where}: is no list of error spans with a severity") from error
+    for severity in severities:
+        if severity not in ("major", "minor", "undecided"):
+            raise InputError(f"{where}: the severity {severity!r} is none of major, minor, undecided")
+    return -sum({"major": 5.0, "minor": 1.0}.get(severity, 0.0) for severity in severities) or 0.0

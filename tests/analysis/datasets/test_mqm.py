@@ -1,0 +1,147 @@
+"""MQM spans and ESA: scores by hand, published scores of segments, columns by category, wrong files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.analysis import load_esa, load_mqm
+from bsx.data.tables import Table
+from bsx.errors import InputError, UnknownNameError
+
+Run = Callable[..., Any]
+HEADER = "system\tdoc\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
+ROWS = (
+    "A\td1\t1\tr1\tsrc one\tThe <v>cat</v> sat.\tAccuracy/Mistranslation\tMajor",
+    "A\td1\t1\tr1\tsrc one\tThe cat sat<v>.</v>\tFluency/Punctuation\tMinor",
+    "A\td1\t1\tr2\tsrc one\tThe cat sat.\tNo-error\tNo-error",
+    "A\td1\t2\tr1\tsrc two\tX\tNon-translation!\tMajor",
+    "ref\td1\t1\tr1\tsrc <v>one</v>\tA cat sat.\tAccuracy/Omission\tMinor",
+)
+
+
+@pytest.fixture
+def spans(tmp_path: Path) -> Path:
+    file = tmp_path / "mqm_en-de.tsv"
+    file.write_text("\n".join([HEADER, *ROWS]) + "\n", encoding="utf-8")
+    return file
+
+
+def test_spans_become_scores(spans: Path) -> None:
+    table = load_mqm(spans)
+    assert table["system"] == ["A", "A", "ref"]
+    assert set(table["lp"]) == {"en-de"}
+    assert table["candidate"] == ["The cat sat.", "X", "A cat sat."]
+    assert table["source"] == ["src one", "src two", "src one"]
+    assert table.numbers("human").tolist() == pytest.approx([-(5 + 0.1) / 2, -25, -1])
+    assert table.numbers("judgments").tolist() == [2, 1, 1]
+    assert table.numbers("human_accuracy").tolist() == [-2.5, 0, -1]
+    assert table.numbers("human_accuracy_omission").tolist() == [0, 0, -1]
+    assert table.numbers("human_minor").tolist() == pytest.approx([-0.05, 0, -1])
+    assert table.notes == ("translations have 1 to 2 raters; scores are their means",)
+    whole = ["human_accuracy", "human_fluency", "human_non_translation"]
+    assert sum(table.numbers(part) for part in whole).tolist() == pytest.approx(table.numbers("human").tolist())
+
+
+def test_weights_references_and_raters(spans: Path) -> None:
+    dear = load_mqm(spans, weights={"Minor Accuracy/Omission": 7, "major": 3})
+    assert dear.numbers("human").tolist() == pytest.approx([-(3 + 0.1) / 2, -25, -7])
+    judged = load_mqm(spans, reference="ref")
+    assert judged.references == [["A cat sat."]]  # segment 2 has no reference
+    assert "1 translations of segments that ref lacks are left out" in judged.notes
+    single = load_mqm(spans, per_rater=True, lp="en-xx")
+    assert single["judge"] == ["r1", "r2", "r1", "r1"]
+    assert single.numbers("human").tolist() == pytest.approx([-5.1, 0, -25, -1])
+    assert set(single["lp"]) == {"en-xx"}
+
+
+def test_segments_numbered_by_document(tmp_path: Path) -> None:
+    file = tmp_path / "x.tsv"
+    rows = [f"A\td{k}\t1\tr1\ts\tt\tNo-error\tNo-error" for k in (1, 2)]
+    file.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    assert load_mqm(file)["segment"] == ["d1:1", "d2:1"]
+
+
+def test_wrong_spans(spans: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="has no system 'Ref' to take references from; it has A, ref"):
+        load_mqm(spans, reference="Ref")
+    file = tmp_path / "y.tsv"
+    file.write_text(f"{HEADER}\nA\td\t1\tr\ts\tt\tStyle/Awkward\tTerrible\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"y.tsv: line 2: the severity 'Terrible' .* has no weight; `weights=`"):
+        load_mqm(file)
+    assert load_mqm(file, weights={"terrible": 9}).numbers("human").tolist() == [-9]
+    file.write_text("system\tdoc\nA\td\n", encoding="utf-8")
+    with pytest.raises(UnknownNameError, match="has no column 'seg'"):
+        load_mqm(file)
+
+
+def test_error_span_annotation(tmp_path: Path) -> None:
+    def row(
+        system: str, item: int, score: object, doc: str, spans: object, kind: str = "TGT", whole: str = "False"
+    ) -> str:
+        written = json.dumps(spans).replace('"', '""')
+        return f'a1,{system},{item},{kind},eng,jpn,{score},{doc},{whole},"{written}",1.0,2.0'
+
+    minor, major = {"start_i": 1, "end_i": 2, "severity": "minor"}, {"start_i": "missing", "severity": "major"}
+    lines = [
+        row("t1", 1, 0, "ende-tutorial1", []),
+        row("X", 7, 80, "d1", [minor]),
+        row("X", 7, 60, "d1#incomplete", [minor, major]),
+        row("X", 7, 20, "d1#bad", [major], "BAD"),
+        row("Y", 7, 100, "d1", []),
+        row("Y", 7, 90, "d1", [], "TGT", "True"),
+    ]
+    file = tmp_path / "esa.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = load_esa(file)
+    assert table["system"] == ["X", "Y"]
+    assert table.numbers("human").tolist() == [70, 100]
+    assert table.numbers("human_spans").tolist() == [-3.5, 0]
+    assert table.numbers("judgments").tolist() == [2, 1]
+    assert set(table["lp"]) == {"eng-jpn"}
+    counted = ("tutorials", "attention checks", "judgments of whole documents")
+    assert all(f"1 {what} are left out" in table.notes for what in counted)
+    file.write_text(row("X", 7, 101, "d1", []) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1: the score 101 is not between 0 and 100"):
+        load_esa(file)
+    file.write_text(row("X", 7, 1, "d1", [{"severity": "huge"}]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the severity 'huge' is none of"):
+        load_esa(file)
+    file.write_text(row("X", 7, 1, "d1", {"a": 1}) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is no list of error spans"):
+        load_esa(file)
+
+
+def test_the_command_writes_a_table(cli: Run, spans: Path, tmp_path: Path) -> None:
+    done = cli("data", "table", spans, "--loader", "mqm", "--reference", "ref", "-o", tmp_path / "t.tsv")
+    assert done.status == 0, done.err
+    rows = list(Table(tmp_path / "t.tsv").rows())
+    assert [row.number("human") for row in rows] == pytest.approx([-2.55])
+    assert "left out" in done.err
+    for arguments, said in {
+        ("--loader", "mqn"): "--loader mqn: there are table",
+        ("--loader", "esa", "--reference", "x"): "has no option 'reference'",
+        (): "is not a data set",
+    }.items():
+        wrong = cli("data", "table", spans, *arguments, "-o", tmp_path / "u.tsv")
+        assert wrong.status == 2, arguments
+        assert said in wrong.err or not arguments, wrong.err
+        assert not (tmp_path / "u.tsv").exists()
+
+
+def test_published_scores_of_segments(shared: Path) -> None:
+    """All 7,406 published scores of WMT21's TED talks."""
+    folder = shared / "data" / "mqm"
+    published = {
+        (row.name("system"), row.name("seg")): row.number("mqm") for row in Table(folder / "ted-en-de.avg.tsv").rows()
+    }
+    table = load_mqm(folder / "ted-en-de.spans.tsv")
+    keys = zip(("ref-A" if s == "ref" else s for s in table.texts("system")), table.texts("segment"), strict=True)
+    expected = np.array([published[key] for key in keys])
+    assert len(table) == 7406
+    np.testing.assert_allclose(table.numbers("human"), expected, rtol=0, atol=1e-9)  # printed in full
