@@ -6,6 +6,8 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from bsx.support.settings import enough_draws
+
 
 class CompareOptions(TypedDict, total=False):
     """`CompareSettings` as keyword arguments."""
@@ -42,9 +44,7 @@ class CompareSettings(BaseModel):
 
     @model_validator(mode="after")
     def _tails(self) -> CompareSettings:
-        least = round(1 / (1 - self.confidence))
-        if self.draws < least:
-            raise ValueError(f"an interval at `confidence={self.confidence:g}` takes at least {least} resamples")
+        enough_draws(self.draws, self.confidence)
         return self
 
     @property

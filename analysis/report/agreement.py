@@ -138,16 +138,16 @@ def _tests(content: MetaDocument) -> ReportTable | None:
             if not ps:
                 cells.append(Cell("" if a == b else NONE))
             elif len(content.groups) == 1:
-                cells.append(p_value(ps[0], heat=heat(max(0.0, alpha - ps[0]), 0, 1.3 * alpha), strong=ps[0] < alpha))
+                cells.append(p_value(ps[0], heat=heat(max(0.0, alpha - ps[0]), 0, 1.3 * alpha)))
             else:
                 count = sum(p < alpha for p in ps)
-                cells.append(number(count, heat=heat(count, 0, 1.3 * len(tested)), strong=count > 0))
+                cells.append(number(count, heat=heat(count, 0, 1.3 * len(tested))))
         rows.append(cells)
     method = next((test.method for group in tested for test in group.tests), "")
     what = "one-sided p" if len(content.groups) == 1 else f"in how many of {len(tested)} groups p < {alpha:g}"
     correction = content.settings.get("correction", "none")
     corrected = "uncorrected" if correction == "none" else f"{correction} correction"
-    note = f"{method}; {corrected}."
+    note = f"{method}; {corrected}. Shaded: p < {alpha:g}."
     return table(f"Row better than column: {what}", ["metric", *metrics], rows, note=note, sortable=False)
 
 

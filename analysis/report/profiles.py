@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, ReportTable, Section
+from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Notes, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents, titles
@@ -72,18 +73,23 @@ def _coefficient_chart(content: DisentangleDocument) -> Chart:
     return Chart("What each metric depends on", alt, (("", spec),), names)
 
 
+def _marked(fit: FitRow, factor: str) -> Cell:
+    """Return a coefficient, with the dagger of `bsx disentangle` if it is significant."""
+    cell = number(fit.coef.get(factor))
+    return replace(cell, text=f"{cell.text}†") if fit.significant.get(factor, False) else cell
+
+
 def _coefficients(content: FitsRow) -> ReportTable:
     rows = []
     for fit in content.results:
         for factor in content.factors:
-            significant = fit.significant.get(factor, False)
             boot = fit.ci_bootstrap.get(factor)
             p = (fit.p_adjusted or fit.p).get(factor)
             rows.append(
                 [
                     text(fit.metric),
                     text(factor),
-                    number(fit.coef.get(factor), strong=significant),
+                    _marked(fit, factor),
                     interval(fit.ci.get(factor)),
                     *([interval(boot)] if fit.ci_bootstrap else []),
                     p_value(p),
@@ -92,7 +98,7 @@ def _coefficients(content: FitsRow) -> ReportTable:
     boots = ["bootstrap interval"] if content.results and content.results[0].ci_bootstrap else []
     corrected = "" if content.correction == "none" else f", {content.correction} correction"
     level = f"{100 * content.confidence:g} % intervals"
-    note = f"Bold: p < {content.alpha:g}{corrected}; {content.se} standard errors; {level}; n = {content.n:,}."
+    note = f"†: p < {content.alpha:g}{corrected}; {content.se} standard errors; {level}; n = {content.n:,}."
     return table("Coefficients", ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
 
 
@@ -128,7 +134,7 @@ def _groups(content: DisentangleDocument) -> list[Block]:
         test = pooled.get(metric)
         for factor in (*content.factors, ""):
             cells = [
-                number(of[metric].coef.get(factor), strong=of[metric].significant.get(factor, False))
+                _marked(of[metric], factor)
                 if factor
                 else number(of[metric].r2)
                 for of in fits
@@ -136,7 +142,7 @@ def _groups(content: DisentangleDocument) -> list[Block]:
             p = None if test is None else test.by_factor.get(factor) if factor else None
             rows.append([text(metric), text(factor or "R²"), *cells, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in parts)]
-    note = f"Bold: p < {content.alpha:g}."
+    note = f"†: p < {content.alpha:g}."
     if pooled:
         note += " The last column tests whether the groups share the coefficient."
     alt = "Coefficients by group, a panel for each factor: " + ", ".join(name for name, _ in parts) + "."

@@ -35,7 +35,7 @@ class TuneSettings(JudgedColumns, total=False):
     """How layers are measured on human-judged segments."""
 
     statistic: Statistic
-    resamples: Annotated[int, Field(default=1000, ge=10, description="Bootstrap resamples of segments.")]
+    resamples: Annotated[int, Field(default=1000, ge=20, description="Bootstrap resamples of segments.")]
     seed: Seed
 
 
@@ -281,7 +281,7 @@ class ProbePlan(BaseModel):
     train_sizes: Annotated[tuple[int, ...], Field(description="Further sizes of the training part.")] = ()
     limit: Annotated[int | None, Field(ge=10, description="Use this many sentences of a file, drawn at random.")] = None
     repeats: Annotated[int, Field(ge=1, description="Repeat with so many seeds: 1, 2, …")] = 3
-    resamples: Annotated[int, Field(ge=10, description="Bootstrap resamples.")] = 1000
+    resamples: Annotated[int, Field(ge=20, description="Bootstrap resamples.")] = 1000
 
 
 class PeopleColumns(JudgedColumns, total=False):

@@ -75,14 +75,35 @@ def check_ranges(given: Mapping[str, object], spelling: str = "{}") -> None:
             raise InputError(f"{spelling.format(name)}: {shown}")
 
 
+def enough_draws(resamples: int, confidence: float) -> None:
+    """Refuse an interval whose tails are less than half a draw each.
+
+    Raises:
+        InputError: if there are fewer than 1 / (1 - confidence) resamples: 20 for intervals of 95 %.
+    """
+    least = round(1 / (1 - confidence)) if confidence < 1 else 0
+    if resamples < least:
+        raise InputError(f"an interval at `confidence={confidence:g}` takes at least {least} resamples, not {resamples}")
+
+
+def _check_draws(given: Mapping[str, object]) -> None:
+    """Apply `enough_draws` to settings that have a confidence; 0 is no bootstrap at all."""
+    draws, confidence = given.get("resamples") or given.get("bootstrap"), given.get("confidence")
+    if isinstance(draws, int) and draws and isinstance(confidence, float):
+        enough_draws(draws, confidence)
+
+
 def in_range(function: Function) -> Function:
-    """Let a function refuse arguments that `RANGES` does not allow, before it does anything."""
+    """Let a function refuse arguments that `RANGES` or `enough_draws` do not allow, before it does anything."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def checked(*positional: object, **named: object) -> object:
         with contextlib.suppress(TypeError):  # the call itself says what is wrong with it
-            check_ranges(signature.bind(*positional, **named).arguments)
+            given = signature.bind(*positional, **named)
+            check_ranges(given.arguments)
+            given.apply_defaults()
+            _check_draws(given.arguments)
         return function(*positional, **named)
 
     return checked  # type: ignore[return-value]
@@ -174,7 +195,9 @@ def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling
     """
     check_ranges(settings, spelling)
     try:
-        return kind.model_validate(settings)
+        made = kind.model_validate(settings)
+        _check_draws(dict(made))
+        return made
     except ValidationError as error:
         raise InputError("; ".join(_explain(problem, kind, spelling) for problem in error.errors())) from error
 

@@ -9,6 +9,12 @@ from dataclasses import dataclass
 _NOTE = "note"
 
 
+SOFTWARE = frozenset(
+    {"backend", "bsx", "nltk", "python", "rouge_score", "sacrebleu", "tokenizer", "torch", "transformers", "version"}
+)
+"""Fields that say which packages ran; the others are settings."""
+
+
 @dataclass(frozen=True)
 class Signature:
     """Name-value pairs that identify a computation.

@@ -210,7 +210,12 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
         "normalized:no", "normalized:yes"
     )
     saved.write_text(yaml.safe_dump(content))
-    assert "ter has other settings than when the ensemble was fitted" in bsx.get_metric("ensemble:mine").notes[0]
+    with pytest.raises(InputError, match=r"its member ter was fitted with normalized yes \(now no\): set it up like"):
+        bsx.get_metric("ensemble:mine")
+    ter = content["fitted"]["signatures"]["ter"].replace("normalized:yes", "normalized:no")
+    content["fitted"]["signatures"]["ter"] = ter.replace("sacrebleu:", "sacrebleu:0")
+    saved.write_text(yaml.safe_dump(content))
+    assert "ter was fitted with other versions" in bsx.get_metric("ensemble:mine").notes[0]
 
 
 def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli: Run, tmp_path: Path) -> None:
@@ -250,12 +255,34 @@ def test_a_saved_ensemble_remembers_what_its_members_were_scored_with(scores: Pa
     assert "other settings" not in done.err
 
 
+def test_a_saved_ensemble_refuses_another_model_language_or_precision(
+    scores: Path, cli: Run, tmp_path: Path, tiny_model: Callable[[str], str]
+) -> None:
+    table, folder, other = tmp_path / "t.tsv", tiny_model("bert"), tiny_model("roberta")
+    metrics = ("--metric", "bertscore:layer=1,bleu", "-l", "zh", "--dtype", "bf16")
+    assert cli("score", "--data", scores, *metrics, "-m", folder, "-o", table).status == 0
+    file = tmp_path / "kept.yaml"
+    members = ("--column", "bertscore:layer=1,bleu", "--human", "human", "--resamples", "20", "--save", file)
+    done = cli("ensemble", table, *members)
+    assert done.status == 0, done.err
+    use = ("score", "--data", scores, "--metric", f"ensemble:{file}")
+    done = cli(*use, "-m", folder, "-l", "zh", "--dtype", "bf16")
+    assert done.status == 0, done.err
+    for settings, message in (
+        (("-m", other, "--dtype", "bf16"), "its member bertscore:layer=1 was fitted with model"),
+        (("-m", folder), "its member bertscore:layer=1 was fitted with dtype bf16 (now fp32)"),
+    ):
+        done = cli(*use, *settings)
+        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+        assert message in done.err
+
+
 def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: Run, tmp_path: Path) -> None:
     renamed = tmp_path / "renamed.tsv"
     lines = scores.read_text(encoding="utf-8").split("\n")
     renamed.write_text("\n".join([lines[0].replace("ter", "edits", 1) if "\tter" in lines[0] else "", *lines[1:]]))
     file = tmp_path / "ranks.yaml"
-    common = ["ensemble", renamed, "--column", "chrf,edits", "--human", "human", "--resamples", "5", "--save", file]
+    common = ["ensemble", renamed, "--column", "chrf,edits", "--human", "human", "--resamples", "20", "--save", file]
     done = cli(*common, "--how", "rank", "--lower", "edits")
     assert (done.status, file.exists()) == (2, False)
     assert "unknown metric 'edits'" in done.err
@@ -303,7 +330,7 @@ def test_bad_input_leaves_nothing_behind(
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     registry = ["--registry", "registry"] if "--save" in arguments else []
-    done = cli("ensemble", scores, "--human", "human", *arguments, *registry, "-o", "out.txt", "--resamples", "5")
+    done = cli("ensemble", scores, "--human", "human", *arguments, *registry, "-o", "out.txt", "--resamples", "20")
     assert (done.status, done.out) == (2, "")
     assert message in done.err
     assert "Traceback" not in done.err

@@ -64,7 +64,7 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
 def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
     table, mine, folder = judged_table(tmp_path / "da.tsv"), tmp_path / "mine", tmp_path / "roberta-base"
     shutil.copytree(tiny_model("roberta"), folder)
-    command = ("registry", "tune", folder, "--data", table, "-l", "en", "--resamples", 10, "--write")
+    command = ("registry", "tune", folder, "--data", table, "-l", "en", "--resamples", 20, "--write")
     for rows in (1, 1):  # a second time, its own entry is replaced
         result = cli(*command, "--registry", mine, "--format", "json")
         assert result.status == 0, result.err
@@ -94,7 +94,7 @@ def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
-    command = ("registry", "tune", "someone/their-bert", "--data", table, "-l", "en", "--resamples", 10)
+    command = ("registry", "tune", "someone/their-bert", "--data", table, "-l", "en", "--resamples", 20)
     assert cli(*command, "--write", "--registry", mine).status == 0
     entry = load_registry(mine).model("someone/their-bert")
     assert (entry.name, entry.source.hub, entry.source.revision) == ("their-bert", "someone/their-bert", commit)
@@ -111,7 +111,7 @@ def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: C
             stream.write(json.dumps(content) + "\n")
 
     def layers(rule: str) -> list[dict[str, float]]:
-        command = ("registry", "tune", tiny_model("bert"), "--data", table, "-l", "en", "--resamples", 10)
+        command = ("registry", "tune", tiny_model("bert"), "--data", table, "-l", "en", "--resamples", 20)
         result = cli(*command, "--multi-ref", rule, "--format", "json")
         assert result.status == 0, result.err
         found: list[dict[str, float]] = json.loads(result.out)["layers"]

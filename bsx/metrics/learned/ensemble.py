@@ -20,7 +20,7 @@ from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.core import Fitted, MetricConfig
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import check_from_file, get_metric, needs_of
-from bsx.support.signature import Signature
+from bsx.support.signature import SOFTWARE, Signature
 
 
 class EnsembleConfig(MetricConfig):
@@ -79,6 +79,25 @@ class Ensemble(Metric[EnsembleConfig]):
         self._saved = read_ensemble(self.config.file, self.encoders.catalog)
         self._combination = self._saved.combination
         self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
+        for member in self._members:
+            self._refuse_changed(member)
+
+    def _refuse_changed(self, member: Metric) -> None:
+        """Refuse a member that is set up otherwise than when it was scored: its normalisation and weight would not fit.
+
+        Model, language and precision count, whoever sets them; the corpus does not, and other versions are a note.
+        """
+        now, then = dict(member.signature(None).fields), self._then(member)
+        settings = [name for name in _changed(member, then) if name not in SOFTWARE]
+        if settings:
+            was = ", ".join(f"{name} {dict(then.fields)[name]} (now {now[name]})" for name in settings)
+            raise InputError(
+                f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that again, "
+                "or fit the ensemble anew"
+            )
+
+    def _then(self, member: Metric) -> Signature:
+        return Signature.read(self._saved.fitted.signatures.get(member.spec, ""))
 
     @property
     def bytes_per_token(self) -> int:
@@ -91,11 +110,11 @@ class Ensemble(Metric[EnsembleConfig]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the members' notes, and say where one is not set up as it was when the ensemble was fitted."""
+        """Return the members' notes, and say where other versions run than when the ensemble was fitted."""
         changed = [
-            f"{self.spec}: {member.spec} has other settings than when the ensemble was fitted: {then}"
+            f"{self.spec}: {member.spec} was fitted with other versions: {self._then(member)}"
             for member in self._members
-            if (then := self._saved.fitted.signatures.get(member.spec)) is not None and not _alike(member, then)
+            if _changed(member, self._then(member))
         ]
         return tuple(dict.fromkeys([*(note for member in self._members for note in member.notes), *changed]))
 
@@ -132,8 +151,8 @@ class Ensemble(Metric[EnsembleConfig]):
         return BlockScores(self._combination.apply(columns), empty, lost, undefined=undefined & ~empty)
 
 
-def _alike(member: Metric, then: str) -> bool:
-    """Tell whether a member is set up as a signature says, apart from what depends on the corpus and the version."""
-    now, before = member.signature(None), Signature.read(then)
-    known = dict(now.fields).keys() & dict(before.fields).keys() - {"refs", "bsx", "idf"}
-    return known.isdisjoint(now.differs(before))
+def _changed(member: Metric, then: Signature) -> list[str]:
+    """Return the fields in which a member differs from a signature; what depends on the corpus is none of them."""
+    now = member.signature(None)
+    known = dict(now.fields).keys() & dict(then.fields).keys() - {"refs", "bsx", "idf"}
+    return [name for name in now.differs(then) if name in known]

@@ -92,7 +92,7 @@ def test_z_is_over_all_rows_not_within_groups() -> None:
     lists = {"a": [1, 2, 3, 5, 1, 4, 2, 3], "b": [1, 3, 2, 4, 10, 20, 30, 50], "h": [1, 2, 3, 4, 1, 2, 3, 4]}
     table = {name: np.array(column, dtype=float) for name, column in lists.items()}
     table["lp"] = np.array(list("xxxxyyyy"))
-    found = ensemble(table, ["a", "b"], "h", group="lp", resamples=2).groups[1]
+    found = ensemble(table, ["a", "b"], "h", group="lp", resamples=20).groups[1]
     z = stats.zscore(table["a"]) + stats.zscore(table["b"])
     within = stats.zscore(table["a"][4:]) + stats.zscore(table["b"][4:])
     assert found.ensemble == pytest.approx(stats.pearsonr(z[4:], table["h"][4:])[0], abs=1e-12)
@@ -104,7 +104,7 @@ def test_z_is_over_all_rows_not_within_groups() -> None:
 def test_scales_change_nothing_for_z_and_orders_nothing_for_ranks(scale: float, shift: float) -> None:
     table = made(60)
     moved = {**table, "b": table["b"] * scale + shift}
-    plain, other = (ensemble(t, NAMES[:3], "human", resamples=2).average_gain for t in (table, moved))
+    plain, other = (ensemble(t, NAMES[:3], "human", resamples=20).average_gain for t in (table, moved))
     assert other == pytest.approx(plain, abs=1e-8)  # rounding of large shifts
     bent = {**table, "a": np.exp(table["a"])}
     apply = [
@@ -127,7 +127,7 @@ def test_turning_a_metric_is_the_same_as_naming_it_lower() -> None:
 def test_a_combination_scores_rows_as_the_table_was() -> None:
     table = made()
     for how in ("mean", "z", "rank", "ridge"):
-        result = ensemble(table, NAMES, "human", segment="segment", lower=["d"], how=how, resamples=2)
+        result = ensemble(table, NAMES, "human", segment="segment", lower=["d"], how=how, resamples=20)
         whole = result.combination.apply(table)
         half = result.combination.apply({name: table[name][:10] for name in NAMES})
         np.testing.assert_allclose(half, whole[:10], atol=1e-12)
@@ -263,14 +263,14 @@ def test_the_factor_rule_against_loops(size: int) -> None:
 def test_the_factor_rule_takes_what_differs() -> None:
     table = made()
     shapes = {"a": {"sem": 0.9, "lex": 0.1}, "b": {"sem": 0.8, "lex": 0.2}, "c": {"lex": 0.9, "sem": 0.0}}
-    result = ensemble(table, ["a", "b", "c"], "human", how="factors", profiles=shapes, resamples=2)
+    result = ensemble(table, ["a", "b", "c"], "human", how="factors", profiles=shapes, resamples=20)
     assert result.combination.weights == {"a": 0.5, "b": 0.0, "c": 0.5}
     assert set(result.groups[0].members) == {"a", "b", "c"}  # the best of all named is the one to beat
     upside_down = {**shapes, "d": {"sem": -0.85, "lex": -0.15}}  # as a regression on the raw column gives it
-    four = ensemble(table, NAMES, "human", how="factors", profiles=upside_down, lower=["d"], resamples=2)
+    four = ensemble(table, NAMES, "human", how="factors", profiles=upside_down, lower=["d"], resamples=20)
     assert [name for name, w in four.combination.weights.items() if w] == ["a", "c"]
-    three = ensemble(table, ["a", "b", "c"], "human", how="factors", size=3, profiles=shapes, resamples=2)
-    assert three.groups[0].ensemble == ensemble(table, ["a", "b", "c"], "human", resamples=2).groups[0].ensemble
+    three = ensemble(table, ["a", "b", "c"], "human", how="factors", size=3, profiles=shapes, resamples=20)
+    assert three.groups[0].ensemble == ensemble(table, ["a", "b", "c"], "human", resamples=20).groups[0].ensemble
     for wrong, message in (
         ({}, "no factor profile of 'a'"),
         (None, "needs the metrics' factor profiles"),
@@ -318,10 +318,10 @@ def test_equal_texts_of_different_segments_stay_together() -> None:
     table = made()
     table["candidate"] = [f"text {i}" for i in range(240)]
     table["candidate"][0] = table["candidate"][200] = "The same."
-    result = ensemble(table, NAMES, "human", segment="segment", how="weights", lower=["d"], resamples=2)
+    result = ensemble(table, NAMES, "human", segment="segment", how="weights", lower=["d"], resamples=20)
     assert result.kept_together == ("segment", "reference", "candidate")
     assert result.units == 79
-    apart = ensemble(table, NAMES, "human", segment="segment", texts=(), how="weights", lower=["d"], resamples=2)
+    apart = ensemble(table, NAMES, "human", segment="segment", texts=(), how="weights", lower=["d"], resamples=20)
     assert (apart.kept_together, apart.units) == (("segment",), 80)
 
 
@@ -335,7 +335,7 @@ def test_a_leak_is_refused_and_named() -> None:
     with pytest.raises(InputError, match="which has the same reference, 'the text of s0'"):
         ensemble(leaky, NAMES, "human", fold="fold", how="ridge", lower=["d"])
     right = {**table, "fold": [str((i // 3) % 5) for i in range(240)]}
-    result = ensemble(right, NAMES, "human", segment="segment", fold="fold", how="ridge", lower=["d"], resamples=2)
+    result = ensemble(right, NAMES, "human", segment="segment", fold="fold", how="ridge", lower=["d"], resamples=20)
     assert [fold.fold for fold in result.folds] == list("01234")
     with pytest.raises(InputError, match="row 2, which it is trained on too"):
         refuse_leak([Fold("f", np.array([0, 1]), np.array([1, 2]))], {})
@@ -370,7 +370,7 @@ def test_a_planted_leak_shows_a_gain_where_there_is_none() -> None:
     # The public function finds the copies by their texts, and sees no gain either.
     table = {**{name: scores[:, j] for j, name in enumerate(names)}, "human": human, "candidate": labels["segment"]}
     for how in ("weights", "ridge", "greedy"):
-        assert ensemble(table, names, "human", how=how, resamples=2).average_gain < 0
+        assert ensemble(table, names, "human", how=how, resamples=20).average_gain < 0
 
 
 def test_each_rows_weights_come_from_other_segments() -> None:
@@ -395,7 +395,7 @@ def test_each_rows_weights_come_from_other_segments() -> None:
 def test_holding_out_groups_purges_what_they_share() -> None:
     table = made()
     table["reference"][5] = table["reference"][130]  # one text in both pairs
-    common: dict[str, Any] = {"segment": "segment", "how": "weights", "by": "group", "lower": ["d"], "resamples": 2}
+    common: dict[str, Any] = {"segment": "segment", "how": "weights", "by": "group", "lower": ["d"], "resamples": 20}
     result = ensemble(table, NAMES, "human", group="lp", **common)
     assert [(fold.fold, fold.train, fold.test, fold.purged) for fold in result.folds] == [
         ("x", 117, 120, 3),
@@ -437,7 +437,7 @@ def test_intervals_against_a_literal_bootstrap() -> None:
 def test_williams_is_that_of_the_best_member() -> None:
     table = made(seed=6)
     for found, rows in zip(
-        ensemble(table, NAMES, "human", group="lp", lower=["d"], resamples=2).groups,
+        ensemble(table, NAMES, "human", group="lp", lower=["d"], resamples=20).groups,
         (slice(120), slice(120, None)),
         strict=True,
     ):
@@ -463,7 +463,7 @@ def test_the_member_to_beat_may_be_chosen_on_training_rows() -> None:
     assert not any("best of the rows" in note for note in chosen.notes)
     for how in ("mean", "rank"):  # what members are worth does not depend on how they are combined
         other = ensemble(
-            table, NAMES[:3], "human", group="lp", segment="segment", best="training", how=how, resamples=2
+            table, NAMES[:3], "human", group="lp", segment="segment", best="training", how=how, resamples=20
         )
         assert [g.best_r for g in other.groups] == pytest.approx([g.best_r for g in chosen.groups], abs=1e-12)
 
@@ -473,7 +473,7 @@ def test_a_table_to_fit_on() -> None:
     second["segment"] = [f"t{name}" for name in second["segment"]]
     second["reference"] = [f"new {text}" for text in second["reference"]]
     result = ensemble(second, NAMES, "human", group="lp", segment="segment", fit=first, how="weights", lower=["d"])
-    alone = ensemble(first, NAMES, "human", group="lp", segment="segment", how="weights", lower=["d"], resamples=2)
+    alone = ensemble(first, NAMES, "human", group="lp", segment="segment", how="weights", lower=["d"], resamples=20)
     assert result.combination == alone.combination
     assert result.folds == ()
     together = alone.combination.apply(second)
@@ -484,14 +484,14 @@ def test_a_table_to_fit_on() -> None:
     second["reference"][7] = first["reference"][0]
     with pytest.raises(InputError, match=r"leak: the table tests row 248 and is trained on row 1.*the same reference"):
         ensemble(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"])
-    ensemble(second, NAMES, "human", group="lp", fit=first, how="z", lower=["d"], resamples=2)  # learns nothing
+    ensemble(second, NAMES, "human", group="lp", fit=first, how="z", lower=["d"], resamples=20)  # learns nothing
     with pytest.raises(InputError, match="there are none"):
         ensemble(second, NAMES, "human", fit=first, fold="lp", how="weights")
 
 
 def test_metrics_that_deserve_no_weight() -> None:
     table = made()
-    result = ensemble(table, ["d", "c"], "human", how="weights", resamples=2, segment="segment")
+    result = ensemble(table, ["d", "c"], "human", how="weights", resamples=20, segment="segment")
     assert result.combination.weights["d"] == 0
     opposite = ensemble({**table, "c": table["d"] ** 3}, ["d", "c"], "human", how="weights", resamples=20)
     assert opposite.combination.weights == {"d": 0.5, "c": 0.5}
@@ -535,8 +535,8 @@ def test_rows_that_miss_a_number_can_be_left_out() -> None:
     holes["b"][[3, 100]] = np.nan
     rows = [i for i in range(240) if i not in (3, 100)]
     less = {name: [column[i] for i in rows] for name, column in table.items()}
-    one = ensemble(holes, NAMES, "human", group="lp", segment="segment", nan="omit", how="weights", resamples=5)
-    other = ensemble(less, NAMES, "human", group="lp", segment="segment", how="weights", resamples=5)
+    one = ensemble(holes, NAMES, "human", group="lp", segment="segment", nan="omit", how="weights", resamples=20)
+    other = ensemble(less, NAMES, "human", group="lp", segment="segment", how="weights", resamples=20)
     assert one.average_gain == other.average_gain
     assert one.omitted == 2
     assert any("2 rows miss a number" in note for note in one.notes)
