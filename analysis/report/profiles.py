@@ -133,12 +133,7 @@ def _groups(content: DisentangleDocument) -> list[Block]:
     for metric in names:
         test = pooled.get(metric)
         for factor in (*content.factors, ""):
-            cells = [
-                _marked(of[metric], factor)
-                if factor
-                else number(of[metric].r2)
-                for of in fits
-            ]
+            cells = [_marked(of[metric], factor) if factor else number(of[metric].r2) for of in fits]
             p = None if test is None else test.by_factor.get(factor) if factor else None
             rows.append([text(metric), text(factor or "R²"), *cells, *([p_value(p)] if pooled else [])])
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in parts)]

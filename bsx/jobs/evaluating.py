@@ -19,9 +19,9 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs.score import Input, load_metrics, wanted_sides
+from bsx.jobs.score import Input, add_apart, load_metrics, wanted_sides
 from bsx.metrics.run import Totals, prepare, stream
-from bsx.metrics.summary import about, flags, summarise
+from bsx.metrics.summary import about, apart, flags, summarise
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
@@ -241,6 +241,7 @@ def score_columns(
             name: [] for name in [*named.labels(), *named.human, *wanted.columns, *(m.spec for m in metrics)]
         }
         totals = [Totals(metric, len(systems)) for metric in metrics]
+        by_system: dict[str, list[Totals]] = {}
         prepared = prepare(metrics, corpus, plan=plan, progress=progress)
         melted = [] if len(systems) == 1 else [*systems, *wanted.human]
         others = [name for name in there if name not in {*wanted.labels(), *wanted.human, *wanted.columns, *melted}]
@@ -264,10 +265,15 @@ def score_columns(
                         values[name].append(row.name(name))
                     for name in kept:
                         kept[name].append(cells[name])
+            if wanted.system is not None:
+                below = values[wanted.system][-len(block.segments) :]
+                add_apart(by_system, metrics, block, [str(system) for system in below])
             for metric, scores in zip(metrics, block.scores, strict=True):
                 values[metric.spec] += [float(value) for value in scores.values]
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
     summary = summarise(prepared, totals)
+    if len(by_system) > 1:
+        summary = apart(prepared, summary, by_system)
     notes = [*said, *about(metrics), *flags(prepared, totals)]
     every = Wanted(
         [*(m.spec for m in metrics), *wanted.columns],

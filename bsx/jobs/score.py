@@ -206,7 +206,7 @@ def score_files(
         for block in kept_blocks(journal, resume, prepared, block_tokens(made), blocks, say):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                 total.add(scores, undefined, block.segments)
-            _add_apart(by_system, made, block)
+            add_apart(by_system, made, block, [segment.system for segment in block.segments])
             if table is not None:
                 for row in rows(block):
                     table.write(row)
@@ -218,12 +218,17 @@ def score_files(
     return result
 
 
-def _add_apart(by_system: dict[str, list[Totals]], metrics: Sequence[MetricCore], block: ScoredBlock) -> None:
-    """Count a block's rows in for the system of each, if the corpus says whose they are."""
+def add_apart(
+    by_system: dict[str, list[Totals]],
+    metrics: Sequence[MetricCore],
+    block: ScoredBlock,
+    systems: Sequence[str | None],
+) -> None:
+    """Count a block's rows in for the system of each; None is the system of a row that names none."""
     rows: dict[str, list[int]] = {}
-    for row, segment in enumerate(block.segments):
-        if segment.system is not None:
-            rows.setdefault(segment.system, []).append(row)
+    for row, system in enumerate(systems):
+        if system is not None:
+            rows.setdefault(system, []).append(row)
     for system, some in rows.items():
         places, segments = np.array(some), [block.segments[row] for row in some]
         totals = by_system.setdefault(system, [Totals(metric, 1) for metric in metrics])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bsx.data import cells
 from bsx.data.corpus import MemoryCorpus, as_texts
 from bsx.errors import InputError
-from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values
+from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values, not_scores
 from bsx.metrics.core import ConfigT, Fitted, MetricCore
 from bsx.metrics.matrix import matrix
 from bsx.metrics.results import MetricScores
@@ -137,10 +137,11 @@ class PairMetric(Metric[ConfigT]):
         if len(table):
             pairs = Pairs(list(texts), table[:, 1], table[:, 2], block.systems[table[:, 0]], table[:, 0], third)
             scored = self.score_pairs(pairs, fitted)
-            if np.shape(scored.values) != (len(table),):
+            wrong = not_scores(scored, PairScores, len(table))
+            if wrong is not None:
+                kind = type(self)
                 raise InputError(
-                    f"{source_of(type(self))}: {type(self).__name__}.score_pairs returned values of shape "
-                    f"{np.shape(scored.values)} for {len(table)} pairs"
+                    f"{source_of(kind)}: {kind.__name__}.score_pairs returned {wrong} for {len(table)} pairs"
                 )
             present, starts = np.unique(table[:, 0], return_index=True)
             empty[present] = False

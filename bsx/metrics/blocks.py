@@ -110,6 +110,20 @@ class PairScores:
     lost_together: NDArray[np.int64] | None = field(default=None)
 
 
+def not_scores(result: object, kind: type[BlockScores | PairScores], rows: int) -> str | None:
+    """Return what a metric of somebody's own returned instead of scores, in a few words; None if they are scores."""
+    if not isinstance(result, kind):
+        return repr(result)[:100]
+    for name in ("values", "empty", "lost") if isinstance(result, BlockScores) else ("values",):
+        shape = np.shape(getattr(result, name))
+        if shape != (rows,):
+            return f"{name} of shape {shape}"
+    values = np.asarray(result.values)
+    if values.dtype.kind not in "biuf":
+        return f"values of type {values.dtype}"
+    return "an infinite score" if np.isinf(values).any() else None
+
+
 def as_block(rows: Sequence[tuple[str, tuple[str, ...], str | None, int]], ids: Sequence[str] = ()) -> Block:
     """Build a block from (candidate, references, source, system) rows, and the names of their segments."""
     sources = [source for _, _, source, _ in rows if source is not None]

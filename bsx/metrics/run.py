@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bsx.data.corpus import Corpus, Segment, about_tokens
 from bsx.data.journal import Arrays
 from bsx.errors import InputError
-from bsx.metrics.blocks import Block, BlockScores, as_block
+from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
 from bsx.metrics.core import Fitted, MetricCore
 from bsx.metrics.plan import Plan, survey, texts_of
 from bsx.metrics.results import MetricScores
@@ -203,14 +203,13 @@ def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]
 
 def _check(metric: MetricCore, result: object, rows: int) -> None:
     """Refuse what a metric of somebody's own returns if it is no scores of these rows."""
-    if isinstance(result, BlockScores) and np.shape(result.values) == (rows,):
-        return
-    shown = f"values of shape {np.shape(result.values)}" if isinstance(result, BlockScores) else repr(result)[:100]
-    kind = type(metric)
-    raise InputError(
-        f"{source_of(kind)}: {kind.__name__}.score_block returned {shown} for {rows} rows; BlockScores with a value "
-        "for each are due"
-    )
+    wrong = not_scores(result, BlockScores, rows)
+    if wrong is not None:
+        kind = type(metric)
+        raise InputError(
+            f"{source_of(kind)}: {kind.__name__}.score_block returned {wrong} for {rows} rows; BlockScores with a finite "
+            "number, or NaN, for each are due"
+        )
 
 
 def score_segments(

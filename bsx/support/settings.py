@@ -83,7 +83,9 @@ def enough_draws(resamples: int, confidence: float) -> None:
     """
     least = round(1 / (1 - confidence)) if confidence < 1 else 0
     if resamples < least:
-        raise InputError(f"an interval at `confidence={confidence:g}` takes at least {least} resamples, not {resamples}")
+        raise InputError(
+            f"an interval at `confidence={confidence:g}` takes at least {least} resamples, not {resamples}"
+        )
 
 
 def _check_draws(given: Mapping[str, object]) -> None:

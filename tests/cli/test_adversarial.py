@@ -289,3 +289,22 @@ def test_building_triples(cli: Run, tmp_path: Path, examples: Path) -> None:
     first = out.read_bytes()
     assert "texts have fewer than two nouns" in cli(*command).out
     assert out.read_bytes() == first
+
+
+def test_the_models_of_the_tagger_are_found_where_the_user_says(
+    cli: Run, examples: Path, tmp_path: Path, shared: Path
+) -> None:
+    pytest.importorskip("stanza")
+    pytest.importorskip("nltk")
+    command = ("adversarial", "build-triples", examples, "-o", tmp_path / "t.tsv", "--how", "nouns", "--parser-dir")
+    done = cli(*command, tmp_path / "absent")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert str(tmp_path / "absent") in done.err
+    assert not list(tmp_path.iterdir())
+    folder = shared / "data/models/stanza_en"
+    if not folder.is_dir():
+        pytest.skip("the small stanza pipeline is not here")
+    texts = write(tmp_path / "few.tsv", "anchor\tparaphrase", "The dog bit the man.\tThe man was bitten by the dog.")
+    done = cli("adversarial", "build-triples", texts, *command[3:], folder)
+    assert done.status == 0, done.err
+    assert [t.nonparaphrase for t in load_triples(tmp_path / "t.tsv").triples] == ["The man bit the dog."]

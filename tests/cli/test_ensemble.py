@@ -259,22 +259,33 @@ def test_a_saved_ensemble_refuses_another_model_language_or_precision(
     scores: Path, cli: Run, tmp_path: Path, tiny_model: Callable[[str], str]
 ) -> None:
     table, folder, other = tmp_path / "t.tsv", tiny_model("bert"), tiny_model("roberta")
-    metrics = ("--metric", "bertscore:layer=1,bleu", "-l", "zh", "--dtype", "bf16")
-    assert cli("score", "--data", scores, *metrics, "-m", folder, "-o", table).status == 0
+    done = cli("score", "--data", scores, "--metric", "bertscore:layer=1,bertr", "-m", folder, "-o", table)
+    assert done.status == 0, done.err
     file = tmp_path / "kept.yaml"
-    members = ("--column", "bertscore:layer=1,bleu", "--human", "human", "--resamples", "20", "--save", file)
-    done = cli("ensemble", table, *members)
-    assert done.status == 0, done.err
+    members = ("--column", "bertscore:layer=1,bertr", "--human", "human", "--resamples", "20", "--save", file)
+    assert cli("ensemble", table, *members).status == 0
     use = ("score", "--data", scores, "--metric", f"ensemble:{file}")
-    done = cli(*use, "-m", folder, "-l", "zh", "--dtype", "bf16")
+    assert cli(*use, "-m", folder).status == 0
+    done = cli(*use, "-m", other)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "its member bertscore:layer=1 was fitted with model bert@" in done.err
+    assert "(now roberta@" in done.err
+    content = yaml.safe_load(file.read_text())
+    signatures = content["fitted"]["signatures"]
+    signatures["bertr"] = signatures["bertr"].replace("dtype:fp32", "dtype:bf16")
+    file.write_text(yaml.safe_dump(content))
+    assert "its member bertr was fitted with dtype bf16 (now fp32)" in cli(*use, "-m", folder).err
+
+
+def test_a_saved_ensemble_refuses_another_tokenizer_of_words(scores: Path, cli: Run, tmp_path: Path) -> None:
+    table, file = tmp_path / "t.tsv", tmp_path / "kept.yaml"
+    assert cli("score", "--data", scores, "--metric", "bleu,chrf", "-o", table).status == 0
+    done = cli("ensemble", table, "--column", "bleu,chrf", "--human", "human", "--resamples", "20", "--save", file)
     assert done.status == 0, done.err
-    for settings, message in (
-        (("-m", other, "--dtype", "bf16"), "its member bertscore:layer=1 was fitted with model"),
-        (("-m", folder), "its member bertscore:layer=1 was fitted with dtype bf16 (now fp32)"),
-    ):
-        done = cli(*use, *settings)
-        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-        assert message in done.err
+    assert cli("score", "--data", scores, "--metric", f"ensemble:{file}").status == 0
+    done = cli("score", "--data", scores, "--metric", f"ensemble:{file}", "-l", "zh")
+    assert done.status == 2
+    assert "its member bleu was fitted with tokenize 13a (now zh)" in done.err
 
 
 def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,13 @@ def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path
     done = cli("score", "--data", data, "--metric", "chrf", "--model", tiny_model("bert"))
     assert "is not used: every metric has a model of its own or none" in done.err
     assert "is not used" not in cli("score", "--data", data, "--metric", "chrf").err
+    (tmp_path / "graded.tsv").write_text("candidate\treference\th\na b\ta b\t1\nc\td c\t2\ne\tf\t3\ng\tg h\t4\n")
+    meta = ("meta", "--data", tmp_path / "graded.tsv", "--human", "h", "--metric", "chrf", "-m", "minilm")
+    compare = ("compare", "h", "candidate", "--data", tmp_path / "graded.tsv", "--metric", "chrf", "-m", "minilm")
+    for command in (meta, compare):
+        done = cli(*command, "--resamples", 20)
+        assert done.status == 0, done.err
+        assert "--model minilm is not used: every metric has a model of its own or none" in done.err
 
 
 def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:
@@ -419,6 +427,58 @@ def test_a_registry_folder_adds_a_metric(
         bsx.get_metrics("jaccard", registry=folder)[0],
     ):
         assert metric.score(["a b"], ["b c"])[0] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise ValueError('seven')", "line 8: ValueError: seven"),
+        ("return None", "score_pairs returned None"),
+        ("return PairScores(np.zeros(1))", "score_pairs returned values of shape (1,) for 2 pairs"),
+        ("return PairScores(np.array(['a', 'b']))", "score_pairs returned values of type <U1 for 2 pairs"),
+        ("return PairScores(np.array([1.0, np.inf]))", "score_pairs returned an infinite score"),
+    ],
+)
+def test_a_wrong_metric_of_ones_own_is_one_line(
+    body: str, message: str, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = cli("score", *own_metric(body, tmp_path, monkeypatch), "-o", tmp_path / "out.tsv")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1), done.err
+    assert "Traceback" not in done.err
+    assert message in done.err
+    assert "a_jaccard_metric.py" in done.err
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_what_a_metric_of_ones_own_leaves_undefined_is_counted(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "return PairScores(np.array([1.0, np.nan]))"
+    done = cli("score", *own_metric(body, tmp_path, monkeypatch), "--format", "json")
+    assert done.status == 0, done.err
+    assert "jaccard: 1 of 2 rows for which it is not defined" in done.err
+    (score,) = json.loads(done.out)["metrics"][0]["scores"]
+    assert (score["undefined"], score["mean"]) == (1, 0.5)
+
+
+def own_metric(body: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+    """Write a metric of one's own and two rows; return what to score them with."""
+    (folder / "mine" / "metrics").mkdir(parents=True)
+    (folder / "mine" / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="a_jaccard_metric:Jaccard"))
+    (folder / "a_jaccard_metric.py").write_text(
+        "import numpy as np\n"
+        "from bsx.metrics.base import PairMetric\n"
+        "from bsx.metrics.blocks import PairScores\n"
+        "from bsx.metrics.core import MetricConfig\n"
+        "class Jaccard(PairMetric):\n"
+        "    Config = MetricConfig\n"
+        "    def score_pairs(self, pairs, fitted):\n"
+        f"        {body}\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)
+    (folder / "two.tsv").write_text("candidate\treference\na b\tb c\na\ta\n")
+    return "--registry", folder / "mine", "--metric", "jaccard", "--data", folder / "two.tsv"
 
 
 def test_the_layers_of_a_sentence_model_are_fetched_with_it(

@@ -96,6 +96,23 @@ def test_a_number_out_of_range_is_one_line(
     assert not failed
 
 
+DRAWN = [name for name, right in RIGHT.items() if "--resamples" in right or name in ("disentangle",)]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_too_few_resamples_for_an_interval_are_refused(
+    name: str, world: Path, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world)
+    option = "--bootstrap" if name == "disentangle" else "--resamples"
+    out = tmp_path / "out"
+    out.mkdir()
+    done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), option, 19)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "takes at least 20 resamples, not 19" in done.err or "x>=20" in done.err, done.err
+    assert not list(out.iterdir())
+
+
 def test_there_are_many_cases() -> None:
     assert len(CASES) > 800
     assert len({name for name, _ in CASES}) > 18

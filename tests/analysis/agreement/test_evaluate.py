@@ -547,6 +547,37 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     assert [m["metric"] for m in json.loads(beside.out)["groups"][0]["metrics"]] == ["chrf", "two_grade"]
 
 
+def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path) -> None:
+    rows: dict[str, list[Any]] = {
+        "engine": ["one", "two", "one", "two", "one"],
+        "seg": [1, 1, 2, 2, 3],
+        "candidate": ["the cat is here", "a cat", "a dog ran", "the dog walked", "rain"],
+        "reference": ["the cat is here", "the cat is here", "a dog walked", "a dog walked", "it rained"],
+        "h": [4, 2, 3, 1, 2],
+    }
+    data, kept = write(tmp_path / "d.tsv", rows), tmp_path / "s.tsv"
+    command = ("meta", "--metric", "chrf", "--data", data, "--human", "h", "--system", "engine", "--segment", "seg")
+    done = cli(*command, "--nan", "omit", "--resamples", 20, "--scores-out", kept)
+    assert done.status == 0, done.err
+    summary = json.loads((tmp_path / "s.tsv.signatures.json").read_text())
+    assert summary["systems"] == ["one", "two"]
+    metric = bsx.get_metric("chrf")
+    for found in summary["metrics"][0]["scores"]:
+        of = [i for i, name in enumerate(rows["engine"]) if name == found["system"]]
+        alone = metric.score([rows["candidate"][i] for i in of], [rows["reference"][i] for i in of])
+        assert (found["n"], found["score"]) == (len(of), pytest.approx(alone.system))
+
+
+def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Path) -> None:
+    rows = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"], "h": [1, 2, 3], "chrf": [0, 0, 0]}
+    data = write(tmp_path / "d.tsv", rows)
+    done = cli("meta", "--metric", "chrf", "--data", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
+    assert [file.name for file in tmp_path.iterdir()] == ["d.tsv"]
+    assert cli("meta", "--metric", "chrf", "--data", data, "--human", "h").status == 0
+
+
 # Forms
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.report.blocks import Chart, Example, Heading, ReportTable, Section, Segments
+from bsx.analysis.report.blocks import Chart, Example, Heading, Prose, ReportTable, Section, Segments
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.cells import number, p_value
 from bsx.analysis.report.documents import parse_document, read_document
@@ -436,6 +436,17 @@ def test_marking_words_keeps_the_text(text: str, base: str) -> None:
 )
 def test_the_words_that_differ(text: str, base: str, marked: list[str]) -> None:
     assert [run.text for run in differing(text, base) if run.differs] == marked
+
+
+def test_what_is_marked_in_a_perturbed_text_is_the_edit_that_the_report_says(report: Report) -> None:
+    blocks = section(report, "robustness").blocks
+    said = [block.text for block in blocks if isinstance(block, Prose)]
+    assert any("takes out of the original and puts into the perturbed text" in text for text in said)
+    taken, put = differing("He never calls.", "He calls."), differing("He calls.", "He never calls.")
+    assert [run.text for run in taken if run.differs] == ["never"]
+    assert [run.text for run in put if run.differs] == []
+    shown = [dict(block.texts) for block in blocks if isinstance(block, Example)]
+    assert any(texts.get("original") == taken and texts.get("perturbed") == put for texts in shown)
 
 
 class _Tags(HTMLParser):
