@@ -207,8 +207,8 @@ def _check(metric: MetricCore, result: object, rows: int) -> None:
     if wrong is not None:
         kind = type(metric)
         raise InputError(
-            f"{source_of(kind)}: {kind.__name__}.score_block returned {wrong} for {rows} rows; BlockScores with a finite "
-            "number, or NaN, for each are due"
+            f"{source_of(kind)}: {kind.__name__}.score_block returned {wrong} for {rows} rows; BlockScores with a "
+            "finite number, or NaN, for each are due"
         )
 
 

@@ -198,10 +198,10 @@ def build_config(settings: Mapping[str, object], kind: type[Config], *, spelling
     check_ranges(settings, spelling)
     try:
         made = kind.model_validate(settings)
-        _check_draws(dict(made))
-        return made
     except ValidationError as error:
         raise InputError("; ".join(_explain(problem, kind, spelling) for problem in error.errors())) from error
+    _check_draws(dict(made))
+    return made
 
 
 def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:

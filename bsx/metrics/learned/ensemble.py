@@ -92,8 +92,8 @@ class Ensemble(Metric[EnsembleConfig]):
         if settings:
             was = ", ".join(f"{name} {dict(then.fields)[name]} (now {now[name]})" for name in settings)
             raise InputError(
-                f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that again, "
-                "or fit the ensemble anew"
+                f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that "
+                "again, or fit the ensemble anew"
             )
 
     def _then(self, member: Metric) -> Signature:
