@@ -17,6 +17,7 @@ help: ## Show this list
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bsx needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 2; }
+	@echo "Setting up $(VENV), once: pip fetches and installs about 3 GB, most of it PyTorch; that takes some minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev]'

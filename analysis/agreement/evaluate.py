@@ -18,6 +18,7 @@ from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.stats.clusters import Clusters, compare_all
 from bsx.analysis.stats.systems.grid import grid
+from bsx.analysis.stats.validate import refuse_rounding, vectors
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
@@ -80,6 +81,8 @@ def meta_evaluate(
     if config.nan == "error":
         _refuse_missing(numbers)
     groups = labels[group] if group is not None else ["all"] * n
+    if "average" in groups and len(set(groups)) > 1:
+        raise InputError(f"column {group!r}: a group is called 'average', as the mean of all groups is: rename it")
     results = []
     for label in dict.fromkeys(groups):
         chosen = np.array([name == label for name in groups])
@@ -123,9 +126,10 @@ def _group(
         people = shaped.pop(human)
         rows = shaped
     for name, x in {**rows, human: people}.items():
-        present = x[~np.isnan(x)]
+        (present,) = vectors({name: x[~np.isnan(x)]}, minimum=1)
         if np.ptp(present) == 0:
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
+        refuse_rounding(name, present)
     found = agreement(Rows(rows, people, segments=segment is not None), config)
     tests, clusters = _tests(found, config)
     left_out = len(missing) - kept
@@ -224,7 +228,7 @@ def _check_names(
             raise InputError(f"the column {name!r} is named twice")
     for name in lower:
         if name not in metrics:
-            raise UnknownNameError(f"lower names {name!r}, which is none of the metrics {', '.join(metrics)}")
+            raise UnknownNameError(f"`lower=`: {name!r} is none of the metrics {', '.join(metrics)}")
 
 
 def _refuse_missing(numbers: Mapping[str, Array]) -> None:

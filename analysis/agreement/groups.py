@@ -8,6 +8,8 @@ from bsx.analysis.agreement.measures import MetricAgreement
 from bsx.analysis.documents.agreement import ClusterRow, MetaGroupRow, MetaMetricRow, MetaTestRow
 from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.results import Comparison
+from bsx.errors import UnknownNameError
+from bsx.support.near import did_you_mean
 
 # What is averaged over groups, level by level; the first figure of each list may be replaced by the statistic chosen.
 AVERAGED = {
@@ -59,8 +61,21 @@ class GroupResult:
     clusters: Clusters | None
 
     def find(self, metric: str) -> MetricAgreement | None:
-        """Return a metric's agreement, None if it has no values in this group."""
+        """Return a metric's agreement, None if it has no values in this group; ``group[metric]`` is never None."""
         return next((found for found in self.metrics if found.metric == metric), None)
+
+    def __getitem__(self, metric: str) -> MetricAgreement:
+        """Return a metric's agreement.
+
+        Raises:
+            UnknownNameError: for a metric without values in this group; names those that have some.
+        """
+        found = self.find(metric)
+        if found is None:
+            there = [known.metric for known in self.metrics]
+            hint = did_you_mean(metric, there)
+            raise UnknownNameError(f"group {self.group!r} has no metric {metric!r}; it has {', '.join(there)}.{hint}")
+        return found
 
     def to_row(self) -> MetaGroupRow:
         """Return the group as it stands in the document of ``bsx meta``."""

@@ -11,6 +11,11 @@ from bsx.data.columns import floats
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
+_LARGEST = 1e150
+"""Beyond it, squares and their sums are no numbers any more."""
+_ROUNDING = 1e-13
+"""Spread of a column, as a share of its values, below which a correlation is one of rounding errors (SciPy's limit)."""
+
 
 def vectors(
     columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", minimum: int = 3, varied: bool = False
@@ -37,6 +42,8 @@ def vectors(
             raise InputError(f"{name}: {len(values)} items are too few, at least {minimum} are needed")
         if varied and np.ptp(values) == 0:
             raise InputError(f"{name}: all {len(values)} items have the value {values[0]:g}, nothing can be ranked")
+        if varied:
+            refuse_rounding(name, values)
     return tuple(arrays.values())
 
 
@@ -80,6 +87,16 @@ def settings(*, resamples: int, confidence: float = 0.95) -> None:
         raise InputError(f"`confidence={confidence}`: it must lie between 0 and 1, e.g. 0.95")
 
 
+def refuse_rounding(name: str, values: Array) -> None:
+    """Raise InputError for values (n,) that differ by no more than rounding errors."""
+    largest, spread = np.abs(values).max(), np.ptp(values)
+    if 0 < spread <= _ROUNDING * largest:
+        raise InputError(
+            f"{name}: its values differ by {spread:.1g} at most, a rounding error of numbers near {largest:g}: "
+            "nothing can be ranked"
+        )
+
+
 def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
     try:
         array = floats(values, _item)
@@ -90,6 +107,8 @@ def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
         raise InputError(f"{name}: has shape {array.shape}, expected {expected}")
     if np.isinf(array).any():
         raise InputError(f"{name}: infinite value at {_place(np.isinf(array))}")
+    if (large := np.abs(array) > _LARGEST).any():
+        raise InputError(f"{name}: the value at {_place(large)} is too large to compute with: scale the column")
     return array
 
 

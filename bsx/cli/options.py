@@ -115,7 +115,10 @@ def specs(parts: Iterable[str] | None) -> list[str]:
     """Return the metrics in an option that may be repeated and may hold several each time."""
     from bsx.catalog.specs import split_specs
 
-    return [spec for part in parts or () for spec in split_specs(part)]
+    found = [spec for part in parts or () for spec in split_specs(part)]
+    if parts and not found:
+        raise InputError("--metric is given without any metric: name at least one, or leave it out")
+    return found
 
 
 def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:

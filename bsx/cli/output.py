@@ -16,6 +16,7 @@ import typer
 
 from bsx.cli.messages import spelled
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
+from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
 
@@ -137,7 +138,10 @@ def split_names(names: str) -> list[str]:
 
 def names(parts: Iterable[str] | None) -> list[str]:
     """Return the names in an option that may be repeated and may hold several each time, see `split_names`."""
-    return [name for part in parts or () for name in split_names(part)]
+    found = [name for part in parts or () for name in split_names(part)]
+    if parts and not found:
+        raise InputError("an option for names is given without any: name at least one, or leave it out")
+    return found
 
 
 class _Lines:

@@ -32,7 +32,7 @@ class _Run:
         self.folders: list[Path] = []
         self.outputs: dict[_Key, Path] = {}
         self.written: set[_Key] = set()
-        self.settings: dict[Path, str] = {}
+        self.settings: list[tuple[str, Path]] = []
         self.stdout = sys.stdout
 
 
@@ -78,7 +78,7 @@ def named_by(setting: str, path: Path) -> None:
     """Note which setting names a file or folder to write; messages say ``output`` unless they know better."""
     run = _RUN.get()
     if run is not None:
-        run.settings[path] = setting
+        run.settings.append((setting, path))
 
 
 def reading(path: Path | str) -> None:
@@ -232,12 +232,20 @@ def _overwritten(output: Path) -> InputError:
 
 
 def _instead(output: Path) -> str:
-    run = _RUN.get()
-    return f"give `{run.settings.get(output, 'output') if run is not None else 'output'}=` another name"
+    return f"give `{next(iter(_settings(output)), 'output')}=` another name"
 
 
 def _twice(output: Path) -> InputError:
-    return InputError(f"{output}: two outputs of this run are this file: give one of them another name")
+    named = " or ".join(f"`{setting}=`" for setting in _settings(output)) or "one of them"
+    return InputError(f"{output}: two outputs of this run are this file: give {named} another name")
+
+
+def _settings(output: Path) -> list[str]:
+    """Return which settings name a file, as far as they are known."""
+    run = _RUN.get()
+    keys = set(_keys_of_output(output))
+    known = run.settings if run is not None else []
+    return [setting for setting, path in known if keys.intersection(_keys_of_output(path))]
 
 
 def _check_folders(run: _Run, output: Path) -> None:

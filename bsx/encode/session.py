@@ -21,6 +21,7 @@ from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.encode.torch_encoder import Architecture, Precision, choose_device, choose_dtype
 from bsx.errors import InputError, LanguageError
 from bsx.models.choice import Choice, choose
+from bsx.models.files import TOKENIZERS, part_of
 from bsx.models.locate import Checkpoint, locate
 from bsx.models.ranking import unseen, unseen_note
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
@@ -90,7 +91,8 @@ class LocatedModel:
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
         if leading_space is None:
             leading_space = entry.leading_space if entry is not None else False
-        with blaming(f"{self.checkpoint.folder}: its tokenizer cannot be used"):
+        folder = self.checkpoint.folder
+        with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be used"):
             return Tokenizer(
                 self._inner_tokenizer,
                 position_limit=min((at for at in limits if at is not None), default=None),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
 from bsx.support.untyped import Untyped, blaming
 
@@ -174,9 +175,10 @@ class Tokenizer:
         ids = list(encoded["input_ids"])
         highest = max(map(max, filter(None, ids)), default=0)
         if highest >= self._vocabulary:
+            folder = self._inner.name_or_path
             raise InputError(
-                f"{self._inner.name_or_path}: its tokenizer cannot be used: it gives the id {highest}, and the model's "
-                f"vocabulary has {self._vocabulary}"
+                f"{folder}: {part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: it gives the id "
+                f"{highest}, and the model's vocabulary has {self._vocabulary}"
             )
         return ids
 
@@ -308,7 +310,7 @@ def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Untyped:
     """Load a checkpoint's tokenizer from its folder, without network."""
     from transformers import AutoTokenizer
 
-    with blaming(f"{folder}: its tokenizer cannot be loaded"):
+    with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be loaded"):
         inner = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
         if len(inner) <= len(inner.all_special_ids):  # what the library makes of a folder without the files
             raise ValueError("its files hold no vocabulary")

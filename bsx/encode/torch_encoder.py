@@ -14,6 +14,7 @@ import torch
 
 from bsx.catalog.entries import Family
 from bsx.errors import InputError
+from bsx.models.files import WEIGHTS, part_of
 from bsx.support.untyped import Untyped, blaming
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
@@ -230,7 +231,8 @@ class TransformerEmbedder:
         import transformers
 
         loader = getattr(transformers, self._family.model_class)
-        with _quiet_loading(), blaming(f"{folder}: its weights cannot be loaded"):
+        weights = part_of(folder, "its weights", WEIGHTS)
+        with _quiet_loading(), blaming(f"{folder}: {weights} cannot be loaded"):
             try:
                 model, report = loader.from_pretrained(
                     folder,
@@ -248,11 +250,11 @@ class TransformerEmbedder:
         spared = ("pooler", "decoder", *self._family.computed)
         absent = [name for name in report["missing_keys"] if not any(part in name for part in spared)]
         if absent:
-            raise InputError(f"{folder}: the weights lack {len(absent)} tensors of the encoder, {absent[0]} among them")
+            raise InputError(f"{folder}: {weights} lack {len(absent)} tensors of the encoder, {absent[0]} among them")
         encoder = getattr(model, self._family.encoder) if self._family.encoder is not None else model
         for name, weight in encoder.named_parameters():
             if not weight.sum(dtype=torch.float32).isfinite():
-                raise InputError(f"{folder}: its weights cannot be used: {name} holds what is no finite number")
+                raise InputError(f"{folder}: {weights} cannot be used: {name} holds what is no finite number")
         return encoder.to(self.device).eval().requires_grad_(False)
 
     def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

@@ -93,6 +93,8 @@ def factors(
     made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=asked["registry"])
     check_table(output)
     resources = resources if resources is not None else Resources()
+    if sentence1 == sentence2:
+        raise InputError(f"`sentence1=` and `sentence2=` both name the column {sentence1!r}")
     if (resources.parses1 is None) != (resources.parses2 is None):
         raise InputError("parses come for both sides: give `parses1=` and `parses2=`")
     table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)

@@ -11,6 +11,7 @@ from bsx.analysis.report.documents import read_document
 from bsx.analysis.report.result import which_format
 from bsx.data.output import atomic_path
 from bsx.data.run import as_one_run
+from bsx.errors import InputError
 from bsx.support.provenance import provenance
 from bsx.support.settings import in_range
 
@@ -43,6 +44,9 @@ def report(
         InputError: for a file that cannot be read, or a name whose format is not known.
     """
     form = which_format(output, format)
+    twice = next((file for file in files if [one.resolve() for one in files].count(file.resolve()) > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice}: is named twice")
     notes, draw = [], None
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
         documents = [read_document(file) for file in files]

@@ -40,6 +40,12 @@ def matching_files(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     return sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
 
 
+def part_of(folder: Path, part: str, patterns: tuple[str, ...]) -> str:
+    """Return a part of a model with its files, for a message: ``its tokenizer (tokenizer.json)``."""
+    files = ", ".join(file.name for file in matching_files(folder, patterns))
+    return f"{part} ({files or 'no file of it is there'})"
+
+
 def weight_files(folder: Path) -> list[Path]:
     """Return the weight files that would be loaded from ``folder``: safetensors if there are any."""
     return matching_files(folder, WEIGHTS[:1]) or matching_files(folder, WEIGHTS[1:])

@@ -161,7 +161,14 @@ def test_the_command_line_refuses_before_it_computes(cli: Callable[..., Any], tm
         ((*score, "--cache", tmp_path / "cache", "-o", tmp_path / "cache" / "o.tsv"), "bsx keeps for itself"),
         ((*score, "--metric", f"moverscore:stop_words={table}", "-o", table), "is an input of this run"),
         (("meta", table, "--column", "m", "--human", "human", "-o", table), "is an input of this run"),
-        (("meta", table, "--column", "m", "--human", "human", "-o", "o.png", "--plot", "o.png"), "two outputs"),
+        (
+            ("meta", table, "--column", "m", "--human", "human", "-o", "o.png", "--plot", "o.png"),
+            "give --output or --plot another",
+        ),
+        (
+            ("meta", table, "--column", "m", "--human", "human", "-o", "o.png", "--plot", "./o.png"),
+            "--output or --plot",
+        ),
         (("meta", table, "--column", "m", "--human", "human", "-o", ""), "the name of a file to write is empty"),
     ):
         result = cli(*arguments)

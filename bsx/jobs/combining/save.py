@@ -119,7 +119,7 @@ def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -
         check_from_file(spec, "the file", catalog)
     except BsxError as error:
         hint = "" if given is not None else f"; say which metric the column holds with `member={spec}=METRIC`"
-        raise InputError(f"`save=`: {error}{hint}") from error
+        raise InputError(f"`save=`: {str(error).removesuffix('.')}{hint}") from error
     if name == "ensemble":
         raise InputError(f"`save=`: {spec} is an ensemble itself; name its members instead")
     if entry.higher_is_better == member.lower:

@@ -148,8 +148,10 @@ def test_grouping_resamples_segments(by: Any) -> None:
     )
     g = grid(columns["system"], columns["segment"], {name: columns[name] for name in [*NAMES, "human"]}).columns
     expected = grouped(g["fair"], g["human"], by=by, resamples=2000)
-    found = result.groups[0].find("fair")
-    assert found is not None
+    found = result.groups[0]["fair"]
+    assert result.groups[0].find("fiar") is None
+    with pytest.raises(UnknownNameError, match="group 'all' has no metric 'fiar'; it has good, fair, poor.* fair"):
+        result.groups[0]["fiar"]
     assert (found.value, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
     assert result.groups[0].test == "bootstrap"
     compared = result.groups[0].tests[0].comparison
@@ -730,7 +732,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--column", "good", "--column", "good", "--human", "human"], "the column 'good' is named twice"),
         (
             ["--column", "good", "--human", "human", "--lower", "poor"],
-            "lower names 'poor', which is none of the metrics",
+            "`lower=`: 'poor' is none of the metrics",
         ),
         (["--column", "good", "--human", "human", "--human", "poor"], "name one column of human scores"),
         (["--column", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),

@@ -638,3 +638,18 @@ def test_the_certified_values_of_longleys_data() -> None:
     for name, value in zip(factors, certified, strict=True):
         raw = fit.coef[name] * table["TOTEMP"].std() / table[name].std()
         assert raw == pytest.approx(value, rel=1e-6), name
+
+
+def test_the_published_regression_of_stack_loss() -> None:
+    # Brownlee 1965, in the public domain; the figures are those that R prints for lm(stack.loss ~ .).
+    from statsmodels.datasets import stackloss
+
+    data = stackloss.load_pandas().data
+    table = {name: data[name].to_numpy(dtype=float) for name in data.columns}
+    published = {"AIRFLOW": (0.7156, 5.8e-05), "WATERTEMP": (1.2953, 0.00263), "ACIDCONC": (-0.1521, 0.34405)}
+    fit = disentangle(table, ["STACKLOSS"], list(published), intercept=True)["STACKLOSS"]
+    assert fit.r2 == pytest.approx(0.9136, abs=5e-5)
+    for name, (coefficient, p) in published.items():
+        raw = fit.coef[name] * table["STACKLOSS"].std() / table[name].std()
+        assert raw == pytest.approx(coefficient, abs=5e-5), name
+        assert fit.p[name] == pytest.approx(p, rel=0.01), name

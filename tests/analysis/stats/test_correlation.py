@@ -16,6 +16,7 @@ from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pair
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.rowwise import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
 from bsx.analysis.stats.systems.grouped import compare_grouped, grouped, system_means
+from bsx.errors import InputError
 from tests.helpers import wmt20
 
 NAN = float("nan")
@@ -282,3 +283,25 @@ def test_wmt20_groupings(shared: Path) -> None:
             means = (system_means(scores[metric]), system_means(scores["human_z"]))
             assert pairwise_accuracy(*means, resamples=10).estimate == pytest.approx(values["pairwise_acc_sys_z"])
     assert compared == 50
+
+
+def test_anscombes_quartet_has_one_correlation() -> None:
+    # Anscombe 1973: four data sets of the same r = .816, printed to three digits.
+    x = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
+    quartet = [
+        (x, [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68]),
+        (x, [9.14, 8.14, 8.74, 8.77, 9.26, 8.10, 6.13, 3.10, 9.13, 7.26, 4.74]),
+        (x, [7.46, 6.77, 12.74, 7.11, 7.81, 8.84, 6.08, 5.39, 8.15, 6.42, 5.73]),
+        ([8] * 7 + [19] + [8] * 3, [6.58, 5.76, 7.71, 8.84, 8.47, 7.04, 5.25, 12.50, 5.56, 7.91, 6.89]),
+    ]
+    assert [round(pearson(one, other).estimate, 3) for one, other in quartet] == [0.816, 0.816, 0.816, 0.817]
+    orders = [round(spearman(one, other).estimate, 3) for one, other in quartet]
+    assert len(set(orders)) == 4  # ranks tell them apart
+
+
+def test_columns_that_no_correlation_is_defined_for_are_refused() -> None:
+    human = [float(i) for i in range(12)]
+    with pytest.raises(InputError, match="metric: its values differ by .* a rounding error of numbers near 1"):
+        pearson([1 + i * 1e-15 for i in range(12)], human)
+    with pytest.raises(InputError, match="metric: the value at item 1 is too large to compute with: scale the column"):
+        pearson([i * 1e300 for i in range(12)], human)

@@ -344,3 +344,10 @@ def test_all_comparisons() -> None:
 def upper(order: list[int]) -> tuple[list[int], list[int]]:
     pairs = [(i, j) for k, i in enumerate(order) for j in order[k + 1 :]]
     return [i for i, _ in pairs], [j for _, j in pairs]
+
+
+def test_the_williams_test_of_the_package_psych() -> None:
+    # R's psych, help of r.test: n = 103, r = .4, .5 and .1 give t = -0.89 with p = .37 (two-sided).
+    found = williams_from_correlations(0.4, 0.5, 0.1, 103)
+    assert found.statistic == pytest.approx(-0.89, abs=0.005)
+    assert found.p_two_sided == pytest.approx(0.37, abs=0.005)
