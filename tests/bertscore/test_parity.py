@@ -117,6 +117,19 @@ def test_with_idf_the_scorer_agrees_on_the_rest_too(kind: str, tiny_model: Calla
     np.testing.assert_allclose(ours(folder, layer=2, idf=True), peer(folder, num_layers=2, idf=True), atol=TOLERANCE)
 
 
+def test_idf_counts_the_list_as_it_is(tiny_model: Callable[[str], str]) -> None:
+    # Three systems whose rows stand one below the other repeat each reference three times.
+    from transformers import AutoTokenizer
+
+    folder, repeated = tiny_model("bert"), REFERENCES * 3
+    weights = bsx.Scorer(folder, layer=1).count_idf(repeated)
+    theirs = bert_score.utils.get_idf_dict(repeated, AutoTokenizer.from_pretrained(folder), nthreads=0)
+    assert weights.documents == len(repeated)
+    assert {i: pytest.approx(weight) for i, weight in theirs.items()} == dict(weights.weights)
+    once = bsx.Scorer(folder, layer=1).count_idf(REFERENCES)
+    assert any(abs(once.weights[i] - weight) > 0.01 for i, weight in weights.weights.items())
+
+
 def test_difference_special_tokens_other_than_cls_and_sep_weigh_nothing(tiny_model: Callable[[str], str]) -> None:
     from transformers import AutoTokenizer
 

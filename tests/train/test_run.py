@@ -486,7 +486,10 @@ def test_sources_instead_of_references_and_both(inputs: Any, encoder: FrozenEnco
 def test_a_changed_encoder_is_refused(trained: Path, tmp_path: Path) -> None:
     home = tmp_path / "moved"
     shutil.copytree(trained, home)
-    elsewhere = tmp_path / "encoder"
+    elsewhere, other = tmp_path / "encoder", tmp_path / "other"
+    tiny.build("bert", other, seed=4)
+    with pytest.raises(InputError, match=r"and reads no other encoder: leave out `model=.*other`"):
+        bsx.get_metric(f"trained:{trained}", run={"model": str(other)})
     said = yaml.safe_load((home / MODEL).read_text(encoding="utf-8"))
     said["encoder"]["model"] = str(elsewhere)
     (home / MODEL).write_text(yaml.safe_dump(said), encoding="utf-8")
