@@ -147,7 +147,8 @@ def _tests(content: MetaDocument) -> ReportTable | None:
     what = "one-sided p" if len(content.groups) == 1 else f"in how many of {len(tested)} groups p < {alpha:g}"
     correction = content.settings.get("correction", "none")
     corrected = "uncorrected" if correction == "none" else f"{correction} correction"
-    note = f"{method}; {corrected}. Shaded: p < {alpha:g}."
+    shade = f"Shaded: p < {alpha:g}" if len(content.groups) == 1 else "Darker: in more groups"
+    note = f"{method}; {corrected}. {shade}."
     return table(f"Row better than column: {what}", ["metric", *metrics], rows, note=note, sortable=False)
 
 

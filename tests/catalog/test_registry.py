@@ -188,7 +188,7 @@ def test_incomplete_checkpoints_are_refused(tmp_path: Path, tiny_model: Callable
     with pytest.raises(InputError, match="its weights .* lack .* tensors of the encoder"):
         Scorer(str(copy), layer=1)
     (copy / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(InputError, match="weights cannot be loaded"):
+    with pytest.raises(InputError, match="its weights .* cannot be loaded"):
         Scorer(str(copy), layer=1)
     (copy / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(InputError, match="'gpt2' is not one bsx knows"):

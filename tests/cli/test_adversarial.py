@@ -307,4 +307,6 @@ def test_the_models_of_the_tagger_are_found_where_the_user_says(
     texts = write(tmp_path / "few.tsv", "anchor\tparaphrase", "The dog bit the man.\tThe man was bitten by the dog.")
     done = cli("adversarial", "build-triples", texts, *command[3:], folder)
     assert done.status == 0, done.err
-    assert [t.nonparaphrase for t in load_triples(tmp_path / "t.tsv").triples] == ["The man bit the dog."]
+    (triple,) = load_triples(tmp_path / "t.tsv").triples
+    assert sorted(triple.nonparaphrase.split()) == sorted("The dog bit the man .".split())
+    assert triple.nonparaphrase != triple.anchor

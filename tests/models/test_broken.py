@@ -251,7 +251,7 @@ def check(result: Outcome, folder: Path) -> None:
     error = result.err.splitlines()[-1]
     assert (result.status, result.out) == (2, ""), result
     assert error.startswith((f"bsx: error: {folder}", "bsx: error: sentence: " + str(folder))), error
-    assert re.search(r"\w+\.(json|safetensors)|no file of it is there", error), error
+    assert re.search(r"\w+\.(json|safetensors|bin)|no file of it is there", error), error
     assert "nobody foresaw" not in error
     assert "Traceback" not in result.err
 
