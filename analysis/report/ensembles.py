@@ -49,10 +49,11 @@ def _lead(content: EnsembleDocument) -> str:
             f"It is above 0 in {sum(gain > 0 for gain in gains)} of the others."
         )
     more = "more" if content.average_gain >= 0 else "less"
+    several = len(content.groups) > 1
+    where = f"on average over {len(content.groups)} groups ({rows:,} rows)" if several else f"on {rows:,} rows"
     return (
         f"{listed(members)} combined ({content.how}) agree {gain.removeprefix('-')} {more} with people than the best "
-        f"of them alone, on average over {len(content.groups)} group{'s' if len(content.groups) > 1 else ''} "
-        f"({rows:,} rows)."
+        f"of them alone, {where}."
     )
 
 
