@@ -32,7 +32,13 @@ class UnknownNameError(BsxError):
 
 
 class ModelUnavailableError(BsxError):
-    """A known model whose weights are neither on this machine nor reachable."""
+    """A known model whose weights are neither on this machine nor reachable.
+
+    Attributes:
+        instead: the setting that works here now, as a name and a value: a model, or a metric that needs none.
+    """
+
+    instead: tuple[str, str] | None = None
 
 
 class DataUnavailableError(BsxError):

@@ -85,11 +85,11 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
 
 def default_tokenizer(lang: str) -> str:
     """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says."""
-    if lang == "en":
-        return "treebank"
     from bsx.catalog.catalog import load_registry
-    from bsx.catalog.languages import find_language
+    from bsx.catalog.languages import find_language, language_code
 
+    if language_code(lang) == "en":
+        return "treebank"
     return find_language(lang, load_registry()).sacrebleu
 
 

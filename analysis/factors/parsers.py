@@ -261,7 +261,9 @@ def make_parser(
     kinds: dict[str, type[Parser]] = {"stanza": StanzaParser, "spacy": SpacyParser}
     if name not in kinds:
         raise InputError(f"there is no parser {name!r}; use one of {', '.join(kinds)}")
-    return kinds[name](lang, task, pretokenized=pretokenized, folder=folder, download=download)
+    from bsx.catalog.languages import language_code
+
+    return kinds[name](language_code(lang), task, pretokenized=pretokenized, folder=folder, download=download)
 
 
 def _version(package: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from bsx.analysis.factors.base import Factor, FactorCell, FactorScores, ResourceOptions, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries import FactorEntry
+from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import read_spec, split_specs
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
@@ -112,7 +113,7 @@ def compute_factors(
         factors: names, ``name:field=value``, or what `get_factor` returned.
         sentence1: n texts; the reference side of LEX.
         sentence2: n texts.
-        lang: language code of both sides, or of each as ``de-en``.
+        lang: language of both sides by code or name, or of each as ``de-en``.
         columns: further columns, n cells each, for factors that read one.
         preset: preset of factors given by name.
         resources: fields of `bsx.analysis.factors.base.Resources`.
@@ -127,8 +128,8 @@ def compute_factors(
     >>> found["lex"].values.round(3).tolist()
     [0.714]
     """
-    lang1, dash, lang2 = lang.partition("-")
-    pairs = SentencePairs(sentence1, sentence2, lang1, lang2 if dash else lang1, columns or {})
+    lang1, lang2 = language_pair(lang)
+    pairs = SentencePairs(sentence1, sentence2, lang1, lang2, columns or {})
     made = (
         get_factors(factors, preset=preset)
         if isinstance(factors, str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import random
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Literal
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.names import names_of
+from bsx.catalog.languages import language_code
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 
@@ -141,13 +143,17 @@ class Perturbation:
         return float(strength)
 
 
+@functools.lru_cache(maxsize=64)
 def primary(lang: str | None) -> str:
-    """Return the first subtag of a language tag in small letters.
+    """Return the first subtag of a language's code in small letters, of a language given by tag or name.
 
-    >>> primary("pt_BR"), primary(None)
-    ('pt', '')
+    Raises:
+        UnknownNameError: for what is neither a known name nor spelled like a code.
+
+    >>> primary("pt_BR"), primary("German"), primary(None)
+    ('pt', 'de', '')
     """
-    return (lang or "").replace("_", "-").partition("-")[0].lower()
+    return language_code(lang).replace("_", "-").partition("-")[0].lower() if lang else ""
 
 
 def _random(seed: int, name: str, strength: float, text: str) -> random.Random:

@@ -16,7 +16,9 @@ class BertScoreSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[str | None, Field(description="Model: a registry name, a folder, or a hub id.")] = None
-    lang: Annotated[str | None, Field(description="Language of the texts (BCP-47), or auto; chooses the model.")] = None
+    lang: Annotated[
+        str | None, Field(description="Language of the texts (tag or English name), or auto; chooses the model.")
+    ] = None
     layer: Annotated[int | None, Field(ge=0, description="Layer to score with; the model's best unless given.")] = None
     all_layers: Annotated[bool, Field(description="Score with every layer, 0 (embeddings) to the last.")] = False
     idf: Annotated[bool, Field(description="Weight tokens by their idf in the references.")] = False

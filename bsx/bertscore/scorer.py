@@ -37,7 +37,7 @@ class Scorer:
 
     Args:
         model: registry name or alias, folder, or hub id; see `bsx.models.choice.choose`.
-        lang: BCP-47 tag of the texts' language; chooses the model if none is named, and the baseline.
+        lang: the texts' language, by BCP-47 tag or English name; chooses the model if none is named, and the baseline.
         idf: True to weigh tokens by their idf in the references of each call; a list of texts to count on instead; or
             `Idf` weights counted before.
         registry: a folder to lay over the registry, or a `Catalog` to use instead of it.
@@ -220,7 +220,8 @@ def score(
         candidates: n texts.
         references: n texts, or n lists of texts.
         model: as for `bsx.Scorer`, like all that follows.
-        lang: BCP-47 language tag, which chooses the model, or ``auto`` to detect it from the references.
+        lang: BCP-47 tag or English name of the language, which chooses the model; ``auto`` detects it from the
+            references.
         idf: whether and by which idf weights tokens count.
         registry: a folder to lay over the registry, or a `Catalog`.
         encoders: encoders to share with other metrics.

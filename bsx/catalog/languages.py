@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-from bsx.catalog.catalog import Catalog
+from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import LanguageEntry
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import near
+
+_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 
 
 def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
@@ -59,6 +62,35 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     raise UnknownNameError(
         f"unknown language {tag!r}.{hint} `bsx.load_registry().languages` lists all {len(catalog.languages)}."
     )
+
+
+def language_code(tag: str, catalog: Catalog | None = None) -> str:
+    """Return the registry's code of a language, given by tag or name; a code that it lacks stays as it is.
+
+    Args:
+        tag: as for `find_language`.
+        catalog: the registry; the shipped one with the user's overlays unless given.
+
+    Raises:
+        UnknownNameError: for what is neither a known name nor spelled like a code.
+    """
+    try:
+        return find_language(tag, catalog if catalog is not None else load_registry()).code
+    except UnknownNameError:
+        if _CODE.fullmatch(tag.strip()) is None:
+            raise
+        return tag.strip()
+
+
+def language_pair(tags: str, catalog: Catalog | None = None) -> tuple[str, str]:
+    """Return the codes of two languages with a hyphen between them, ``de-en``, or of one that is both.
+
+    Raises:
+        UnknownNameError: as `language_code` does.
+    """
+    first, hyphen, second = tags.partition("-")
+    code = language_code(first, catalog)
+    return code, language_code(second, catalog) if hyphen else code
 
 
 def names_of(entry: LanguageEntry) -> list[str]:

@@ -132,7 +132,7 @@ def _status() -> int:
             import traceback
 
             traceback.print_exception(error)
-        return _complain(_explained(error))
+        return _complain(_explained(error) + _instead(error))
     return status
 
 
@@ -141,6 +141,14 @@ def _complain(message: str) -> int:
 
     print(f"bsx: error: {' '.join(spelled(message).split())}", file=sys.stderr)
     return 2
+
+
+def _instead(error: BaseException) -> str:
+    """Return the command that works here now, where an error knows one."""
+    from bsx.cli.messages import with_instead
+
+    command = with_instead(sys.argv[1:], getattr(error, "instead", None))
+    return f" Here now: {command}" if command is not None else ""
 
 
 def _explained(error: BaseException) -> str:

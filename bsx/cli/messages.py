@@ -7,8 +7,9 @@ Messages of the library name a setting as Python does, between backticks: `` `la
 from __future__ import annotations
 
 import re
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Settings that commands spell in their own way; the last spelling of a list is the one that messages use.
 SHORT = {
@@ -53,6 +54,42 @@ def say(notes: Iterable[str]) -> None:
     """Print notes on standard error."""
     for note in notes:
         print(f"bsx: note: {spelled(note)}", file=sys.stderr)
+
+
+def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:
+    """Return a command with another model, or with a metric that needs none, to copy; None if there is none.
+
+    Args:
+        words: the command as it was given, without the program.
+        instead: what works here now; see `ModelUnavailableError`.
+
+    >>> with_instead(["score", "-c", "a b.txt", "-m", "roberta-large", "--lang", "de"], ("model", "me5-small-q4"))
+    "bsx score -c 'a b.txt' --lang de --model me5-small-q4"
+    """
+    if instead is None or words[:1] not in (["score"], ["match"]) or any(":" in word and "=" in word for word in words):
+        return None
+    name, value = instead
+    if name == "metrics" and words[0] != "score":
+        return None
+    from bsx.bertscore.config import BertScoreSettings
+
+    fields = {"model", "metrics", *(BertScoreSettings.model_fields if name == "metrics" else ())} - {"lang"}
+    if name == "model":
+        fields -= {"metrics"}  # several metrics may share the model
+    dropped = {option for field in fields for option in SHORT.get(field, [f"--{field.replace('_', '-')}"])}
+    kept: list[str] = []
+    skipping = False
+    for word in words:
+        option = word.partition("=")[0]
+        if option.startswith("-") and len(option) > 1:
+            skipping = option in dropped and "=" not in word
+            if option in dropped:
+                continue
+        elif skipping:
+            skipping = False
+            continue
+        kept.append(word)
+    return shlex.join(["bsx", *kept, SHORT[name][-1], value])
 
 
 def _spell(code: re.Match[str]) -> str:

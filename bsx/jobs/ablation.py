@@ -11,6 +11,7 @@ import numpy as np
 
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import language_code
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
@@ -74,7 +75,7 @@ def ablate(
         InputError: for a table that cannot be used, or a group of ``long_idf`` that it does not have.
     """
     asked = complete(how, AblationSettings)
-    judged = read_judged([data], asked, asked["lang"])
+    judged = read_judged([data], asked, language_code(asked["lang"]))
     groups = list(dict.fromkeys(judged.groups))
     files = dict(long_idf or {})
     for name in files:

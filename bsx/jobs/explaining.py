@@ -14,6 +14,7 @@ from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.tables import comparison_text, tests_text
 from bsx.analysis.stats.results import Comparison
+from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, read_columns
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
@@ -122,7 +123,7 @@ def disentangle(
     binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
     table = read_columns(opened, numbers, labels, keys=binding)
     if lang is not None:
-        table = _into(table, lang, file)
+        table = _into(table, language_code(lang), file)
     result = regress(
         table,
         columns,

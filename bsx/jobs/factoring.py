@@ -12,6 +12,7 @@ import numpy as np
 
 from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
+from bsx.catalog.languages import language_pair
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.tables import TableFile
@@ -105,9 +106,9 @@ def factors(
     segments = list(table)
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
-    lang1, dash, lang2 = lang.partition("-")
+    lang1, lang2 = language_pair(lang)
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
-    pairs = SentencePairs(first, second, lang1, lang2 if dash else lang1, columns)
+    pairs = SentencePairs(first, second, lang1, lang2, columns)
     results: dict[str, FactorScores] = {}
     for factor in made:
         try:

@@ -9,6 +9,7 @@ from typing import Unpack
 import numpy as np
 
 from bsx.analysis.stats.layers import LayerAgreement
+from bsx.catalog.languages import language_code
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
@@ -88,7 +89,7 @@ def sweep_layers(
         InputError: for a metric without layers, or a table that cannot be used.
     """
     asked = complete(how, SweepSettings)
-    judged = read_judged(data, asked, asked["lang"])
+    judged = read_judged(data, asked, language_code(asked["lang"]))
     encoders = Encoders(model=model, lang=asked["lang"], device=asked["device"])
     depth = encoders.locate(None).architecture.depth
     for spec in metrics:

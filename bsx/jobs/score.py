@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
 from bsx.data.open import open_corpus
@@ -187,6 +189,7 @@ def score_files(
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
         alone = _bertscore(run) if metrics is None else None
         made = [alone] if alone is not None else _metrics(metrics or (), run)
+        _look_at_scripts(run, corpus, say)
         totals = [Totals(metric, len(corpus.systems)) for metric in made]
         by_system: dict[str, list[Totals]] = {}
         prepared = prepare(made, corpus, plan=plan, progress=progress)
@@ -269,6 +272,28 @@ def detected(settings: Settings, corpus: Corpus, say: Say) -> Settings:
     found = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
     say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {found}")
     return {**settings, "lang": found.code}
+
+
+def _look_at_scripts(settings: Settings, corpus: Corpus, say: Say) -> None:
+    """Tell how many texts are written in another script than the language that the user named."""
+    if settings.get("lang") is None:
+        return
+    from bsx.data.scripts import other_script
+
+    language = find_language(settings["lang"], load_registry(settings.get("registry")))
+    counts: dict[str, Counter[str]] = {"candidates": Counter(), "references": Counter()}
+    totals = Counter[str]()
+    for segment in corpus:
+        for kind, texts in (("candidates", segment.candidates), ("references", segment.references)):
+            totals[kind] += len(texts)
+            counts[kind].update(other for text in texts if (other := other_script(text, language.script)) is not None)
+    for kind, found in counts.items():
+        if found:
+            which = ", ".join(f"{script} {count}" for script, count in found.most_common())
+            say(
+                f"{found.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
+                f"({language.script}): {which}"
+            )
 
 
 def _metrics(specs: Sequence[str], settings: Settings) -> list[Metric]:

@@ -34,7 +34,7 @@ def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
 
     Args:
         model: a registry name or alias, a folder (an absolute path or one starting with ``./``), or a hub id.
-        lang: BCP-47 language tag.
+        lang: BCP-47 language tag, or English name.
         catalog: the registry.
 
     Raises:

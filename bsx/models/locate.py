@@ -53,7 +53,7 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
         try:
             folder = _fetch_or_explain(choice.source)
         except ModelUnavailableError as error:
-            raise ModelUnavailableError(_advice(choice, catalog, str(error))) from error
+            raise _unavailable(choice, catalog, str(error)) from error
     found, made = _digests(choice.source, folder), choice.source.convert
     if made is not None and found != (choice.source.sha256, made.tokenizer):
         found = _digests(choice.source, convert(choice.source, anew=True))
@@ -82,12 +82,21 @@ def _fetch_or_explain(source: Source) -> Path:
     return fetch(source)
 
 
-def _advice(choice: Choice, catalog: Catalog, reason: str) -> str:
-    here = available(catalog, choice.language)
-    scope = f" for {choice.language.name}" if choice.language is not None else ""
-    options = ", ".join(f"`model={name!r}`" for name in here) if here else "none"
+def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
+    """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
+    language = choice.language
+    here = available(catalog, language)
+    if language is None:
+        options = f"Available here now: {', '.join(f'`model={name!r}`' for name in here) or 'none'}."
+    elif here:
+        options = f"Available here now for {language.name}: {', '.join(f'`model={name!r}`' for name in here)}."
+    else:
+        options = f"No model here was trained on {language.name}; `metrics='chrf'` needs none."
     fetching = f" `bsx.Scorer({choice.name!r})` fetches it where the hub is reachable." if choice.source.hub else ""
-    return f"the model {choice.name} is not on this machine: {reason}.{fetching} Available here now{scope}: {options}."
+    error = ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
+    if language is not None:
+        error.instead = ("model", here[0]) if here else ("metrics", "chrf")
+    return error
 
 
 def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:

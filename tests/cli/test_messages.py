@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.commands import COMMANDS
-from bsx.cli.messages import spelled
+from bsx.cli.messages import spelled, with_instead
 from bsx.cli.output import progress_bar
 from bsx.train.config import TrainConfig
 
@@ -150,3 +151,47 @@ def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_pa
     done = cli("meta", tmp_path / "t.tsv", "--column", "a,b", "--human", "m")
     assert done.status == 2
     assert "which needs 4; --test none leaves it out" in done.err
+
+
+INSTEAD = {
+    "score -c c.txt -r r.txt --lang sw": "score -c c.txt -r r.txt --lang sw --model me5-small-q4",
+    "score -c c.txt --model=mt5-xl -r r.txt": "score -c c.txt -r r.txt --model me5-small-q4",
+    "score --metric bertr,chrf -m mt5-xl -c - -r r.txt": "score --metric bertr,chrf -c - -r r.txt --model me5-small-q4",
+    "match 'a b' c -m mt5-xl --rescale": "match 'a b' c --rescale --model me5-small-q4",
+    "models pull mt5-xl": None,
+    "score --metric bertscore:model=mt5-xl -c c.txt -r r.txt": None,
+}
+WITHOUT_MODEL = {
+    "score -c c.txt -r r.txt --lang co -m mt5-xl": "score -c c.txt -r r.txt --lang co --metric chrf",
+    "score --rescale --layer 3 -c c.txt --metric bertr -r r.txt": "score -c c.txt -r r.txt --metric chrf",
+    "match a b --lang co": None,
+}
+
+
+@pytest.mark.parametrize(("given", "wanted"), INSTEAD.items())
+def test_another_model_makes_a_command_to_copy(given: str, wanted: str | None) -> None:
+    made = with_instead(shlex.split(given), ("model", "me5-small-q4"))
+    assert made == (f"bsx {wanted}" if wanted is not None else None)
+    assert with_instead(shlex.split(given), None) is None
+
+
+@pytest.mark.parametrize(("given", "wanted"), WITHOUT_MODEL.items())
+def test_a_metric_without_a_model_makes_a_command_to_copy(given: str, wanted: str | None) -> None:
+    made = with_instead(shlex.split(given), ("metrics", "chrf"))
+    assert made == (f"bsx {wanted}" if wanted is not None else None)
+
+
+def test_what_works_without_a_hub_is_named_and_works(
+    cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub.constants as constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    (tmp_path / "c.txt").write_text("U ghjattu dorme\n", encoding="utf-8")
+    given = ["score", "-c", str(tmp_path / "c.txt"), "-r", str(tmp_path / "c.txt"), "--lang", "Corsican"]
+    failed = cli(*given)
+    assert failed.status == 2
+    command = failed.err.strip().rpartition(" Here now: bsx ")[2]
+    assert command == shlex.join([*given, "--metric", "chrf"])
+    assert "100.0000" in cli(*shlex.split(command)).out

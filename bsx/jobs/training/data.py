@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.datasets.systems import load_system_outputs
 from bsx.analysis.datasets.wmt import load_darr
+from bsx.catalog.languages import language_code
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.settings import TrainingColumns
@@ -56,17 +57,18 @@ def read_data(files: Sequence[str], columns: TrainingColumns, inputs: Inputs) ->
     ]
     rows: dict[str, list[str]] = {name: [] for name in ("candidate", *_PREFERENCE, "reference", "source")}
     judgments, groups, notes = [], [], []
+    target = None if columns.lang is None else language_code(columns.lang)
     for name, part in zip(files, parts, strict=True):
-        keep = [i for i, lp in enumerate(part.groups) if columns.lang is None or lp.rpartition("-")[2] == columns.lang]
+        keep = [i for i, lp in enumerate(part.groups) if target is None or lp.rpartition("-")[2] == target]
         if len(keep) < len(part.groups):
-            notes.append(f"{name}: left out {len(part.groups) - len(keep)} rows that do not go into {columns.lang}")
+            notes.append(f"{name}: left out {len(part.groups) - len(keep)} rows that do not go into {target}")
         for key, values in part.texts.items():
             rows[key] += [values[i] for i in keep]
         judgments.append(part.judgments[keep])
         groups += [part.groups[i] for i in keep]
     if not groups:
         which = "whose language pair `outputs=` covers" if preferences[0] and columns.outputs else "with data"
-        into = f" and goes into {columns.lang}" if columns.lang is not None else ""
+        into = f" and goes into {target}" if target is not None else ""
         raise InputError(f"{', '.join(files)}: there is no row {which}{into}")
     sides = {key: rows[key] if rows[key] else None for key in ("reference", "source")}
     judged = np.concatenate(judgments)

@@ -1,0 +1,48 @@
+"""Scripts of texts, told from the language that the user names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bsx.catalog.catalog import shipped
+from bsx.data.scripts import other_script
+from tests.cli.test_main import Cli
+
+TEXTS = [
+    ("你好，世界", "Hans", None),
+    ("你好，世界", "Hant", None),
+    ("東京へ行きます", "Jpan", None),
+    ("東京へ行きます", "Latn", "Hira"),
+    ("한국어 (漢字)", "Kore", None),
+    ("hello 你好", "Hans", "Latn"),
+    ("Straße", "Latn", None),
+    ("Straße", "Cyrl", "Latn"),
+    ("Привет", "Latn", "Cyrl"),
+    ("እንደምን", "Arab", "Ethi"),
+    ("ᏣᎳᎩ", "Latn", "Zzzz"),
+    ("12 % – 3", "Cyrl", None),
+    ("", "Hans", None),
+]
+
+
+@pytest.mark.parametrize(("text", "script", "other"), TEXTS)
+def test_the_script_of_most_letters_counts(text: str, script: str, other: str | None) -> None:
+    assert other_script(text, script) == other
+
+
+def test_every_script_of_the_registry_is_known_to_unicode() -> None:
+    for language in shipped().languages.values():
+        assert other_script("ᏣᎳᎩ", language.script) == "Zzzz"
+
+
+def test_texts_in_another_script_are_counted(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "mt.zh").write_text("我们在这里\nhello there\n12 %\nПривет мир\n", encoding="utf-8")
+    (tmp_path / "ref.zh").write_text("我们在这里\n你好\n12 %\n你好\n", encoding="utf-8")
+    files = ("-c", tmp_path / "mt.zh", "-r", tmp_path / "ref.zh", "--metric", "chrf")
+    result = cli("score", *files, "--lang", "chinese")
+    assert result.status == 0
+    note = "bsx: note: 2 of 4 candidates are not written in the script of Chinese (Hans): Latn 1, Cyrl 1\n"
+    assert result.err == note
+    assert cli("score", *files).err == ""
