@@ -192,37 +192,38 @@ HEAD = """# Robustness beyond English: PAWS-X and perturbations with me5-small-q
 python benchmarks/multilingual_robustness.py --data DATA --work WORK
 ```
 
-- **PAWS-X.** Pairs share nearly all words; about 43 of 100 are paraphrases. In German and Chinese no metric is far from
-  chance: BERTScore (layer 7) has areas of .574 and .570, the cosine of sentence vectors .537 and .544, chrF .564 and .570.
-  The best is sentence BLEU in German (.614), whose interval lies above that of the cosine. A chosen threshold is right at
-  most .05 more often than always saying "no paraphrase".
-- **Changes of meaning cost BERTScore less than a missing full stop, in all six languages.** Taking the punctuation away
-  costs .087 to .103 of the range; a negation .041 to .069, an opposite .030 to .037, another number .020 to .028, another
-  month or weekday .016 to .018. Nothing of this is above the control in any language.
-- **Typing errors cost more than negations** in the five languages with alphabets (.086 to .119), as they break words into
-  other pieces; characters of the same sound in Chinese cost .043. Writing ß and umlauts in another way costs German .133,
-  small letters for nouns .130: more than any change of meaning. Full-width marks made half as wide cost Chinese .018, but
-  chrF .179.
-- **Order counts for more in Chinese**: moving a tenth of the characters costs .142 of the range, in the other languages
-  .068 to .101 (of the words); there alone BERTScore sees it, and missing characters, above the control.
+- **PAWS-X.** Pairs share nearly all words; about 43 of 100 are paraphrases. In German and Chinese no metric is far
+  from chance: BERTScore (layer 7) has areas of .574 and .570, the cosine of sentence vectors .537 and .544, chrF
+  .564 and .570. The best is sentence BLEU in German (.614), whose interval lies above that of the cosine. A chosen
+  threshold is right at most .05 more often than always saying "no paraphrase".
+- **Changes of meaning cost BERTScore less than a missing full stop, in all six languages.** Taking the punctuation
+  away costs .087 to .103 of the range; a negation .041 to .069, an opposite .030 to .037, another number .020 to
+  .028, another month or weekday .016 (German and English). Nothing of this is above the control in any language.
+- **Typing errors cost more than negations** in the five languages with alphabets (.086 to .119), as they break
+  words into other pieces; characters of the same sound in Chinese cost .043. Writing ß and umlauts in another way
+  costs German .133, small letters for nouns .130: more than any change of meaning there. Full-width marks made half
+  as wide cost Chinese .018, but chrF .179.
+- **Order counts for more in Chinese**: moving a tenth of the characters costs .142 of the range, in the other
+  languages .068 to .101 (of the words); there alone BERTScore sees it, and missing characters, above the control.
 - chrF sees exchanged nouns and moved or missing words above the control in every language where they were tried, a
   negation, an opposite, a number or a date in none.
 
 ## PAWS-X, dev
 
-Metrics as detectors of paraphrases; DeLong's interval for the area, bootstrap for average precision. Accuracy: with a
-threshold chosen in ten-fold cross-validation.
+Metrics as detectors of paraphrases; DeLong's interval for the area, bootstrap for average precision. Accuracy: with
+a threshold chosen in ten-fold cross-validation.
 """
-MIDDLE = f"""The published figure for German is that of the model in full precision on all 2,000 pairs; ours are the 1,932 that
-have both texts.
+MIDDLE = f"""The published figure for German is that of the model in full precision on all 2,000 pairs; ours are the
+1,932 that have both texts.
 
 ## Perturbations
 
-The first {ROWS} sentences of PUD (German, Chinese, English, with gold trees), of newstest2013 (French, Spanish) and of the
-references of WMT17 English to Russian, each perturbed and scored against itself. Drops are shares of the metric's range, the
-mean score of the clean texts minus that of unrelated ones; in brackets the 95 % bootstrap interval and n, the texts that
-changed. Alone in brackets: fewer than {LEAST} texts changed. Bold: the drop is above that of the control, `no-punctuation`,
-on the same texts (one-sided, Holm over all tests of a language, .05). Strength .1: a tenth of the words.
+The first {ROWS} sentences of PUD (German, Chinese, English, with gold trees), of newstest2013 (French, Spanish) and
+of the references of WMT17 English to Russian, each perturbed and scored against itself. Drops are shares of the
+metric's range, the mean score of the clean texts minus that of unrelated ones; in brackets the 95 % bootstrap
+interval and n, the texts that changed. Alone in brackets: fewer than {LEAST} texts changed. Bold: the drop is above
+that of the control, `no-punctuation`, on the same texts (one-sided, Holm over all tests of a language, .05).
+Strength .1: a tenth of the words.
 """
 
 
