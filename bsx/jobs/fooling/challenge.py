@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
 from bsx.support.settings import complete, in_range, set_fields, takes
+
+Row = TypeVar("Row", bound=ChallengeRow)
 
 
 @dataclass(eq=False)
@@ -101,7 +103,8 @@ def challenge_metrics(
         if name not in scores:
             raise InputError(f"`lower={name}`: is none of the columns of scores ({', '.join(scores)})")
         scores[name] = (-scores[name][0], -scores[name][1])
-    notes, signatures, said = list(found.notes), {}, []
+    notes, said = list(found.notes), list[str]()
+    signatures: dict[str, str] = {}
     if metrics:
         rows, said = _scored(found, metrics, scores, settings, asked["skip_errors"], progress)
         for one in rows:
@@ -171,12 +174,12 @@ def _document(result: ChallengeResult) -> ChallengeDocument:
     metrics = {}
     for one in result.results:
         metrics[one.metric] = ChallengedMetric(
-            overall=None if one.overall is None else ChallengeRow(**_row(one.overall)),
+            overall=None if one.overall is None else _row(one.overall),
             macro=one.macro,
             weighted=one.weighted,
-            severities={name: ChallengeRow(**_row(found)) for name, found in one.severities.items()},
+            severities={name: _row(found) for name, found in one.severities.items()},
             phenomena={
-                name: PhenomenonRow(severity=result.severity_of[name], **_row(found))
+                name: _row(found, PhenomenonRow, severity=result.severity_of[name])
                 for name, found in one.phenomena.items()
             },
         )
@@ -199,8 +202,8 @@ def _document(result: ChallengeResult) -> ChallengeDocument:
     return ChallengeDocument(metrics=metrics, tests=tests, anchor=result.anchor, weights=dict(result.weights))
 
 
-def _row(found: Accuracy) -> dict[str, object]:
-    return {
+def _row(found: Accuracy, kind: type[Row] = ChallengeRow, **more: str) -> Row:  # type: ignore[assignment]
+    figures = {
         "n": found.n,
         "right": found.right,
         "tied": found.tied,
@@ -211,6 +214,7 @@ def _row(found: Accuracy) -> dict[str, object]:
         "drop": found.drop,
         "sensitivity": found.sensitivity,
     }
+    return kind.model_validate({**more, **figures})
 
 
 def _text(content: ChallengeDocument) -> str:

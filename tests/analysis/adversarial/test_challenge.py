@@ -226,7 +226,7 @@ def test_a_metric_gets_what_it_needs(cli: Run, tmp_path: Path) -> None:
 
 def test_demetr(shared: Path) -> None:
     """Counts of DEMETR's own table, and chrF against sacreBLEU's own scores, on every fortieth row."""
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     found = load_challenge(shared / "data" / "demetr" / "demetr.tsv.gz")
     assert len(found.pairs) == 19_930

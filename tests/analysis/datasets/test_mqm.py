@@ -45,7 +45,9 @@ def test_spans_become_scores(spans: Path) -> None:
     assert table.numbers("human_minor").tolist() == pytest.approx([-0.05, 0, -1])
     assert table.notes == ("translations have 1 to 2 raters; scores are their means",)
     whole = ["human_accuracy", "human_fluency", "human_non_translation"]
-    assert sum(table.numbers(part) for part in whole).tolist() == pytest.approx(table.numbers("human").tolist())
+    assert np.sum([table.numbers(part) for part in whole], axis=0).tolist() == pytest.approx(
+        table.numbers("human").tolist()
+    )
 
 
 def test_weights_references_and_raters(spans: Path) -> None:
