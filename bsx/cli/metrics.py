@@ -72,9 +72,15 @@ def show(
     if format == "json":
         print(to_json(details))
         return
+    from bsx.catalog.entries import Evidence
+    from bsx.models.ranking import spelled_figure
+
     settings: list[dict[str, object]] = details.pop("settings")
+    figures = [Evidence.model_validate(figure) for figure in details.pop("evidence")]
     for field, value in details.items():
         print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
+    for figure in figures:
+        print(f"evidence: {spelled_figure(figure, whole=True)}")
     print("settings:")
     for setting in settings:
         print(f"  {setting['name']}={setting['default']}  ({setting['type']}) {setting['help']}")

@@ -82,6 +82,8 @@ def list_models(
 @models.command()
 def show(name: Name, registry: Registry = None, format: Format = "text") -> None:
     """Show everything the registry says about one model, and where the entry comes from."""
+    from bsx.models.ranking import spelled_figure
+
     catalog = _load(registry)
     entry = catalog.model(name)
     details = {**_row(entry, catalog, None), **_details(entry, catalog)}
@@ -90,6 +92,9 @@ def show(name: Name, registry: Registry = None, format: Format = "text") -> None
         return
     rows = []
     for key, value in details.items():
+        if key == "evidence":
+            rows += [[key, spelled_figure(evidence, whole=True)] for evidence in entry.evidence]
+            continue
         if key == "baselines" and isinstance(value, dict):
             value = {lang: f"layers 0 to {len(layers) - 1}" for lang, layers in value.items()}
         nested = isinstance(value, list | dict)
@@ -172,6 +177,7 @@ def _details(entry: ModelEntry, catalog: Catalog) -> dict[str, object]:
             }
     return {
         "languages": entry.languages,
+        "languages_source": entry.languages_source,
         "aliases": entry.aliases,
         "family": entry.family,
         "dimensions": entry.dimensions,

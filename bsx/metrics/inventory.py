@@ -88,7 +88,11 @@ def describe(name: str, catalog: Catalog) -> JsonObject:
                 "help": info.description or "",
             }
         )
-    return {**_row(entry, catalog), "range": _range(entry), "notes": entry.notes, "settings": settings}
+    known = {
+        "languages_source": entry.languages_source,
+        "evidence": [evidence.model_dump(exclude_none=True) for evidence in entry.evidence],
+    }
+    return {**_row(entry, catalog), "range": _range(entry), **known, "notes": entry.notes, "settings": settings}
 
 
 def _range(entry: MetricEntry) -> str:

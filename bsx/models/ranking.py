@@ -337,15 +337,28 @@ def _reasoned(
         evidence, other, theirs = min(rivals, key=lambda rival: _order(rival[0]))  # of several, the best model
         rival = theirs[evidence.test]
         beside = f", {rival.called or other.name} {_plain(rival.value)}"
-    where = f"{evidence.direction} {evidence.level}" if evidence.direction is not None else evidence.dataset
-    statistic = "tau" if "tau" in evidence.statistic else "r"
-    reason = f"{where} {statistic} {_plain(evidence.value)}{beside}; {evidence.source}"
+    reason = spelled_figure(evidence, beside)
     if near:
         other_language = languages.get(evidence.language)
         name = other_language.name if other_language is not None else evidence.language
         basis = _NEARNESS[near].format(genus=language.genus, family=language.family)
         reason = f"{name}, {basis}: {reason}"
     return Ranked(entry, reason, evidence)
+
+
+def spelled_figure(evidence: Evidence, beside: str = "", *, whole: bool = False) -> str:
+    """Return a figure in a few words: ``en-tr segment tau .628; Zhang et al. 2020, Table 14``.
+
+    Args:
+        evidence: the figure.
+        beside: what to say behind its value.
+        whole: name the data set too where there is a direction.
+    """
+    where = evidence.dataset
+    if evidence.direction is not None:
+        where = f"{where} " * whole + f"{evidence.direction} {evidence.level}"
+    statistic = "tau" if "tau" in evidence.statistic else "r"
+    return f"{where} {statistic} {_plain(evidence.value)}{beside}; {evidence.source}"
 
 
 def _plain(value: float) -> str:
