@@ -252,7 +252,7 @@ def _order(evidence: Evidence) -> tuple[bool, bool, str, str]:
     """Put the tests that say most about single sentences first: segments before systems, r before tau, then by name."""
     return (
         evidence.level != "segment",
-        "Pearson" not in evidence.statistic,
+        "pearson" not in evidence.statistic.casefold(),
         evidence.dataset,
         evidence.direction or evidence.language,
     )
@@ -357,7 +357,7 @@ def spelled_figure(evidence: Evidence, beside: str = "", *, whole: bool = False)
     where = evidence.dataset
     if evidence.direction is not None:
         where = f"{where} " * whole + f"{evidence.direction} {evidence.level}"
-    statistic = "tau" if "tau" in evidence.statistic else "r"
+    statistic = "tau" if "kendall" in evidence.statistic.casefold() else "r"
     return f"{where} {statistic} {_plain(evidence.value)}{beside}; {evidence.source}"
 
 
