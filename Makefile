@@ -26,12 +26,12 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## Score the shipped examples with the embedded model
 	@BSX=$(BIN)/bsx PYTHON=$(BIN)/python bash tools/demo.sh
 
-test: $(STAMP) ## Lint, type-check and run the test suite
+test: $(STAMP) ## Lint and run the test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not hub" -n $(JOBS)
 
-test-slow: $(STAMP) ## Run the slow tests: real WMT data, long streams
+test-slow: $(STAMP) ## Run the slow tests: mypy, notebooks in kernels, whole real data, long streams
 	$(BIN)/python -m pytest -m "slow and not hub"
 
 test-hub: $(STAMP) ## Run the tests that need hub models (where a hub is reachable or they are cached)

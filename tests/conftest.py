@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
 
 
-LONG = ("test_types.py", "test_docs.py", "test_packaging.py", "test_notebooks.py", "encode/test_onnx.py")
+LONG = ("test_docs.py", "test_notebooks.py", "encode/test_onnx.py", "cli/test_ends.py", "test_packaging.py")
 """Files that take longest, in the order in which they begin: what is left for the end should be short."""
 ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
 """Files whose tests share nothing, so that processes may divide them."""

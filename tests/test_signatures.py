@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import sysconfig
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,18 +126,20 @@ def test_settings_without_names_of_their_own_are_shown(function: Callable[..., o
     assert set(typing.get_type_hints(options)) < set(shown)
 
 
-def test_a_type_checker_refuses_typos(tmp_path: Path) -> None:
+CHECKERS = {
+    "basedpyright": ["--pythonpath", sys.executable],
+    "mypy": ["--no-error-summary", "--follow-imports=silent"],
+}
+
+
+@pytest.mark.parametrize("checker", ["basedpyright", pytest.param("mypy", marks=pytest.mark.slow)])
+def test_a_type_checker_refuses_typos(checker: str, tmp_path: Path) -> None:
     file = tmp_path / "typos.py"
-    head = "import bsx\nimport bsx.analysis\nfrom bsx.metrics.lexical.bleu import Bleu\n"
+    head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nfrom bsx.metrics.lexical.bleu import Bleu\n"
     file.write_text(head + TYPOS.strip() + "\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-error-summary", "--follow-imports=silent", str(file)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    refused = {int(line) for line in re.findall(r"typos\.py:(\d+): error", done.stdout)}
+    command = [Path(sysconfig.get_path("scripts"), checker), *CHECKERS[checker], file]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    refused = {int(line) for line in re.findall(r"typos\.py:(\d+):.*\berror\b", done.stdout)}
     lines = file.read_text().splitlines()
     passed = [lines[number - 1] for number in range(head.count("\n") + 1, len(lines) + 1) if number not in refused]
     assert not passed, f"accepted: {passed}\n{done.stdout}{done.stderr}"

@@ -29,6 +29,7 @@ def said(*command: str | Path, cwd: Path = REPOSITORY) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_mypy_holds_on_the_checkout_and_the_tests() -> None:
     files = re.search(r"no issues found in (\d+) source files", said(sys.executable, "-m", "mypy"))
     assert files is not None
@@ -37,6 +38,7 @@ def test_mypy_holds_on_the_checkout_and_the_tests() -> None:
     assert int(files[1]) == sum(1 for folder in folders for _ in folder.rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_mypy_finds_what_stands_behind_the_links(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

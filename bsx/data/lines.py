@@ -11,27 +11,18 @@ import io
 import json
 import os
 import re
-import shutil
-import stat
-import sys
-import tempfile
-import threading
-import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from bsx.data.commit import settle
-from bsx.data.corpus import Segment
 from bsx.data.run import reading
 from bsx.data.seal import check_seal
+from bsx.data.spool import STDIN, SpoolReader, spooled
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
-
-STDIN = "-"
 
 
 class Problems:
@@ -70,102 +61,6 @@ class Problems:
         return False
 
 
-class _Spool:
-    """What can be read but once (standard input, a pipe), in a temporary file without a name, so nothing is left of it.
-
-    Args:
-        source: an open stream.
-    """
-
-    def __init__(self, source: IO[bytes]) -> None:
-        self._copy = tempfile.TemporaryFile(prefix="bsx-input-")  # noqa: SIM115 - ends with this object
-        self._lock = threading.Lock()
-        weakref.finalize(self, self._copy.close)
-        shutil.copyfileobj(source, self._copy, 1 << 20)
-        self.size = self._copy.tell()
-
-    def read(self, place: int, size: int) -> bytes:
-        """Return up to ``size`` bytes from a place on."""
-        with self._lock:
-            self._copy.seek(place)
-            return self._copy.read(size)
-
-
-class _SpoolReader(io.RawIOBase):
-    """A stream over a spool, with a place of its own."""
-
-    def __init__(self, spool: _Spool) -> None:
-        self._spool = spool
-        self._place = 0
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place; see `io.IOBase.seek`."""
-        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._spool.size}[whence]
-        return self._place
-
-    def readinto(self, buffer: Untyped) -> int:
-        """Fill a buffer; see `io.RawIOBase.readinto`."""
-        found = self._spool.read(self._place, len(buffer))
-        buffer[: len(found)] = found
-        self._place += len(found)
-        return len(found)
-
-
-_spools: weakref.WeakValueDictionary[object, _Spool] = weakref.WeakValueDictionary()
-_kept: list[list[_Spool]] = []
-
-
-@contextlib.contextmanager
-def keeping_spools() -> Iterator[None]:
-    """Keep what is read but once until the end of this context, so that each of its readers finds all of it."""
-    _kept.append([])
-    try:
-        yield
-    finally:
-        _kept.pop()
-
-
-def _spooled(path: Path | str) -> _Spool | None:
-    """Return what can be read but once, read whole; None for a file that can be read again.
-
-    Raises:
-        InputError: for a device, or a closed standard input.
-        OSError: if it cannot be read or copied.
-    """
-    stream: IO[bytes] | None = None
-    facts: os.stat_result | None = None
-    if str(path) in (STDIN, "/dev/stdin"):
-        if sys.stdin is None or sys.stdin.closed:
-            raise InputError("standard input: is closed")
-        stream = sys.stdin.buffer
-        with contextlib.suppress(OSError):  # a stream of Python's own has no number
-            facts = os.fstat(stream.fileno())
-    else:
-        facts = Path(path).stat()
-        if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
-            return None
-    if facts is not None and (stat.S_ISBLK(facts.st_mode) or stat.S_ISCHR(facts.st_mode)):
-        typed = stream is not None and stream.isatty()
-        if not typed and not os.path.samestat(facts, Path(os.devnull).stat()):  # /dev/zero has no end
-            raise InputError(f"{path}: is a device, neither a file nor a pipe")
-    key = stream if facts is None else (facts.st_dev, facts.st_ino)
-    spool = _spools.get(key)
-    if spool is None:
-        with Path(path).open("rb") if stream is None else contextlib.nullcontext(stream) as source:
-            spool = _spools[key] = _Spool(source)
-    for kept in _kept[-1:]:
-        kept.append(spool)
-    return spool
-
-
 class NamedFile:
     """A file and what to call it in messages; it can be read from the start as often as needed.
 
@@ -195,7 +90,7 @@ class NamedFile:
         settle(self.path)
         reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
-            self.spool = _spooled(path)
+            self.spool = spooled(path)
             if self.spool is None and self.path.is_dir():
                 raise InputError(f"{self.name}: is a folder, not a file")
             with self._raw() as stream:
@@ -210,7 +105,7 @@ class NamedFile:
 
     def _raw(self) -> BinaryIO | io.BufferedReader:
         if self.spool is not None:
-            return io.BufferedReader(_SpoolReader(self.spool))
+            return io.BufferedReader(SpoolReader(self.spool))
         stream = self.path.open("rb")
         status = os.fstat(stream.fileno())
         now = (status.st_size, status.st_mtime_ns)
@@ -408,52 +303,3 @@ def check_line_counts(counts: Mapping[str | Path, int]) -> None:
                 f"line counts differ: {first} has {expected}, {other} has {count}; line i of every file must be "
                 "segment i"
             )
-
-
-class LineFiles:
-    """Files with one text a line: one file of candidates for each system, one or more of references.
-
-    An empty line in one of several reference files means that the segment has no such reference.
-
-    Args:
-        systems: system name -> file.
-        references: files.
-        source: the file of source texts, if there is one.
-    """
-
-    def __init__(
-        self, systems: Mapping[str, NamedFile], references: Sequence[NamedFile], source: NamedFile | None = None
-    ) -> None:
-        self.systems = tuple(systems)
-        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
-        self._candidates = list(systems.values())
-        self._references = list(references)
-        self._sources = [source] if source is not None else []
-        pipes: dict[object, NamedFile] = {}
-        for file in self.files:
-            if file.spool is not None and pipes.setdefault(file.spool, file) is not file:
-                raise InputError(f"{pipes[file.spool].name} and {file.name} are one stream, which holds one file")
-
-    @property
-    def files(self) -> list[NamedFile]:
-        """The files it reads, candidates first."""
-        return [*self._candidates, *self._references, *self._sources]
-
-    @property
-    def layout(self) -> list[str]:
-        """What each file holds."""
-        kinds = ["candidates"] * len(self._candidates) + ["references"] * len(self._references)
-        return [*kinds, *["sources"] * len(self._sources)]
-
-    def __iter__(self) -> Iterator[Segment]:
-        """Read all segments from the start.
-
-        Raises:
-            InputError: if the files have different numbers of lines (says both) or are not UTF-8.
-        """
-        files = self.files
-        split, end = len(self._candidates), len(files) - len(self._sources)
-        for number, row in enumerate(zip_longest(*(file.lines() for file in files)), start=1):
-            if None in row:
-                check_line_counts({file.name: sum(1 for _ in file.lines()) for file in files})
-            yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), row[end] if self._sources else None)

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bsx.data.corpus import Corpus
-from bsx.data.lines import STDIN, LineFiles, NamedFile
-from bsx.data.tables import Table, TableFile
+from bsx.data.files import LineFiles, TableFile
+from bsx.data.lines import NamedFile
+from bsx.data.spool import STDIN
+from bsx.data.tables import Table
 from bsx.errors import InputError
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.corpus import Segment
 from bsx.data.lines import NamedFile, Problems
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
@@ -368,93 +367,3 @@ def _cells(column: Untyped) -> list[object]:
 
 def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-class TableFile:
-    """A table as a corpus: columns of candidates, one a system, and columns of references and sources.
-
-    Args:
-        file: the table; see `Table`.
-        candidates: columns of candidates; each is a system.
-        references: columns of references; a JSON or Parquet cell may hold a list of them.
-        id_column: column that names the segments; their number in the file unless given.
-        source: column of source texts, if there is one.
-        keep_rows: give each segment its whole row.
-        system: column that says which system a row's one candidate is of.
-
-    Raises:
-        InputError: for an unknown format.
-        UnknownNameError: for a missing column; lists those present.
-    """
-
-    def __init__(
-        self,
-        file: NamedFile | Path | str,
-        candidates: Sequence[str],
-        references: Sequence[str],
-        id_column: str | None = None,
-        *,
-        source: str | None = None,
-        keep_rows: bool = False,
-        system: str | None = None,
-    ) -> None:
-        for name, count in Counter(candidates).items():
-            if count > 1:
-                raise InputError(f"the column of candidates {name!r} is named twice; systems need distinct names")
-        self.systems = tuple(candidates)
-        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
-        self.table = Table(file, first_line=True)
-        self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
-        others = (("source", source), ("id", id_column), ("system", system))
-        self._roles += [(kind, name) for kind, name in others if name is not None]
-        self._references = tuple(references)
-        self._source = source
-        self._id = id_column
-        self._keep_rows = keep_rows
-        self._system = system
-        self.table.require(*(name for _, name in self._roles))
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of all columns; of a JSON-lines file, those of its first line."""
-        return self.table.columns
-
-    @property
-    def files(self) -> list[NamedFile]:
-        """The one file it reads."""
-        return [self.table.file]
-
-    @property
-    def layout(self) -> list[str]:
-        """The columns it uses and what for."""
-        return [f"{kind}={name}" for kind, name in self._roles]
-
-    def types(self) -> dict[str, object]:
-        """Return the Arrow type that holds each column; see `Table.types`."""
-        return self.table.types()
-
-    def __iter__(self) -> Iterator[Segment]:
-        """Read all segments from the start.
-
-        Raises:
-            InputError: naming file, line and column of a cell that is not a text.
-        """
-        at = 0
-        used = dict.fromkeys(name for _, name in self._roles)
-        for at, row in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
-            yield Segment(
-                row.name(self._id) if self._id is not None else str(at),
-                tuple([row.text(name) for name in self.systems]),
-                self._references_of(row),
-                row.text(self._source) if self._source else None,
-                row if self._keep_rows else None,
-                row.name(self._system) if self._system is not None else None,
-            )
-        if at == 0:
-            raise InputError(f"{self.table.name}: has a header but no rows")
-
-    def _references_of(self, row: Row) -> tuple[str, ...]:
-        found = [text for name in self._references for text in row.texts(name)]
-        if self._references and not found:
-            raise InputError(f"{row.where}: has an empty list of references")
-        return tuple(found)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from bsx.catalog.catalog import load_registry
-from bsx.data.lines import LineFiles, NamedFile
+from bsx.data.files import LineFiles
+from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
 from bsx.encode.session import Encoders
 from bsx.errors import InputError

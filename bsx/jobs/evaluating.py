@@ -20,8 +20,9 @@ from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.score import Input, add_apart, load_metrics, wanted_sides
-from bsx.metrics.run import Totals, prepare, stream
+from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import about, apart, flags, summarise
+from bsx.metrics.totals import Totals
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress

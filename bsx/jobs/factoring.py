@@ -13,9 +13,9 @@ import numpy as np
 from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.languages import language_pair
+from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
-from bsx.data.tables import TableFile
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.jobs.settings import FactorSettings
 from bsx.support.aligned import text_table

@@ -26,8 +26,9 @@ from bsx.jobs.resume import Say, keeping, kept_blocks
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricCore
 from bsx.metrics.plan import Plan, survey
-from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, lacking, prepare, stream
+from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, lacking, prepare, stream
 from bsx.metrics.summary import about, apart, flags, summarise, to_text
+from bsx.metrics.totals import Totals
 from bsx.metrics.zoo import find_metric, get_metrics, needs_of
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance

@@ -11,7 +11,8 @@ from bsx.data.corpus import Corpus
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
 from bsx.metrics.plan import Plan
-from bsx.metrics.run import Prepared, Totals, prepare, stream
+from bsx.metrics.run import Prepared, prepare, stream
+from bsx.metrics.totals import Totals
 from bsx.support.progress import Progress
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.metrics.core import Figures, MetricCore
-from bsx.metrics.run import Prepared, Totals
+from bsx.metrics.run import Prepared
+from bsx.metrics.totals import Totals
 from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
 

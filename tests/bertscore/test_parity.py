@@ -263,8 +263,9 @@ def test_difference_no_length_limit_in_the_tokenizer(tiny_model: Callable[[str],
     assert scorer.score(["cat " * 100], ["cat"]).truncated.tolist() == [0]
 
 
-def test_embedded_model_on_real_pairs(wmt17: Pairs) -> None:
-    chosen = np.random.default_rng(5).choice(len(wmt17.lp), 300, replace=False)
+@pytest.mark.parametrize("n", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_embedded_model_on_real_pairs(n: int, wmt17: Pairs) -> None:
+    chosen = np.random.default_rng(5).choice(len(wmt17.lp), n, replace=False)
     candidates, references = ([column[i] for i in chosen] for column in (wmt17.candidates, wmt17.references))
     scorer = bsx.Scorer("minilm", layer=6)
     folder = str(scorer.metric.located.checkpoint.folder)

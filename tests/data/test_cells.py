@@ -25,8 +25,9 @@ from bsx.analysis.report.documents import ScoreRows, read_document
 from bsx.bertscore.rescale import read_baseline
 from bsx.data import cells
 from bsx.data.columns import number_column, numeric_columns, read_columns
-from bsx.data.lines import LineFiles, NamedFile
-from bsx.data.tables import Table, TableFile
+from bsx.data.files import LineFiles, TableFile
+from bsx.data.lines import NamedFile
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_table
 from bsx.jobs.evaluating import Wanted, read_scores

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bsx.data.files import TableFile
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable
-from bsx.data.tables import TABLE_FORMATS, Table, TableFile
+from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
 few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

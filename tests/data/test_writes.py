@@ -34,8 +34,8 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
     "bsx/data/journal.py": {"open", "savez"},  # the lock; an array into a file of the gate
     "bsx/data/picture.py": {"savefig"},  # into a file of the gate
-    "bsx/support/tensors.py": {"write_bytes"},  # into a file of the gate, or of the cache
-    "bsx/data/lines.py": {"TemporaryFile"},  # has no name
+    "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
+    "bsx/data/spool.py": {"TemporaryFile"},  # has no name
     "bsx/encode/cache/file.py": {"replace"},  # new names only, whole by checksums
     "bsx/encode/cache/folder.py": {"write_text"},  # a label that nothing reads
     "bsx/train/run.py": {"rmtree"},  # of the folder that the training made

@@ -36,6 +36,16 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder with one home for all runs: the encoder is exported once."""
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "c.txt").write_text("a cat sat\nthe mat\n")
+    (folder / "r.txt").write_text("the cat sat\non a mat\n")
+    (folder / "t.tsv").write_text("human\ta\tb\n" + "".join(f"{i % 7}\t{i}\t{-i % 5}\n" for i in range(20)))
+    return folder
+
+
 def run(program: list[str], folder: Path) -> tuple[str, list[str]]:
     """Run a program with a fresh home; return what it said, and the files it made there and among temporary ones."""
     home, temporary = folder / "home", folder / "tmp"
@@ -71,21 +81,18 @@ def run(program: list[str], folder: Path) -> tuple[str, list[str]]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")
-def test_commands_write_and_say_nothing_elsewhere(tmp_path: Path) -> None:
-    (tmp_path / "c.txt").write_text("a cat sat\nthe mat\n")
-    (tmp_path / "r.txt").write_text("the cat sat\non a mat\n")
-    (tmp_path / "t.tsv").write_text("human\ta\tb\n" + "".join(f"{i % 7}\t{i}\t{-i % 5}\n" for i in range(20)))
+def test_commands_write_and_say_nothing_elsewhere(world: Path) -> None:
     for command in COMMANDS:
-        _, made = run(["bash", "-c", f"exec {sys.executable} -m bsx {command}"], tmp_path)
+        _, made = run(["bash", "-c", f"exec {sys.executable} -m bsx {command}"], world)
         assert [file for file in made if not file.startswith("home/.cache/bsx/")] == []
     assert any("onnx" in file for file in made)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")
-def test_scoring_from_python_says_nothing(tmp_path: Path) -> None:
+def test_scoring_from_python_says_nothing(world: Path) -> None:
     """ONNX Runtime is asked again after `import bsx`, in a process of its own that inherits the environment."""
     code = "import bsx, onnxruntime; print(bsx.score(['a cat'], ['the cat'], model='minilm', backend='onnx').f1[0] > 0)"
-    said, made = run([sys.executable, "-c", code], tmp_path)
+    said, made = run([sys.executable, "-c", code], world)
     assert said == "True\n"
     assert [file for file in made if not file.startswith(("home/.cache/bsx/", "tmp/torchinductor"))] == []
 

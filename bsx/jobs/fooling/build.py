@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple
+from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
-from bsx.data.tables import TableFile
 from bsx.support.settings import in_range
 
 if TYPE_CHECKING:
