@@ -24,6 +24,7 @@ from tests.conftest import REPOSITORY
         "speed_tables.py",
     ],
 )
+@pytest.mark.filterwarnings("ignore")
 def test_generated_files_are_fresh(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, which has imported what they need; what is stale, a script says as it exits."""
     monkeypatch.setattr(sys, "argv", [script, "--check"])
