@@ -29,8 +29,9 @@ def by_pair(f1: NDArray[np.float32], pairs: Pairs) -> dict[str, float]:
 
 
 def test_correlation_with_people_on_one_pair_of_wmt17(wmt17: Pairs) -> None:
-    chosen = [i for i, name in enumerate(wmt17.lp) if name == "fi-en"]
-    pairs = Pairs(*([column[i] for i in chosen] for column in wmt17))
+    kept = [i for i, name in enumerate(wmt17.lp) if name == "fi-en"]
+    lp, candidates, references = ([column[i] for i in kept] for column in wmt17[:3])
+    pairs = Pairs(lp, candidates, references, [wmt17.human[i] for i in kept])
     scores = Scorer("minilm", layer=6).score(pairs.candidates, pairs.references)
     assert by_pair(scores.f1, pairs) == pytest.approx({"fi-en": PEER_LAYER_6["fi-en"]}, abs=0.001)
 
