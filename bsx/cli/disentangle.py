@@ -53,6 +53,8 @@ def disentangle(
     origin = provenance("disentangle", [file], found.signatures)
     if output is not None:
         found.save(output, origin, plot=plot)
+        if output.suffix:
+            say([f"{output} is a folder that holds the result in all forms, {output / 'disentangle.json'} among them"])
     if format != "text":
         say(notice.message for notice in found.result.warnings)
     said = found.form(format, origin)

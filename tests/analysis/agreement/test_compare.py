@@ -41,6 +41,28 @@ def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
     return lambda name: tmp_path / f"{name}.txt"
 
 
+def test_a_bootstrap_of_few_segments_is_doubted(cli: Run, tmp_path: Path) -> None:
+    for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    command = ("compare", tmp_path / "a", tmp_path / "b", "-r", tmp_path / "r", "--metric", "chrf", "--format", "json")
+    done = cli(*command)
+    assert "2 segments are few for a bootstrap" in done.err
+    assert "--test randomise keeps its level" in done.err
+    assert json.loads(done.out)["metrics"][0]["tests"][0]["better"] == "b"  # with p = .002, of two segments
+    done = cli(*command, "--test", "randomise")
+    assert "few" not in done.err
+    assert json.loads(done.out)["metrics"][0]["tests"][0]["better"] is None
+
+
+def test_the_bootstraps_level_is_as_bad_as_the_note_says() -> None:
+    rng = np.random.default_rng(1)
+    for n, share in ((2, 0.5), (5, 0.16), (10, 0.09)):
+        differences = rng.normal(size=(1000, n))
+        zero = np.zeros(n)
+        called = [bootstrap_systems(d, zero, resamples=200, seed=2).p_two_sided < 0.05 for d in differences]
+        assert np.mean(called) == pytest.approx(share, abs=0.04), n  # 3 standard errors, and those of 200 resamples
+
+
 def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
     done = cli(
         "compare",

@@ -566,6 +566,9 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
     assert done.status == 0, done.err
     for part in ("adding syn to sem + lex", "m against k", "group de-en", "60 resamples", "interactions"):
         assert part in done.out
+    assert "is a folder" not in done.err
+    done = cli(*base, "-o", tmp_path / "out.json")
+    assert f"{tmp_path}/out.json is a folder that holds the result in all forms" in done.err
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "disentangle.txt",
