@@ -176,8 +176,9 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
     chosen = sorted(found.values(), key=lambda examples: -len(examples))[:at_most]
     blocks: list[Block] = [
         Prose(
-            f"The worst triples ({len(chosen)} of {len(found)} listed). Marked: what a shortest edit puts into the "
-            "anchor, word by word, to make the other text of it; a word that moved is marked too."
+            f"The worst triples ({len(chosen)} of {len(found)} listed), each under the metrics that have it among "
+            "their worst; others may fail on it too. Marked: what a shortest edit puts into the anchor, word by word, "
+            "to make the other text of it; a word that moved is marked too."
         )
     ]
     for place, examples in enumerate(chosen):
