@@ -135,7 +135,7 @@ def _dense(folder: Path) -> Dense:
     name = str(said.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
     activations = {"Tanh": torch.nn.Tanh, "Identity": torch.nn.Identity, "ReLU": torch.nn.ReLU, "GELU": torch.nn.GELU}
     if name not in activations:
-        raise InputError(f"{folder}: its activation {name} is not one of {', '.join(activations)}")
+        raise InputError(f"{folder}/config.json: its activation {name} is not one of {', '.join(activations)}")
     weights = load_weights(folder)
     bias = weights.get("linear.bias")
     return Dense(weights["linear.weight"].float(), None if bias is None else bias.float(), activations[name]())

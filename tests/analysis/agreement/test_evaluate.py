@@ -732,7 +732,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--column", "good", "--column", "good", "--human", "human"], "the column 'good' is named twice"),
         (
             ["--column", "good", "--human", "human", "--lower", "poor"],
-            "`lower=`: 'poor' is none of the metrics",
+            "--lower: 'poor' is none of the metrics",
         ),
         (["--column", "good", "--human", "human", "--human", "poor"], "name one column of human scores"),
         (["--column", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
