@@ -126,7 +126,7 @@ def _poolings(folder: Path) -> list[Pooling]:
         modes = [key for key in names if said.get(f"pooling_mode_{switches.get(key, key)}")]
     unknown = [m for m in modes if m not in names]
     if unknown or not modes:
-        raise InputError(f"{folder}: its pooling {unknown or 'none'} is not one of {', '.join(names)}")
+        raise InputError(f"{folder}/config.json: its pooling {unknown or 'none'} is not one of {', '.join(names)}")
     return [names[m] for m in modes]
 
 
