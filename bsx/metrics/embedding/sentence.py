@@ -105,7 +105,7 @@ class Recipe:
                 elif kind == "Dense":
                     recipe.dense.append(_dense(at))
                 elif kind != "Normalize":  # the cosine does not see it
-                    raise InputError(f"{folder}: has a module {kind}, which bsx cannot run (Pooling, Dense, Normalize)")
+                    raise InputError(f"{listing}: names a module {kind}; bsx runs Pooling, Dense and Normalize")
         return recipe
 
 
