@@ -200,6 +200,8 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     assert text[0].split() == ["metric", "system", "score", "95%", "interval", "against", "difference", "p"]
     assert any(line.startswith("ter (lower is better)") for line in text)
     assert "200 resamples of 110 segments" in text[-1]
+    assert text[-1].startswith("† p < 0.05")
+    assert next(line for line in text if "brook" in line and "0.00" in line).endswith("†")
     table = list(csv.DictReader(io.StringIO(cli(*start, "--format", "csv").out)))
     assert [(row["metric"], row["a"], row["b"]) for row in table[:2]] == [
         ("chrf", "brook", "atlas"),

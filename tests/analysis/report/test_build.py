@@ -94,6 +94,9 @@ def test_factor_profiles_are_what_the_document_says(report: Report) -> None:
         for factor in content["factors"]
     ]
     assert shown == expected
+    cells = [row[2] for row in table(report, "factors", "Coefficients").rows]
+    assert all(cell.text.endswith("†") and not cell.strong for cell in cells)  # all are significant
+    assert table(report, "factors", "Coefficients").note.startswith("†: p < 0.05")
     fit, shares = content["results"][1], values(table(report, "factors", "Shares of R²"))[1]
     assert shares == ["chrf", *fit["r2_share"].values(), fit["r2"], fit["adj_r2"]]
 
