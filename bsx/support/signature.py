@@ -48,8 +48,11 @@ class Signature:
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that stand for the whole signature, its notes aside."""
-        plain = "|".join(f"{name}:{value}" for name, value in self.fields if name != _NOTE)
-        return hashlib.sha256(plain.encode()).hexdigest()[:12]
+        return hashlib.sha256(str(self.without_notes()).encode()).hexdigest()[:12]
+
+    def without_notes(self) -> Signature:
+        """Return what identifies the computation, and nothing else."""
+        return Signature(tuple((name, value) for name, value in self.fields if name != _NOTE))
 
     @classmethod
     def read(cls, text: str) -> Signature:

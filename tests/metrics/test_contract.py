@@ -593,6 +593,8 @@ def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> N
     metric = get_metric(f"ensemble:{file}", run={"lang": "sw"})
     assert metric.signature().notes[0] == "minilm was not trained on Swahili; bert-base-multilingual-cased was"
     assert "rouge-l is made for en, the texts are Swahili" in metric.signature().notes
+    english = get_metric(f"ensemble:{file}", run={"lang": "en"}).signature()
+    assert (english.notes, english.digest) == ((), metric.signature().digest)
     with pytest.raises(InputError, match=r"not trained on Swahili.*drop `strict=True`"):
         get_metric(f"ensemble:{file}", run={"lang": "sw", "strict": True})
 
