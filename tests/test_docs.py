@@ -146,7 +146,8 @@ LACKING = re.compile(
 # Not run here: what sets up an environment or downloads from a publisher, clusters (tests/cluster), and a model whose
 # conversion takes long (tests/models/test_me5.py).
 ELSEWHERE = re.compile(
-    r"(pip|make|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx reproduce |.* --engine ray |.* me5-small-q4$|.* sentence-qe "
+    r"(pip|make|python3?(\.\d+)?|[a-z]+-env/bin/pip) |bsx data get |bsx reproduce |.* --engine ray |"
+    r".* me5-small-q4$|.* sentence-qe "
 )
 
 
