@@ -1,10 +1,10 @@
 """What do metrics across languages measure? Kaster, Zhao & Eger's regression on their rows, and cross-lingual bias.
 
-Run: python benchmarks/multilingual_factors.py --data FOLDER --cache FOLDER [--rows N] [--pud N] [--sets NAME,NAME] [-o FILE]
+Run: python benchmarks/multilingual_factors.py --data FOLDER --cache FOLDER [--rows N] [--pud N] [--sets NAME,NAME]
 
 The first FOLDER holds kaster2021/, wmt/, mono/tatoeba/ and ud/; scores are kept in the second, and a later run takes
-them from there. ``--rows`` is how many rows of a set are taken at least,
-evenly spaced, where it has twice as many, and ``--pud`` that of PUD; MLQE is taken whole. Writes benchmarks/agreement/multilingual-factors.md.
+them from there. ``--rows`` is how many rows of a set are taken at least, evenly spaced, where it has twice as many, and
+``--pud`` the same for PUD; MLQE is taken whole. Writes benchmarks/agreement/multilingual-factors.md, or ``-o FILE``.
 """
 
 from __future__ import annotations
@@ -275,7 +275,8 @@ What the tests below support:
 
 - **Matched tokens and sentence vectors measure different things.** On STS, BERTScore depends less on meaning than
   `sentence-qe` (-0.30) and more on structure (+0.21) and words (+0.33); on MLQE it leans more on words too (+0.14 and
-  +0.15) while meaning explains neither. - **mUSE and the student published under its name** have r .70 and .74 on MLQE. On STS no coefficient tells them apart;
+  +0.15), while meaning explains neither.
+- **mUSE and the student published under its name** have r .70 and .74 on MLQE. On STS no coefficient tells them apart;
   on MLQE the student depends more on meaning (by 0.09 and 0.08).
 - **A map** makes `sentence-qe` depend more on meaning on MLQE into German (+0.07) and less on words (-0.05); no other
   difference holds.
