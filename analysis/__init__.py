@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.compare_settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
+    from bsx.analysis.agreement.measures import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.plots import draw_agreement as draw_agreement, draw_layers as draw_layers
     from bsx.analysis.agreement.plots import draw_learning_curve as draw_learning_curve

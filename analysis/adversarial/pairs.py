@@ -69,7 +69,8 @@ def detect_pairs(
     labels: ArrayLike,
     scores: Mapping[str, ArrayLike],
     *,
-    interval: Interval = "delong",
+    interval: Interval = "logit",
+    cluster: ArrayLike | None = None,
     folds: int = 10,
     correction: Correction = "none",
     confidence: float = 0.95,
@@ -84,7 +85,9 @@ def detect_pairs(
     Args:
         labels: 1 for a paraphrase (n,).
         scores: metric -> scores, higher is better (n,).
-        interval: of the ROC AUC, ``delong`` or ``bootstrap``.
+        interval: of the ROC AUC, ``logit``, ``delong`` or ``bootstrap``.
+        cluster: number of the set of pairs that each belongs to (n,), such as those that share a sentence (see
+            `bsx.analysis.stats.folds.units`); None: all pairs are independent.
         folds: of the cross-validated threshold.
         correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
         confidence: level of all intervals.
@@ -100,19 +103,21 @@ def detect_pairs(
     if not columns:
         raise InputError("there is no metric to look at")
     drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    of = None if cluster is None else np.asarray(cluster)[kept]
     results = []
     for name, values in columns.items():
         results.append(
             PairDetection(
                 name,
                 len(marks),
-                roc_auc(marks, values, interval=interval, **drawn),
-                precision_recall(marks, values, **drawn),
+                roc_auc(marks, values, interval=interval, cluster=of, **drawn),
+                precision_recall(marks, values, cluster=of, **drawn),
                 best_threshold(marks, values, folds=folds, confidence=confidence, seed=seed),
             )
         )
     tests = {
-        (a, b): compare_auc(columns[a], columns[b], marks, confidence=confidence) for a, b in combinations(columns, 2)
+        (a, b): compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence)
+        for a, b in combinations(columns, 2)
     }
     corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, correction)
     return PairsResult(tuple(results), tests, corrected, kept)
@@ -123,6 +128,7 @@ def easy_to_hard(
     easy: tuple[ArrayLike, Mapping[str, ArrayLike]],
     hard: tuple[ArrayLike, Mapping[str, ArrayLike]],
     *,
+    clusters: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     confidence: float = 0.95,
     nan: NanPolicy = "error",
 ) -> dict[str, Comparison]:
@@ -131,6 +137,7 @@ def easy_to_hard(
     Args:
         easy: labels (n,) and scores of each metric (n,).
         hard: the same of the hard set (m,), with the same metrics.
+        clusters: of the easy set and of the hard one, as for `detect_pairs`.
         confidence: level of the intervals.
         nan: as `detect_pairs`.
 
@@ -145,11 +152,13 @@ def easy_to_hard(
     found: dict[str, Comparison] = {}
     marks: list[Array] = []
     tables: list[dict[str, Array]] = []
-    for labels, scores in (easy, hard):
-        columns, _ = complete({"the labels": labels, **scores}, nan)
+    sets: list[NDArray[np.float64] | None] = []
+    for (labels, scores), cluster in zip((easy, hard), clusters, strict=True):
+        columns, kept = complete({"the labels": labels, **scores}, nan)
+        sets.append(None if cluster is None else np.asarray(cluster, dtype=np.float64)[kept])
         marks.append(columns.pop("the labels"))
         tables.append(columns)
     for name in tables[0]:
         a, b = ((marks[i], tables[i][name]) for i in (0, 1))
-        found[name] = compare_auc_between(*a, *b, confidence=confidence)
+        found[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
     return found

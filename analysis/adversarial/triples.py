@@ -118,6 +118,7 @@ def prefer_paraphrase(
     scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
     gap: ArrayLike | None = None,
+    cluster: ArrayLike | None = None,
     bins: int = 4,
     worst: int = 5,
     correction: Correction = "none",
@@ -133,6 +134,8 @@ def prefer_paraphrase(
     Args:
         scores: metric -> (m(A, B) (n,), m(A, C) (n,)), higher is better.
         gap: lexical overlap of A and C minus that of A and B (n,), to split the triples by.
+        cluster: number of the set of triples that each belongs to (n,), such as those that share a sentence; None: all
+            triples are independent.
         bins: ranges of the gap with about equally many triples; fewer where many gaps are equal.
         worst: how many of the smallest margins to name for each metric.
         correction: of the tests' p-values: ``none``, ``holm`` or ``bh``.
@@ -153,17 +156,18 @@ def prefer_paraphrase(
     pairs = {name: (values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
     if not pairs:
         raise InputError("there is no metric to look at")
+    of = None if cluster is None else np.asarray(cluster)[kept]
     results = tuple(
         TriplePreference(
             name,
-            preference(good, bad, confidence=confidence, resamples=resamples, seed=seed),
+            preference(good, bad, cluster=of, confidence=confidence, resamples=resamples, seed=seed),
             float(good.mean()),
             float(bad.mean()),
         )
         for name, (good, bad) in pairs.items()
     )
     right = {name: good > bad for name, (good, bad) in pairs.items()}
-    tests = {(a, b): mcnemar(right[a], right[b]) for a, b in combinations(right, 2)}
+    tests = {(a, b): mcnemar(right[a], right[b], cluster=of) for a, b in combinations(right, 2)}
     splits = () if gaps is None else tuple(_split(right, gaps, bins, confidence))
     order = {name: np.argsort(good - bad, kind="stable")[:worst] for name, (good, bad) in pairs.items()}
     return TriplesResult(

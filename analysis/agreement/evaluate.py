@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult, PairTest
-from bsx.analysis.agreement.measures import Agreement, Rows, agreement
+from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, PairTest, averaged
+from bsx.analysis.agreement.measures import Agreement, CorpusScores, Rows, agreement, upside_down
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
-from bsx.analysis.stats.clusters import Clusters, compare_all
+from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, significance_clusters
+from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems.grid import grid
 from bsx.analysis.stats.validate import refuse_rounding, vectors
 from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
+from bsx.support.optional import need
 from bsx.support.settings import build_config, takes
+from bsx.support.untyped import Untyped
 
 
 @takes(MetaSettings)
@@ -36,6 +40,7 @@ def meta_evaluate(
     system: str | None = None,
     segment: str | None = None,
     lower: Sequence[str] = (),
+    corpus: Mapping[str, CorpusScores] | None = None,
     **settings: Unpack[MetaOptions],
 ) -> MetaResult:
     """Measure and compare the agreement of metrics with human scores.
@@ -51,6 +56,7 @@ def meta_evaluate(
         system: column of systems; needed for all levels but ``seg``.
         segment: column of segments; with ``system`` one row for each system and segment.
         lower: metrics of which lower is better; their signs are turned.
+        corpus: metric -> what its corpus scores are made of; without, a system's score is a mean over segments.
         settings: fields of `bsx.analysis.agreement.settings.MetaSettings`: level, statistic, test, …
 
     Raises:
@@ -80,6 +86,7 @@ def meta_evaluate(
             raise InputError(f"column {name!r} has {size} rows, {human!r} has {n}")
     if config.nan == "error":
         _refuse_missing(numbers)
+    corpus = {name: upside_down(one) if name in lower else one for name, one in (corpus or {}).items()}
     groups = labels[group] if group is not None else ["all"] * n
     if "average" in groups and len(set(groups)) > 1:
         raise InputError(f"column {group!r}: a group is called 'average', as the mean of all groups is: rename it")
@@ -90,13 +97,19 @@ def meta_evaluate(
         names = [[labels[c][i] for i in np.flatnonzero(chosen)] if c is not None else None for c in (system, segment)]
         where = "" if group is None else f"group {label}: "
         try:
-            found, said = _group(str(label), rows, human, names[0], names[1], config)
+            here = {name: CorpusScores(one.statistics[chosen], one.score) for name, one in corpus.items()}
+            found, said = _group(str(label), rows, human, names[0], names[1], here, config)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(found)
         notes += [f"{where}{note}" for note in said]
+    if config.correction_over == "all":
+        results = _corrected_over_all(results, config)
     average = [_average(name, results, config) for name in metrics]
-    return MetaResult(config, human, tuple(metrics), tuple(results), tuple(average), tuple(notes))
+    tests = average_tests(metrics, results, config) if len(results) > 1 else ()
+    return MetaResult(
+        config, human, tuple(metrics), tuple(results), tuple(average), tuple(notes), tests, system is not None
+    )
 
 
 def _group(
@@ -105,6 +118,7 @@ def _group(
     human: str,
     system: Labels | None,
     segment: Labels | None,
+    corpus: Mapping[str, CorpusScores],
     config: MetaSettings,
 ) -> tuple[GroupResult, list[str]]:
     """Return one group's result and notes on what is missing from it."""
@@ -113,6 +127,9 @@ def _group(
     if len(rows) == 1:
         raise InputError("no metric has a value")
     missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
+    whole: Rows | None = None
+    if config.level == "sys" and config.system_score == "all" and segment is not None and (corpus or missing.any()):
+        whole = _whole(rows, human, system or [], segment, corpus)
     if missing.any():
         counts = ", ".join(f"{name} {np.isnan(x).sum()}" for name, x in rows.items() if np.isnan(x).any())
         notes.append(f"{missing.sum()} of {len(missing)} rows left out for missing values ({counts})")
@@ -130,7 +147,11 @@ def _group(
         if np.ptp(present) == 0:
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
         refuse_rounding(name, present)
-    found = agreement(Rows(rows, people, segments=segment is not None), config)
+    data = Rows(rows, people, segments=segment is not None)
+    if whole is not None:
+        data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus)
+    found = agreement(data, config)
+    notes += found.notes
     tests, clusters = _tests(found, config)
     left_out = len(missing) - kept
     return GroupResult(label, kept, left_out, tuple(found.metrics), found.test, tests, clusters), notes
@@ -163,6 +184,26 @@ def _matrices(
     return found.columns
 
 
+def _whole(
+    rows: dict[str, Array], human: str, system: Labels, segment: Labels, corpus: Mapping[str, CorpusScores]
+) -> Rows:
+    """Arrange the rows of the systems that people judged, with the segments that nobody judged."""
+    numbers = np.arange(len(system), dtype=np.float64)
+    found = grid(list(system), list(segment), {**rows, "\0row": numbers})
+    judged = ~np.isnan(found.columns[human]).all(axis=1)
+    columns = {name: x[judged] for name, x in found.columns.items()}
+    places, people = columns.pop("\0row"), columns.pop(human)
+    there = ~np.isnan(places)
+    arranged = {}
+    for name, one in corpus.items():
+        if name not in columns:
+            continue
+        statistics = np.zeros((*places.shape, one.statistics.shape[1]))
+        statistics[there] = one.statistics[places[there].astype(np.int64)]
+        arranged[name] = CorpusScores(statistics, one.score)
+    return Rows(columns, people, every=columns, judged=people, corpus=arranged)
+
+
 def _tests(found: Agreement, config: MetaSettings) -> tuple[tuple[PairTest, ...], Clusters | None]:
     """Return all tests, corrected as the settings say, and the clusters they give."""
     names = [metric.metric for metric in found.metrics]
@@ -175,6 +216,7 @@ def _tests(found: Agreement, config: MetaSettings) -> tuple[tuple[PairTest, ...]
         np.array(0),
         lambda a, b, _: found.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
         correction=config.correction,
+        alternative=config.alternative,
         alpha=config.alpha,
     )
     order = every.clusters.names
@@ -186,8 +228,72 @@ def _tests(found: Agreement, config: MetaSettings) -> tuple[tuple[PairTest, ...]
     return tuple(tests), every.clusters
 
 
+def _corrected_over_all(results: list[GroupResult], config: MetaSettings) -> list[GroupResult]:
+    """Correct the p-values of all groups together, one family, and find the winners anew."""
+    kind = "p_two_sided" if config.alternative == "two-sided" else "p"
+    tested = [group for group in results if group.clusters is not None]
+    better: dict[tuple[int, str, str], float] = {}
+    for k, group in enumerate(tested):
+        assert group.clusters is not None  # noqa: S101 - for the type checker
+        order = group.clusters.names
+        better |= {
+            (k, t.a, t.b): getattr(t.comparison, kind) for t in group.tests if order.index(t.a) < order.index(t.b)
+        }
+    adjusted = dict(zip(better, adjust(list(better.values()), config.correction), strict=True))
+    found = {}
+    for k, group in enumerate(tested):
+        assert group.clusters is not None  # noqa: S101 - for the type checker
+        names = group.clusters.names
+        p = np.ones((len(names), len(names)))
+        tests = []
+        for test in group.tests:
+            corrected = adjusted.get((k, test.a, test.b))
+            p[names.index(test.a), names.index(test.b)] = test.comparison.p if corrected is None else corrected
+            tests.append(replace(test, p_adjusted=None if corrected is None else float(corrected)))
+        values = dict(zip(names, group.clusters.values, strict=True))
+        clusters = significance_clusters(values, p, alpha=config.alpha)
+        found[group.group] = replace(group, tests=tuple(tests), clusters=clusters)
+    return [found.get(group.group, group) for group in results]
+
+
+def average_tests(
+    metrics: Sequence[str], groups: Sequence[GroupResult], config: MetaSettings
+) -> tuple[AverageTest, ...]:
+    """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
+
+    Each group's standard error is that with which its own test gets its two-sided p. Errors of independent groups add
+    up in squares; those of groups that share sources, at worst, as they are.
+    """
+    normal = need("scipy.stats", "the test of an average").norm
+    found: list[AverageTest] = []
+    for i, a in enumerate(metrics):
+        for b in metrics[i + 1 :]:
+            tests = [test.comparison for group in groups for test in group.tests if (test.a, test.b) == (a, b)]
+            if len(tests) < len(groups):
+                continue
+            errors = [_standard_error(test, normal) for test in tests]
+            together = sum(errors) if config.sources == "shared" else math.hypot(*errors)
+            difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
+            z = difference / error if error > 0 else 0.0
+            half = float(normal.ppf((1 + config.confidence) / 2)) * error
+            p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
+            found.append(AverageTest(a, b, difference, difference - half, difference + half, p, two, two))
+    adjusted = adjust([test.p_two_sided for test in found], config.correction) if found else []
+    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(found, adjusted, strict=True))
+
+
+def _standard_error(test: Comparison, normal: Untyped) -> float:
+    """Return the standard error that gives a difference its two-sided p, or its interval its width if p is no help."""
+    if 1e-6 < test.p_two_sided < 0.9 and test.difference:
+        return abs(test.difference) / float(normal.isf(test.p_two_sided / 2))
+    if not math.isnan(test.low):
+        return (test.high - test.low) / (2 * float(normal.ppf((1 + test.confidence) / 2)))
+    # Permutations bound p from below; a smaller one would only make the error smaller.
+    return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
+
+
 def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -> Average:
-    """Return the plain mean over groups; its interval combines the groups' intervals, which are independent.
+    """Return the plain mean over groups; its interval combines those of the groups, as independent or as dependent.
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
     """
@@ -196,7 +302,7 @@ def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -
     wins = sum(metric in clusters.winners for clusters in tested) if tested else None
     present = [agreement for agreement in found if agreement is not None]
     nothing = math.nan
-    names = AVERAGED[config.level]
+    names = averaged(config)
     if len(present) < len(groups):
         return Average(metric, nothing, nothing, nothing, dict.fromkeys(names, nothing), wins)
     figures = {}
@@ -204,8 +310,10 @@ def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -
         values = [value for one in present if isinstance(value := one.figures[name], float | int)]
         figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
     value = float(np.mean([agreement.value for agreement in present]))
-    down = math.hypot(*(agreement.value - agreement.low for agreement in present)) / len(present)
-    up = math.hypot(*(agreement.high - agreement.value for agreement in present)) / len(present)
+    # Errors of groups that may depend on each other in any way add up at worst.
+    together = sum if config.sources == "shared" else lambda parts: math.hypot(*parts)
+    down = together([agreement.value - agreement.low for agreement in present]) / len(present)
+    up = together([agreement.high - agreement.value for agreement in present]) / len(present)
     return Average(metric, value, value - down, value + up, figures, wins)
 
 

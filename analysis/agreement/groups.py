@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bsx.analysis.agreement.measures import MetricAgreement
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.documents.agreement import ClusterRow, MetaGroupRow, MetaMetricRow, MetaTestRow
 from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.results import Comparison
@@ -20,6 +21,37 @@ AVERAGED = {
 }
 
 
+def averaged(settings: MetaSettings) -> tuple[str, ...]:
+    """Return the figures that are averaged over groups."""
+    more = ("acc_eq", "chance") if settings.statistic == "acc_eq" else ()
+    return (*more, *AVERAGED[settings.level])
+
+
+@dataclass(frozen=True)
+class AverageTest:
+    """Two metrics' mean difference over groups.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        difference: mean of a's value less b's.
+        low: lower end of its interval.
+        high: upper end.
+        p: one-sided, "a agrees better on average".
+        p_two_sided: of "they differ on average".
+        p_adjusted: the two-sided p, corrected for the number of pairs as the settings say.
+    """
+
+    a: str
+    b: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_two_sided: float
+    p_adjusted: float
+
+
 @dataclass(frozen=True)
 class PairTest:
     """One ordered pair of metrics.
@@ -28,8 +60,8 @@ class PairTest:
         a: the first metric.
         b: the second.
         comparison: the test; its ``p`` is one-sided for "a better than b".
-        p_adjusted: p corrected for the number of pairs; None without a correction, and for the direction of the worse
-            metric, which is not among the corrected tests.
+        p_adjusted: the p that makes winners, corrected for the number of pairs; None without a correction, and for the
+            direction of the worse metric, which is not among the corrected tests.
     """
 
     a: str

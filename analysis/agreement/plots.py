@@ -55,8 +55,8 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
 def draw_significance(result: MetaResult, path: Path) -> None:
     """Draw which metric is significantly better than which: rows over columns.
 
-    Cells show the one-sided p-value, corrected as the settings say; with several groups, the number of groups in which
-    the row's metric is significantly better.
+    Cells show the p-value that makes winners, corrected as the settings say; with several groups, the number of groups
+    in which the row's metric is significantly better.
 
     Args:
         result: from `bsx.analysis.agreement.evaluate.meta_evaluate`, with tests.
@@ -70,7 +70,10 @@ def draw_significance(result: MetaResult, path: Path) -> None:
     cells = np.full((len(names), len(names)), np.nan)
     for test in (test for group in result.groups for test in group.tests):
         row, column = names.index(test.a), names.index(test.b)
-        p = test.comparison.p if test.p_adjusted is None else test.p_adjusted
+        plain = test.comparison.p
+        if result.settings.alternative == "two-sided" and test.comparison.difference > 0:
+            plain = test.comparison.p_two_sided
+        p = plain if test.p_adjusted is None else test.p_adjusted
         if several:
             cells[row, column] = np.nan_to_num(cells[row, column]) + (p < alpha and test.comparison.difference > 0)
         else:
@@ -90,7 +93,8 @@ def draw_significance(result: MetaResult, path: Path) -> None:
         labels = [label(name) for name in names]
         axes.set_xticks(range(len(names)), labels, rotation=45, ha="right")
         axes.set_yticks(range(len(names)), labels)
-        what = f"groups (of {len(result.groups)}) with p < {alpha:g}" if several else "one-sided p"
+        side = "one-sided p" if result.settings.alternative == "greater" else "two-sided p"
+        what = f"groups (of {len(result.groups)}) with p < {alpha:g}" if several else side
         axes.set_title(label(f"row better than column: {what}"), fontsize=10)
 
 

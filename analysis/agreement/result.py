@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bsx.analysis.agreement.groups import AVERAGED, Average, GroupResult
+from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, averaged
 from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
+from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow, MetaTestRow
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.support.aligned import text_table
 
@@ -26,6 +26,8 @@ class MetaResult:
         groups: one result a group, in order of first appearance.
         average: one entry a metric.
         notes: what was left out or turned round, one sentence each.
+        systems: whether rows are arranged by system and segment.
+        average_tests: of each pair of metrics' mean difference; empty for one group, or if nothing was tested.
     """
 
     settings: MetaSettings
@@ -34,6 +36,8 @@ class MetaResult:
     groups: tuple[GroupResult, ...]
     average: tuple[Average, ...]
     notes: tuple[str, ...] = ()
+    average_tests: tuple[AverageTest, ...] = ()
+    systems: bool = False
 
     @property
     def headline(self) -> str:
@@ -48,7 +52,24 @@ class MetaResult:
         ]
         return MetaDocument(
             groups=[group.to_row() for group in self.groups],
-            average=MetaAverageRow(groups=len(self.groups), metrics=rows),
+            average=MetaAverageRow(
+                groups=len(self.groups),
+                metrics=rows,
+                tests=[
+                    MetaTestRow(
+                        a=test.a,
+                        b=test.b,
+                        difference=test.difference,
+                        ci=(test.low, test.high),
+                        p=test.p,
+                        p_two_sided=test.p_two_sided,
+                        p_adjusted=test.p_adjusted,
+                        method=f"mean difference, normal, {self.settings.sources} groups",
+                    )
+                    for test in self.average_tests
+                ],
+            ),
+            target=self.settings.target,
             headline=self.headline,
             human=self.human,
             settings=self.settings.model_dump(),
@@ -140,7 +161,7 @@ class MetaResult:
 
 def _figures(result: MetaResult) -> list[str]:
     """Return the columns of a level: the one with intervals first."""
-    names = [*AVERAGED[result.settings.level], *_COUNTS.get(result.settings.level, ())]
+    names = [*averaged(result.settings), *_COUNTS.get(result.settings.level, ())]
     return [result.headline, *(name for name in names if name != result.headline)]
 
 
@@ -175,16 +196,26 @@ def _group(result: MetaResult, group: GroupResult) -> str:
 
 
 def _caption(result: MetaResult) -> str:
-    first = result.groups[0]
-    lines = [f"{result.headline} with {result.human}: {first.metrics[0].method}."]
+    methods = list(dict.fromkeys(found.method for group in result.groups for found in group.metrics))
+    lines = [f"{result.headline} with {result.human}: {'; '.join(methods)}."]
+    if result.settings.level in ("seg", "sys"):
+        rows = result.settings.level == "seg" and not result.systems
+        target = "other rows like these" if rows else result.settings.target
+        lines.append(f"Intervals and tests speak about {target}.")
     if _tested(result):
         tests = [test for group in result.groups for test in group.tests]
         alpha, correction = result.settings.alpha, result.settings.correction
         corrected = "uncorrected" if correction == "none" else f"{correction} correction"
+        if correction != "none" and len(result.groups) > 1:
+            corrected += " over all groups" if result.settings.correction_over == "all" else " within groups"
         lines.append(
-            f"* no metric with a higher value is significantly better ({tests[0].comparison.method}, one-sided "
-            f"p < {alpha:g}, {corrected})."
+            f"* no metric with a higher value is significantly better ({tests[0].comparison.method}, "
+            f"{'one-sided' if result.settings.alternative == 'greater' else 'two-sided'} p < {alpha:g}, {corrected})."
         )
+    beaten = [test for test in result.average_tests if test.p_adjusted < result.settings.alpha]
+    if result.average_tests:
+        found = [f"{t.a} {'>' if t.difference > 0 else '<'} {t.b}" for t in beaten]
+        lines.append(f"On average, two-sided p < {result.settings.alpha:g}: {', '.join(found) or 'no pair differs'}.")
     return "\n".join(lines)
 
 

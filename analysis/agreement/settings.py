@@ -6,11 +6,16 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Test = Literal["williams", "bootstrap", "perm-both", "none"]
+from bsx.analysis.stats.resample import Sampled
+
+Test = Literal["williams", "bootstrap", "permutation", "perm-both", "none"]
+Statistic = Literal["pearson", "spearman", "kendall", "acc_eq"]
 
 # field -> the level it belongs to
 _ONLY = {
     "grouping": "seg",
+    "human_ties": "seg",
+    "system_score": "sys",
     "ties": "darr",
     "threshold": "darr",
     "unit": "darr",
@@ -24,12 +29,18 @@ class MetaOptions(TypedDict, total=False):
     """`MetaSettings` as keyword arguments."""
 
     level: Literal["seg", "sys", "darr", "hybrid"]
-    statistic: Literal["pearson", "spearman", "kendall"]
+    statistic: Statistic
     test: Test | None
+    resample: Sampled | None
     correction: Literal["none", "holm", "bh"]
+    correction_over: Literal["group", "all"]
+    alternative: Literal["two-sided", "greater"]
     alpha: float
+    sources: Literal["independent", "shared"]
     grouping: Literal["none", "item", "sys"]
     ties: Literal["discordant", "drop", "half"]
+    human_ties: float
+    system_score: Literal["all", "judged"]
     threshold: float
     unit: Literal["segment", "judgment"]
     spa: Literal["permutation", "wmt", "normal"]
@@ -52,20 +63,48 @@ class MetaSettings(BaseModel):
         Field(description="Segments, systems, preferences between systems (DARR), or hybrid systems."),
     ] = "seg"
     statistic: Annotated[
-        Literal["pearson", "spearman", "kendall"],
-        Field(description="Statistic of interval, average and tests at the levels seg and sys; tau-b for kendall."),
+        Statistic,
+        Field(
+            description="Statistic of interval, average and tests at the levels seg and sys; tau-b for kendall; "
+            "acc_eq, pairwise accuracy with calibrated ties, at the level seg with systems."
+        ),
     ] = "pearson"
     test: Annotated[
         Test | None,
         Field(
-            description="Test between metrics; unless given, williams where it applies (Pearson's r of independent "
-            "rows, or of systems), else bootstrap."
+            description="Test between metrics. Unless given: williams for Pearson's r of independent rows or of "
+            "systems (permutation where tails are heavy), permutation for other statistics of systems and for acc_eq, "
+            "else bootstrap. permutation swaps what is resampled as a whole; perm-both swaps cells, as WMT does."
+        ),
+    ] = None
+    resample: Annotated[
+        Sampled | None,
+        Field(
+            description="What is taken for a sample, by interval and test alike: segments (these systems on other "
+            "texts), systems (other systems on these texts), or both. Unless given, systems at the level sys, "
+            "else segments."
         ),
     ] = None
     correction: Annotated[
         Literal["none", "holm", "bh"], Field(description="Correction of p-values for the number of metric pairs.")
     ] = "none"
+    correction_over: Annotated[
+        Literal["group", "all"], Field(description="Correct for the pairs of each group, or for those of all groups.")
+    ] = "group"
+    alternative: Annotated[
+        Literal["two-sided", "greater"],
+        Field(
+            description="The p that makes winners: two-sided, or one-sided in the direction observed, as WMT's tables."
+        ),
+    ] = "two-sided"
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance of the clusters.")] = 0.05
+    sources: Annotated[
+        Literal["independent", "shared"],
+        Field(
+            description="Whether groups have texts of their own, or share sources: interval and tests of the average "
+            "then allow for any dependence between groups."
+        ),
+    ] = "independent"
     grouping: Annotated[
         Literal["none", "item", "sys"],
         Field(
@@ -73,6 +112,16 @@ class MetaSettings(BaseModel):
             "(sys) and average."
         ),
     ] = "none"
+    human_ties: Annotated[
+        float, Field(ge=0, description="acc_eq: largest difference of human scores that is a tie, beside rounding.")
+    ] = 0.0
+    system_score: Annotated[
+        Literal["all", "judged"],
+        Field(
+            description="System level: a metric's score of a system is that of all its segments, the corpus score "
+            "where the metric has one, or the mean of its scores of judged segments."
+        ),
+    ] = "all"
     ties: Annotated[
         Literal["discordant", "drop", "half"], Field(description="DARR: what a tie of the metric counts as.")
     ] = "discordant"
@@ -101,6 +150,23 @@ class MetaSettings(BaseModel):
         for field, level in _ONLY.items():
             if field in self.model_fields_set and self.level != level:
                 raise ValueError(f"`{field}=` goes with `level={level}`, not with `level={self.level}`")
+        if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
+            raise ValueError("`statistic=acc_eq` goes with `level=seg`, and not with `test=williams`")
+        if self.resample is not None and self.level in ("darr", "hybrid"):
+            raise ValueError(f"`resample=` goes with `level=seg` or sys; `level={self.level}` resamples segments")
+        if self.test == "permutation" and self.level in ("darr", "hybrid"):
+            raise ValueError(f"`test=permutation` goes with `level=seg` or sys: use bootstrap for {self.level}")
+        if self.test == "permutation" and self.resample == "both":
+            raise ValueError(
+                "`test=permutation` swaps segments or systems as a whole: use bootstrap with `resample=both`, or "
+                "`test=perm-both`, which swaps cells"
+            )
+        if self.test == "williams" and self.sampled != ("systems" if self.level == "sys" else "segments"):
+            raise ValueError(f"`test=williams` does not go with `resample={self.resample}`: use bootstrap")
+        if self.statistic == "acc_eq" and self.test == "permutation" and self.sampled != "segments":
+            raise ValueError("`statistic=acc_eq` is tested over segments: `resample=segments`")
+        if self.statistic == "acc_eq" and self.sampled != "segments":
+            raise ValueError("`statistic=acc_eq` resamples segments: leave out `resample=`")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
             raise ValueError(f"`statistic={self.statistic}` goes with `level=seg` or sys")
         if self.absolute and (self.level not in ("seg", "sys") or self.grouping != "none"):
@@ -118,14 +184,43 @@ class MetaSettings(BaseModel):
     def _williams(self) -> bool:
         return self.level != "darr" and self.statistic == "pearson" and self.grouping == "none"
 
-    def test_for(self, *, dependent: bool) -> Test:
+    @property
+    def sampled(self) -> Sampled:
+        """What intervals resample and tests resample or swap."""
+        return self.resample or ("systems" if self.level == "sys" else "segments")
+
+    @property
+    def pairs(self) -> Literal["item", "sys", "none"]:
+        """Which pairs acc_eq is about: those within segments, unless another grouping is asked for."""
+        return self.grouping if "grouping" in self.model_fields_set else "item"
+
+    @property
+    def target(self) -> str:
+        """What the interval and the tests speak about, in words."""
+        words = {
+            "segments": "these systems on other segments like these",
+            "systems": "other systems like these, on these segments",
+            "both": "other systems and other segments like these",
+        }
+        return words[self.sampled]
+
+    def test_for(self, *, dependent: bool, heavy: bool = False) -> Test:
         """Return the test to run.
 
         Args:
-            dependent: rows depend on each other, as those of one segment do; then the default is the bootstrap.
+            dependent: rows depend on each other, as those of one segment do.
+            heavy: tails are too heavy for the Williams test.
         """
         if self.test is not None:
             return self.test
-        if self.level == "hybrid" or not self._williams():
+        if self.level in ("darr", "hybrid") or self.sampled == "both":
             return "bootstrap"
-        return "bootstrap" if dependent and self.level == "seg" else "williams"
+        if self.statistic == "acc_eq":
+            return "permutation" if self.pairs == "item" else "bootstrap"
+        if self.level == "sys" and self.sampled == "segments":
+            return "bootstrap"
+        if dependent and self.level == "seg":
+            return "bootstrap"
+        if not self._williams():
+            return "permutation" if self.level == "sys" else "bootstrap"
+        return "permutation" if heavy else "williams"

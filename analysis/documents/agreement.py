@@ -60,6 +60,7 @@ class MetaAverageRow(DocumentPart):
 
     groups: int
     metrics: list[MetaMetricRow]
+    tests: list[MetaTestRow] = []
 
 
 class MetaDocument(ResultDocument):
@@ -69,6 +70,7 @@ class MetaDocument(ResultDocument):
     average: MetaAverageRow
     headline: str
     human: str
+    target: str = ""
 
 
 class SystemRow(DocumentPart):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bsx.analysis.ensembles.result import GroupGain
 from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p, percentile_interval
+from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
 from bsx.analysis.stats.rowwise import pearson_rows, weighted_pearson
 from bsx.analysis.stats.significance import williams_from_correlations
 from bsx.analysis.stats.validate import vectors
@@ -28,6 +28,8 @@ class Measured:
         baseline: scores of the member that was chosen without the rows (n,), or None: the best of the rows themselves.
         baseline_name: what to call it.
         human: (n,).
+        rivals: places of the members that the baseline is made of.
+        choice: places of those that they were chosen from on these rows, or a part of them.
         groups: name of each row's group (n,).
         of: unit of each row, which the bootstrap draws as a whole (n,).
     """
@@ -40,6 +42,8 @@ class Measured:
     human: Array
     groups: Sequence[str]
     of: Rows
+    rivals: Sequence[int] = ()
+    choice: Sequence[int] = ()
 
 
 def relative(ensemble: Array, best: Array) -> Array:
@@ -56,8 +60,12 @@ def gains(
 ) -> tuple[list[GroupGain], float, tuple[float, float], float]:
     """Compare an ensemble with its best member in each group and on average.
 
-    A resample draws units within each group; members and ensemble are correlated anew on the same rows, and where the
-    best member is that of the rows, it is chosen anew. The weights are not.
+    A resample draws units within each group; members and ensemble are correlated anew on the same rows. The weights are
+    not learnt anew. Intervals and bootstrap tests allow for the choice of the best member: the best of several equal
+    members looks better than it is, and choosing anew in every resample would count that twice. The true gain is the
+    least of the gains over all members. So its interval goes from the least of their lower ends to the least of their
+    upper ends, which hold for all members at once; and the test asks whether the ensemble beats each of them
+    (intersection-union test, Berger 1982), which no choice can bias.
 
     Returns:
         The groups, the average gain, its interval, and its one-sided bootstrap p.
@@ -74,15 +82,21 @@ def gains(
         found.append(one)
         draws.append(drawn)
     mean = float(np.mean([one.gain for one in found]))
-    average = np.mean(draws, axis=0)  # a resample in which one group's gain is undefined has no average
     if np.isnan(mean):
         return found, mean, (mean, mean), mean
-    return found, mean, percentile_interval(average, confidence), bootstrap_p(average)[0]
+    if len(found) == 1:
+        return found, mean, (found[0].low, found[0].high), found[0].bootstrap_p
+    # Each group's interval holds by itself; the errors of independent groups add up in squares (Zou & Donner 2008).
+    down = float(np.linalg.norm([one.gain - one.low for one in found])) / len(found)
+    up = float(np.linalg.norm([one.high - one.gain for one in found])) / len(found)
+    # On average the ensemble must beat whichever member is best: in each group that with the least gain.
+    average = np.mean([drawn[:, one] for drawn, one in draws], axis=0)
+    return found, mean, (mean - down, mean + up), bootstrap_p(average)[0]
 
 
 def _group(
     measured: Measured, group: str, rows: Rows, resamples: int, confidence: float, rng: np.random.Generator
-) -> tuple[GroupGain, Array]:
+) -> tuple[GroupGain, tuple[Array, int]]:
     columns = {
         **{name: measured.members[rows, j] for j, name in enumerate(measured.metrics)},
         "the ensemble": measured.ensemble[rows],
@@ -105,11 +119,16 @@ def _group(
         for counts in bootstrap_counts(resamples, int(units.max()) + 1, rng)
     ]
     drawn = np.concatenate(parts)
-    with np.errstate(invalid="ignore"):
-        rivals = drawn[:, :k].max(axis=1) if measured.baseline is None else drawn[:, k + 1]
-    gain_draws = relative(drawn[:, k], rivals)
+    chosen = range(k) if measured.baseline is None else [*measured.rivals]
+    over = [relative(drawn[:, k], drawn[:, j]) for j in chosen]  # draws of the gain over each member
     gain = float(relative(r[k], r[best]))
-    low, high = (gain, gain) if np.isnan(gain) else percentile_interval(gain_draws, confidence)
+    low, high = (
+        (gain, gain)
+        if np.isnan(gain)
+        else _selected(r, drawn, list(chosen), measured.choice or list(chosen), confidence)
+    )
+    low, high = min(low, gain), max(high, gain)
+    behind = int(np.nanargmax([bootstrap_p(drawn[:, k] - drawn[:, j])[0] for j in chosen]))
     test = williams_from_correlations(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
@@ -124,7 +143,41 @@ def _group(
         low=low,
         high=high,
         williams=test,
-        bootstrap_p=bootstrap_p(drawn[:, k] - rivals)[0],
-        undefined=int(np.isnan(gain_draws).sum()),
+        bootstrap_p=bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]])[0],
+        undefined=int(np.isnan(over[behind]).sum()),
     )
-    return one, gain_draws
+    return one, (np.stack(over, axis=1), behind)
+
+
+def _selected(
+    r: Array, drawn: Array, rivals: Sequence[int], choice: Sequence[int], confidence: float
+) -> tuple[float, float]:
+    """Return the interval of the least gain over all members, or, if some are the rivals, of whichever was chosen.
+
+    The ends are those of differences of Fisher's z, whose spread does not depend on how good a member looks, turned
+    into gains at the ensemble's r. The upper ones, or both, hold for all members at once: max-t bands of joint draws.
+
+    Args:
+        r: correlations of members, ensemble and baseline.
+        drawn: the same in resamples (resamples, …).
+        rivals: places of the members to beat.
+        choice: places of those they were chosen from on the same rows.
+        confidence: level of the interval.
+    """
+    least = len(drawn[0]) == len(rivals) + 1
+    ensemble, limit = len(r) - (1 if least else 2), 1 - 1e-9
+    z, table = (np.arctanh(np.clip(values, -limit, limit)) for values in (r, drawn))
+    apart = (z[ensemble] - z)[choice]
+    noise = (table[:, [ensemble]] - table)[:, choice] - apart
+    noise = noise[~np.isnan(noise).any(axis=1)]
+    spread, tail = np.maximum(noise.std(axis=0), 1e-12), (1 - confidence) / 2
+    scaled = noise / spread
+    up = apart + float(np.quantile((-scaled).max(axis=1), 1 - tail)) * spread
+    down = apart - np.quantile(scaled, 1 - tail, axis=0) * spread
+    if not least:
+        down = apart - float(np.quantile(scaled.max(axis=1), 1 - tail)) * spread
+    held = np.isin(choice, rivals)
+    ends = float(down[held].min()), float(up[held].min() if least else up[held].max())
+    rivals = np.tanh(z[ensemble] - np.array(ends))
+    gains = [float(r[ensemble] / rival - 1) if rival > 0 else float("inf") for rival in rivals]
+    return gains[0], gains[1]

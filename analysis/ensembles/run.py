@@ -69,6 +69,8 @@ class _Scored:
     ensemble: Array
     baseline: Array | None = None
     rival: str = ""
+    rivals: Sequence[int] = ()
+    choice: Sequence[int] = ()
     folds: list[FoldWeights] = field(default_factory=list)
 
 
@@ -151,7 +153,7 @@ def ensemble(
         if config.best == "training":
             best = best_member(training)
             scored.baseline = data.turned(names[best], names[best] in lower)
-            scored.rival = names[best]
+            scored.rival, scored.rivals = names[best], [best]
     elif learns or config.best == "training":
         folds = _folds(data, config)
         refuse_leak(folds, _checked(data, config))
@@ -159,8 +161,21 @@ def ensemble(
         scored = _Scored(together if learns else scored.ensemble, folds=taught)
         if config.best == "training":
             scored.baseline, scored.rival = rival, _rivals(taught)
+            scored.rivals = sorted({names.index(one.best) for one in taught})
+            scored.choice = range(len(names))
     turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
-    measured = Measured(names, turned, scored.ensemble, scored.baseline, scored.rival, data.human, data.groups, data.of)
+    measured = Measured(
+        names,
+        turned,
+        scored.ensemble,
+        scored.baseline,
+        scored.rival,
+        data.human,
+        data.groups,
+        data.of,
+        scored.rivals,
+        scored.choice,
+    )
     draw = {"resamples": config.resamples, "confidence": config.confidence, "seed": config.seed}
     groups, average, (low, high), p = gains(measured, **draw)  # type: ignore[arg-type]
     notes += _notes(config, final, scored.folds, data)

@@ -19,7 +19,7 @@ from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
 
 Mask = NDArray[np.bool_]
-Interval = Literal["delong", "bootstrap"]
+Interval = Literal["logit", "delong", "bootstrap"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ def roc_auc(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
-    interval: Interval = "delong",
+    interval: Interval = "logit",
+    cluster: ArrayLike | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
@@ -54,54 +55,71 @@ def roc_auc(
 ) -> Estimate:
     """Return the area under the ROC curve: how likely a positive scores above a negative; a tie counts half.
 
-    Source: DeLong, DeLong & Clarke-Pearson 1988 for the variance, Sun & Xu 2014 for its computation; Efron 1979 for the
-    bootstrap, which draws positives and negatives apart.
+    Source: DeLong, DeLong & Clarke-Pearson 1988 for the variance, Sun & Xu 2014 for its computation, Obuchowski 1997
+    for clusters; Pepe 2003, section 5.2, for the logit; Efron 1979 for the bootstrap, which draws positives and
+    negatives apart, or whole clusters.
 
     Args:
         labels: 1 for positive, 0 for negative (n,).
         scores: higher means rather positive (n,).
-        interval: ``delong`` (normal, cut off at 0 and 1) or ``bootstrap`` (percentiles).
+        interval: ``logit`` (normal on the scale of log-odds, so that it stays within 0 and 1), ``delong`` (normal, cut
+            off at 0 and 1) or ``bootstrap`` (percentiles).
+        cluster: number of the set of items that each belongs to (n,), such as pairs that share a sentence; the items of
+            different sets are independent. None: all items are.
         confidence: level of the interval.
         resamples: of the bootstrap.
         seed: of the bootstrap.
         nan: ``error``, or ``omit`` to leave out items that miss label or score.
 
     Returns:
-        The area; ``p`` is two-sided, of "the area is 0.5". If all positives score above all negatives, DeLong's
-        variance is 0 and the interval a point; a bootstrap cannot do better.
+        The area; ``p`` is two-sided, of "the area is 0.5". If all positives score above all negatives, the variance is
+        estimated as 0. The interval's other end is then the exact one of as many successes as the rarer class has items
+        (or clusters; Clopper & Pearson 1934), and p that of the most extreme of all orders.
 
     Raises:
         InputError: if sizes differ, values are missing or infinite, a label is neither 0 nor 1, or one class is empty.
     """
-    choice("interval", interval, ("delong", "bootstrap"))
+    choice("interval", interval, ("logit", "delong", "bootstrap"))
     settings(resamples=resamples, confidence=confidence)
-    positive, columns = binary({"labels": labels, "scores": scores}, nan)
-    area, covariance = _delong(positive, columns)
-    auc = float(area[0])
-    if interval == "bootstrap":
-        draws = _stratified(positive, columns[0], _weighted_auc, resamples, seed)
+    positive, columns, of = _clustered({"labels": labels, "scores": scores}, cluster, nan)
+    area, covariance = _delong(positive, columns, of)
+    auc, error = float(area[0]), math.sqrt(covariance[0, 0])
+    if error < 1e-12 and auc in (0.0, 1.0):
+        low, high, p = _separated(positive, of, auc, confidence)
+    elif interval == "bootstrap":
+        draws = _drawn(positive, columns[0], of, _weighted_auc, resamples, seed)
         low, high = percentile_interval(draws, confidence)
         p = bootstrap_p(draws, 0.5)[1]
     else:
         normal = need("scipy.stats", "DeLong's interval").norm
-        error = math.sqrt(covariance[0, 0])
         half = float(normal.ppf((1 + confidence) / 2)) * error
         low, high = max(0.0, auc - half), min(1.0, auc + half)
+        if interval == "logit" and 0 < auc < 1:
+            centre, half = math.log(auc / (1 - auc)), half / (auc * (1 - auc))
+            low, high = (1 / (1 + math.exp(-end)) for end in (centre - half, centre + half))
         p = float(2 * normal.sf(abs(_ratio(auc - 0.5, error))))
-    return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval", confidence)
+    grouped = "" if of is None else f", {of.max() + 1} clusters"
+    return Estimate(auc, low, high, p, len(positive), f"ROC AUC, {interval} interval{grouped}", confidence)
 
 
 def compare_auc(
-    a: ArrayLike, b: ArrayLike, labels: ArrayLike, *, confidence: float = 0.95, nan: NanPolicy = "error"
+    a: ArrayLike,
+    b: ArrayLike,
+    labels: ArrayLike,
+    *,
+    cluster: ArrayLike | None = None,
+    confidence: float = 0.95,
+    nan: NanPolicy = "error",
 ) -> Comparison:
     """Test whether metric a's area is larger than metric b's on the same items.
 
-    Source: DeLong, DeLong & Clarke-Pearson 1988, section 3.
+    Source: DeLong, DeLong & Clarke-Pearson 1988, section 3; Obuchowski 1997 for clusters.
 
     Args:
         a: scores of the first metric (n,).
         b: scores of the second (n,).
         labels: 1 or 0 (n,).
+        cluster: as `roc_auc`.
         confidence: level of the interval.
         nan: ``error``, or ``omit`` to leave out items that miss any of the three.
 
@@ -112,8 +130,8 @@ def compare_auc(
         InputError: as `roc_auc`.
     """
     settings(resamples=1, confidence=confidence)
-    positive, columns = binary({"labels": labels, "a": a, "b": b}, nan)
-    areas, covariance = _delong(positive, columns)
+    positive, columns, of = _clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
+    areas, covariance = _delong(positive, columns, of)
     variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
     return _compared(float(areas[0]), float(areas[1]), variance, len(positive), "DeLong test, paired", confidence)
 
@@ -124,6 +142,8 @@ def compare_auc_between(
     labels_b: ArrayLike,
     scores_b: ArrayLike,
     *,
+    cluster_a: ArrayLike | None = None,
+    cluster_b: ArrayLike | None = None,
     confidence: float = 0.95,
     nan: NanPolicy = "error",
 ) -> Comparison:
@@ -136,6 +156,8 @@ def compare_auc_between(
         scores_a: (n,).
         labels_b: 1 or 0 (m,), of the hard set.
         scores_b: (m,).
+        cluster_a: as `roc_auc`, of set a (n,).
+        cluster_b: of set b (m,).
         confidence: level of the interval.
         nan: ``error``, or ``omit`` to leave out items that miss label or score.
 
@@ -147,9 +169,9 @@ def compare_auc_between(
     """
     settings(resamples=1, confidence=confidence)
     areas, variance, n = [], 0.0, 0
-    for labels, scores in ((labels_a, scores_a), (labels_b, scores_b)):
-        positive, columns = binary({"labels": labels, "scores": scores}, nan)
-        area, covariance = _delong(positive, columns)
+    for labels, scores, cluster in ((labels_a, scores_a, cluster_a), (labels_b, scores_b, cluster_b)):
+        positive, columns, of = _clustered({"labels": labels, "scores": scores}, cluster, nan)
+        area, covariance = _delong(positive, columns, of)
         areas.append(float(area[0]))
         variance += float(covariance[0, 0])
         n += len(positive)
@@ -160,12 +182,16 @@ def precision_recall(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
+    cluster: ArrayLike | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> PrecisionRecall:
-    """Return precision and recall by threshold, and average precision with a stratified bootstrap interval.
+    """Return precision and recall by threshold, and average precision with a bootstrap interval.
+
+    The bootstrap draws positives and negatives apart, or whole clusters. If all positives score above all negatives,
+    the lower end is that of `roc_auc`.
 
     Source: average precision as the sum over thresholds of precision times gained recall, without interpolation
     (Manning, Raghavan & Schütze 2008, section 8.4; scikit-learn's definition).
@@ -173,6 +199,7 @@ def precision_recall(
     Args:
         labels: 1 or 0 (n,).
         scores: higher means rather positive (n,).
+        cluster: as `roc_auc`.
         confidence: level of the interval.
         resamples: of the bootstrap.
         seed: of the bootstrap.
@@ -182,13 +209,15 @@ def precision_recall(
         InputError: as `roc_auc`.
     """
     settings(resamples=resamples, confidence=confidence)
-    positive, columns = binary({"labels": labels, "scores": scores}, nan)
+    positive, columns, of = _clustered({"labels": labels, "scores": scores}, cluster, nan)
     order, ends = _cuts(columns[0])
     true, false = (np.cumsum(mask[order])[ends].astype(np.float64)[None] for mask in (positive, ~positive))
     area = float(_weighted_precision(true, false)[0])
-    draws = _stratified(positive, columns[0], _weighted_precision, resamples, seed)
+    draws = _drawn(positive, columns[0], of, _weighted_precision, resamples, seed)
     low, high = percentile_interval(draws, confidence)
-    method = "average precision, stratified bootstrap interval"
+    if columns[0][positive].min() > columns[0][~positive].max():
+        low, high, _ = _separated(positive, of, 1.0, confidence)
+    method = f"average precision, bootstrap interval, {'stratified' if of is None else f'{of.max() + 1} clusters'}"
     average = Estimate(area, low, high, float("nan"), len(positive), method, confidence)
     precision, recall = (true / (true + false))[0], (true / true[:, -1:])[0]
     return PrecisionRecall(columns[0][order][ends], precision, recall, average, float(positive.mean()))
@@ -218,7 +247,52 @@ def binary(columns: dict[str, ArrayLike], nan: NanPolicy) -> tuple[Mask, Array]:
     return positive, np.stack(scores)
 
 
-def _delong(positive: Mask, scores: Array) -> tuple[Array, Array]:
+def _clustered(
+    columns: dict[str, ArrayLike], cluster: ArrayLike | None, nan: NanPolicy
+) -> tuple[Mask, Array, NDArray[np.int64] | None]:
+    """Check as `binary` does; return the cluster of each item that is kept too (n,), None if each is its own."""
+    if cluster is None:
+        return *binary(columns, nan), None
+    positive, found = binary({**columns, "cluster": np.asarray(cluster, dtype=np.float64)}, nan)
+    of = np.unique(found[-1], return_inverse=True)[1].astype(np.int64)
+    if of.max() < 1:
+        raise InputError("cluster: all items are in one set: nothing is known about others")
+    return positive, found[:-1], None if of.max() + 1 == len(of) else of
+
+
+def _separated(
+    positive: Mask, of: NDArray[np.int64] | None, area: float, confidence: float
+) -> tuple[float, float, float]:
+    """Return interval and two-sided p of two classes that a score tells apart without a mistake."""
+    units = [len(np.unique(of[side])) if of is not None else int(side.sum()) for side in (positive, ~positive)]
+    end = ((1 - confidence) / 2) ** (1 / min(units))
+    low, high = (end, 1.0) if area == 1 else (0.0, 1 - end)
+    orders = math.lgamma(sum(units) + 1) - sum(math.lgamma(size + 1) for size in units)
+    return low, high, min(1.0, 2 * math.exp(-orders))
+
+
+def _drawn(
+    positive: Mask,
+    scores: Array,
+    of: NDArray[np.int64] | None,
+    statistic: Callable[[Array, Array], Array],
+    resamples: int,
+    seed: Seed,
+) -> Array:
+    """Return a statistic of resamples (resamples,): of positives and negatives apart, or of clusters."""
+    if of is None:
+        return _stratified(positive, scores, statistic, resamples, seed)
+    order, ends = _cuts(scores)
+    draws, rng = [], np.random.default_rng(seed)
+    for size in block_sizes(resamples, len(scores)):
+        counts = np.concatenate(list(bootstrap_counts(size, int(of.max()) + 1, rng)))[:, of[order]]
+        sides = [np.cumsum(counts * (positive[order] == wanted), axis=1)[:, ends] for wanted in (True, False)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            draws.append(statistic(*sides))
+    return np.concatenate(draws)
+
+
+def _delong(positive: Mask, scores: Array, of: NDArray[np.int64] | None = None) -> tuple[Array, Array]:
     """Return the areas (metrics,) and their covariance (metrics, metrics) by midranks, in O(n log n)."""
     rank = need("scipy.stats", "DeLong's variance").rankdata
     x, y = scores[:, positive], scores[:, ~positive]
@@ -229,6 +303,11 @@ def _delong(positive: Mask, scores: Array) -> tuple[Array, Array]:
     v01 = 1 - (together[:, m:] - rank(y, axis=1)) / m
     areas = v10.mean(axis=1)
     covariance = np.zeros((len(scores), len(scores)))
+    if of is not None:  # what each cluster adds to the area, over or below the mean
+        parts = np.zeros((len(scores), len(positive)))
+        parts[:, positive], parts[:, ~positive] = (v10 - areas[:, None]) / m, (v01 - areas[:, None]) / n
+        sums = np.stack([np.bincount(of, weights=row) for row in parts])
+        return areas, sums @ sums.T * sums.shape[1] / (sums.shape[1] - 1)
     for placements in (v10, v01):
         count = placements.shape[1]
         if count > 1:  # a class of one item has no variance that could be estimated

@@ -184,6 +184,7 @@ def compare_ties(
     human_epsilon: float = 0.0,
     by: Grouping = "item",
     swap: Literal["segments", "pairs"] = "segments",
+    test: Literal["permutation", "bootstrap"] = "permutation",
     confidence: float = 0.95,
     resamples: int = 1000,
     plus_one: bool = False,
@@ -210,6 +211,7 @@ def compare_ties(
         by: which pairs, as there.
         swap: ``segments``, or ``pairs``, each by itself, which WMT's tool does and which finds a difference between
             equally good metrics in every fifth comparison instead of every twentieth.
+        test: ``permutation``, or ``bootstrap``: paired, over segments.
         confidence: level of the difference's bootstrap interval over segments.
         resamples: permutations, and resamples of the interval.
         plus_one: (b + 1) / (n + 1) instead of the plain share.
@@ -233,7 +235,7 @@ def compare_ties(
     right = np.stack([pairs.alike(epsilon) for pairs, epsilon in zip(found, epsilons, strict=True)])
     values, pairs = [found[0].mean(one) for one in right], found[0]
     drawn = pairs.resampled(right, resamples, seed)
-    if by != "item":
+    if by != "item" or test == "bootstrap":
         method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over segments"
         return compared(values[0], values[1], drawn[0] - drawn[1], len(h), method, confidence)
     difference = (right[0].astype(np.float64) - right[1]) * pairs.weight

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
-from bsx.support.checks import NanPolicy
+from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -91,6 +91,7 @@ def preference(
     first: ArrayLike,
     second: ArrayLike,
     *,
+    cluster: ArrayLike | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
@@ -104,6 +105,9 @@ def preference(
     Args:
         first: scores that ought to be higher (n,).
         second: the others (n,).
+        cluster: number of the set of items that each belongs to (n,), such as triples that share a sentence. Resamples
+            draw whole sets; Wilson's interval counts as many items as would be as informative; the test is that of
+            Durkalski et al. 2003. None: all items are independent.
         confidence: level of the intervals.
         resamples: of the bootstrap.
         seed: of the bootstrap.
@@ -113,13 +117,16 @@ def preference(
         InputError: if sizes differ, or values are missing or infinite.
     """
     settings(resamples=resamples, confidence=confidence)
-    a, b = vectors({"first": first, "second": second}, nan=nan, minimum=1)
+    a, b, of = _with_clusters({"first": first, "second": second}, cluster, nan)
     margin = a - b
     n, wins, losses = len(margin), int((margin > 0).sum()), int((margin < 0).sum())
     low, high = wilson_interval(wins, n, confidence)
-    draws = np.concatenate([counts @ margin for counts in bootstrap_counts(resamples, n, seed)]) / n
+    sums, sizes = (np.bincount(of, weights=column) for column in (margin, np.ones(n)))
+    draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
     margin_low, margin_high = percentile_interval(draws, confidence)
-    one, two = (_sign_p(wins, losses, alternative) for alternative in ("greater", "two-sided"))
+    if len(sums) < n:
+        low, high = _clustered_share(margin > 0, of, confidence)
+    one, two = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
         first=wins,
@@ -136,22 +143,60 @@ def preference(
     )
 
 
-def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemar:
+def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> McNemar:
     """Test whether two metrics are right equally often on the same items.
 
-    Source: McNemar 1947, with exact binomial p.
+    Source: McNemar 1947, with exact binomial p; Durkalski et al. 2003 for clusters.
 
     Args:
         a: whether the first is right (n,).
         b: whether the second is (n,).
+        cluster: as `preference`.
 
     Raises:
         InputError: if sizes differ or there are no items.
     """
-    x, y = (column.astype(bool) for column in vectors({"a": a, "b": b}, minimum=1))
+    first, second, of = _with_clusters({"a": a, "b": b}, cluster, "error")
+    x, y = first.astype(bool), second.astype(bool)
     only_a, only_b = int((x & ~y).sum()), int((y & ~x).sum())
-    two, one = (_sign_p(only_a, only_b, alternative) for alternative in ("two-sided", "greater"))
+    one, two = _signs_p(x.astype(np.float64) - y, of)
     return McNemar(len(x), only_a, only_b, int((x & y).sum()), two, one)
+
+
+def _with_clusters(
+    columns: dict[str, ArrayLike], cluster: ArrayLike | None, nan: NanPolicy
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Return two checked columns (n,) and the set that each item belongs to, numbered from 0 (n,)."""
+    given = {} if cluster is None else {"cluster": np.asarray(cluster, dtype=np.float64)}
+    a, b, *sets = vectors({**columns, **given}, nan=nan, minimum=1)
+    labels = sets[0] if sets else np.arange(len(a))
+    return a, b, np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def _signs_p(signs: Array, of: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the one-sided and two-sided p-value of signs (n,) whose sets are independent: exact if all are single."""
+    sums = np.bincount(of, weights=signs)
+    if len(sums) == len(signs):
+        wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
+        return _sign_p(wins, losses, "greater"), _sign_p(wins, losses, "two-sided")
+    if not sums.any():
+        return 1.0, 1.0
+    normal = need("scipy.stats", "tests of shares").norm
+    z = float(sums.sum() / np.sqrt((sums * sums).sum()))
+    return float(normal.sf(z)), float(2 * normal.sf(abs(z)))
+
+
+def _clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share, with as many items as would be as informative if they were independent."""
+    n, share = len(right), float(right.mean())
+    sums, sizes = np.bincount(of, weights=right.astype(np.float64)), np.bincount(of)
+    variance = float(((sums - share * sizes) ** 2).sum()) / n**2 * len(sums) / max(len(sums) - 1, 1)
+    worth = share * (1 - share) / variance if variance > 0 else float(len(sums))
+    worth = min(max(worth, 1.0), float(n))
+    z = float(need("scipy.stats", "intervals of shares").norm.ppf((1 + confidence) / 2))
+    centre, scale = share + z * z / (2 * worth), 1 + z * z / worth
+    half = z * float(np.sqrt(share * (1 - share) / worth + z * z / (4 * worth**2)))
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
 def _sign_p(wins: int, losses: int, alternative: str) -> float:

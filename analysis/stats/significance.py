@@ -6,17 +6,20 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
-from bsx.analysis.stats.resample import Seed, compared, permutation_p, swaps
+from bsx.analysis.stats.resample import CELLS, Seed, compared, permutation_p, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, pearson_rows
-from bsx.analysis.stats.systems.grouped import BY, POOLING, By, group_mean, group_values
+from bsx.analysis.stats.systems.grouped import BY, POOLING, By, group_mean, group_values, system_means
 from bsx.analysis.stats.validate import grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
+
+Swap = Literal["cells", "segments", "systems"]
+_PERMUTATIONS = {"cells": "PERM-BOTH", "segments": "permutation of segments", "systems": "permutation of systems"}
 
 
 def williams(
@@ -177,6 +180,7 @@ def perm_both(
     by: By = "none",
     statistic: Literal["pearson", "spearman", "kendall", "pairwise_accuracy"] = "pearson",
     constant: Literal["skip", "zero"] = "skip",
+    swap: Swap = "cells",
     resamples: int = 1000,
     plus_one: bool = False,
     seed: Seed = 1,
@@ -186,9 +190,10 @@ def perm_both(
 
     Both metrics are standardised over all cells; in each permutation every cell's two scores trade places with
     probability 1/2, and both correlations are computed anew. p is the share of permutations whose difference
-    reaches the observed one, without +1, as published.
+    reaches the observed one, without +1, as published. Swapping cells one by one takes the errors of a metric in
+    different cells for independent. Where those of one segment or of one system hang together, swap these as a whole.
 
-    Source: Deutsch, Dror & Roth 2021, algorithm 2 (PERM-BOTH).
+    Source: Deutsch, Dror & Roth 2021, algorithm 2: PERM-BOTH swaps cells, PERM-INPUT segments, PERM-SYS systems.
 
     Args:
         a: scores of the first metric, (systems, segments) or, pooled, (n,).
@@ -197,6 +202,7 @@ def perm_both(
         by: as in `bsx.analysis.grouped`: ``none`` pooled, ``item``, ``sys``, or ``means`` for the system level.
         statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``pairwise_accuracy``.
         constant: what a group without a defined correlation counts as.
+        swap: what trades places: ``cells``, whole ``segments`` or whole ``systems``; items of a vector are cells.
         resamples: permutations.
         plus_one: count the observed order as one more permutation, (b + 1) / (n + 1), so that p is never 0.
         seed: of the permutations.
@@ -211,7 +217,10 @@ def perm_both(
     choice("by", by, BY)
     choice("statistic", statistic, tuple(ROWS))
     settings(resamples=resamples)
+    choice("swap", swap, ("cells", "segments", "systems"))
     pooled = np.ndim(a) == 1
+    if pooled and swap != "cells":
+        raise InputError(f"`swap={swap!r}` needs matrices (systems, segments), a is a vector")
     if pooled and by != "none":
         raise InputError(f"`by={by!r}` needs matrices (systems, segments), a is a vector")
     columns = {"a": a, "b": b, "human": human}
@@ -225,10 +234,21 @@ def perm_both(
     if any(math.isnan(value) for value in values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
     observed = values[0] - values[1]
+    if by == "means" and swap == "systems":  # the systems' means trade places
+        x, y, h = (system_means(z)[:, None] for z in (x, y, h))
+        x, y = ((z - z.mean()) / (z.std() or 1.0) for z in (x, y))
     if by == "none" and statistic == "pearson":
-        draws = _swapped_pearson(x[present], y[present], h[present], resamples, seed)
+        shape = present.shape
+        unit = {"cells": np.arange(present.size), "segments": np.tile(np.arange(shape[1]), shape[0])}
+        unit["systems"] = np.repeat(np.arange(shape[0]), shape[1])
+        of = unit[swap][present.ravel()]
+        draws = _swapped_pearson(x[present], y[present], h[present], of, resamples, seed)
+    elif (by, swap) in (("item", "segments"), ("sys", "systems")):
+        draws = _swapped_groups(*(group_values(z, h, by, statistic) for z in (x, y)), constant, resamples, seed)
+    elif (by, swap) == ("means", "segments"):
+        draws = _swapped_means(x, y, h, statistic, resamples, seed)
     else:
-        draws = _swapped(x, y, h, by, statistic, constant, resamples, seed)
+        draws = _swapped(x, y, h, by, statistic, constant, swap, resamples, seed)
     return Comparison(
         a=values[0],
         b=values[1],
@@ -239,18 +259,20 @@ def perm_both(
         p=permutation_p(draws, observed, plus_one=plus_one),
         p_two_sided=permutation_p(np.abs(draws), abs(observed), plus_one=plus_one),
         n=int(present.sum()),
-        method=f"difference of {statistic} ({POOLING[by]}), PERM-BOTH",
+        method=f"difference of {statistic} ({POOLING[by]}), {_PERMUTATIONS[swap]}",
     )
 
 
-def _swapped_pearson(x: Array, y: Array, h: Array, resamples: int, seed: Seed) -> Array:
-    """Return the difference of pooled Pearson correlations after random swaps, by sums: (resamples,)."""
+def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamples: int, seed: Seed) -> Array:
+    """Return the difference of pooled Pearson correlations after random swaps of units, by sums: (resamples,)."""
     h = h - h.mean()
     change = np.stack([y - x, y * y - x * x, (y - x) * h], axis=1)  # what a swap adds to a's sums and takes from b's
+    number = np.unique(of, return_inverse=True)[1]
+    change = np.stack([np.bincount(number, weights=column) for column in change.T], axis=1)
     start_x = np.array([x.sum(), (x * x).sum(), x @ h])
     start_y = np.array([y.sum(), (y * y).sum(), y @ h])
     draws = []
-    for mask in swaps(resamples, len(h), seed):
+    for mask in swaps(resamples, len(change), seed):
         moved = mask.astype(np.float64) @ change
         correlations = []
         for sums in (start_x + moved, start_y - moved):
@@ -260,12 +282,36 @@ def _swapped_pearson(x: Array, y: Array, h: Array, resamples: int, seed: Seed) -
     return np.concatenate(draws)
 
 
-def _swapped(x: Array, y: Array, h: Array, by: By, statistic: str, constant: str, resamples: int, seed: Seed) -> Array:
-    """Return the difference of averaged group correlations after random swaps: (resamples,)."""
+def _swapped_groups(a: Array, b: Array, constant: str, resamples: int, seed: Seed) -> Array:
+    """Return the difference of the means of two metrics' group values (groups,) after swaps of groups: (resamples,)."""
+    blocks = swaps(resamples, len(a), seed)
+    return np.concatenate(
+        [group_mean(np.where(mask, b, a), constant) - group_mean(np.where(mask, a, b), constant) for mask in blocks]
+    )
+
+
+def _swapped_means(x: Array, y: Array, h: Array, statistic: str, resamples: int, seed: Seed) -> Array:
+    """Return the difference of the correlations of system means after swaps of segments: (resamples,)."""
+    judged = np.maximum((~np.isnan(h)).sum(axis=1), 1)
+    means, change = [system_means(z) for z in (x, y, h)], np.nan_to_num(y - x).T / judged
     draws = []
-    for block in swaps(resamples, h.size, seed):
-        mask = block.reshape(-1, *h.shape)
-        swapped = (np.where(mask, y, x), np.where(mask, x, y))
-        a, b = (group_mean(group_values(z, h, by, statistic), constant) for z in swapped)
-        draws.append(a - b)
+    for mask in swaps(resamples, h.shape[1], seed):
+        moved = mask.astype(np.float64) @ change
+        draws.append(ROWS[statistic](means[0] + moved, means[2]) - ROWS[statistic](means[1] - moved, means[2]))
+    return np.concatenate(draws)
+
+
+def _swapped(
+    x: Array, y: Array, h: Array, by: By, statistic: str, constant: str, swap: Swap, resamples: int, seed: Seed
+) -> Array:
+    """Return the difference of averaged group correlations after random swaps: (resamples,)."""
+    shape = {"cells": h.shape, "segments": (1, h.shape[1]), "systems": (h.shape[0], 1)}[swap]
+    draws = []
+    for block in swaps(resamples, math.prod(shape), seed):
+        # A block of few units may hold many matrices, which are then swapped in parts.
+        for part in np.array_split(block, max(1, len(block) * h.size // CELLS)):
+            mask = part.reshape(-1, *shape)
+            swapped = (np.where(mask, y, x), np.where(mask, x, y))
+            a, b = (group_mean(group_values(z, h, by, statistic), constant) for z in swapped)
+            draws.append(a - b)
     return np.concatenate(draws)

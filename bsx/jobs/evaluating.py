@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
+
 from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.bertscore.config import ScorerConfig
@@ -20,6 +23,7 @@ from bsx.data.sidecar import known_signatures, lower_by_sidecar
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.score import Input, add_apart, load_metrics, wanted_sides
+from bsx.metrics.blocks import Values
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import about, apart, flags, summarise
 from bsx.metrics.totals import Totals
@@ -70,6 +74,7 @@ class Columns:
         types: the Arrow types of its columns.
         sidecar: summary and signatures of scores computed here.
         signatures: of the metrics, where known.
+        corpus: metric -> what its corpus scores are made of.
     """
 
     values: Mapping[str, Array | Labels | list[Cell]]
@@ -79,6 +84,7 @@ class Columns:
     types: Mapping[str, object] = field(default_factory=dict)
     sidecar: object | None = None
     signatures: dict[str, str] = field(default_factory=dict)
+    corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write the long table, and the signatures beside it."""
@@ -164,6 +170,7 @@ def meta(
         system=names.system,
         segment=names.segment,
         lower=names.lower,
+        corpus=columns.corpus,
         **how,
     )
     read = [name for name in (file, data) if name is not None]
@@ -252,7 +259,7 @@ def score_columns(
         if twice:
             raise InputError(f"{file}: has a column {twice[0]!r} already, which `scores_out=` adds: rename it")
         types = corpus.types() if keep and hasattr(corpus, "types") else {}
-        number = 0
+        number, statistics = 0, dict[str, list[Values]]()
         for block in stream(prepared, progress=progress):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                 total.add(scores, undefined, block.segments)
@@ -271,6 +278,8 @@ def score_columns(
                 add_apart(by_system, metrics, block, [str(system) for system in below])
             for metric, scores in zip(metrics, block.scores, strict=True):
                 values[metric.spec] += [float(value) for value in scores.values]
+                if scores.statistics is not None:
+                    statistics.setdefault(metric.spec, []).append(scores.statistics)
     lower = [metric.spec for metric in metrics if not metric.higher_is_better]
     summary = summarise(prepared, totals)
     if len(by_system) > 1:
@@ -286,7 +295,12 @@ def score_columns(
     )
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     origin = provenance("score", [file], signatures)
-    return Columns(values, every, notes, kept, types, {**summary, "provenance": origin}, signatures)
+    corpus = {
+        metric.spec: CorpusScores(np.concatenate(statistics[metric.spec]), metric.system_score)
+        for metric, total in zip(metrics, totals, strict=True)
+        if total.has_statistics
+    }
+    return Columns(values, every, notes, kept, types, {**summary, "provenance": origin}, signatures, corpus)
 
 
 def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) -> Wanted:

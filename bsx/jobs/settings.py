@@ -152,6 +152,13 @@ class PerturbSettings(TypedDict, total=False):
 class FoolSettings(TypedDict, total=False):
     """What tests on pairs and on triples have in common."""
 
+    cluster: Annotated[
+        Literal["texts", "none"],
+        Field(
+            default="texts",
+            description="Rows that share a text, directly or over others, depend on each other (texts), or none do.",
+        ),
+    ]
     correction: Annotated[
         Literal["none", "holm", "bh"],
         Field(default="none", description="Correct the tests' p for the number of metric pairs."),
@@ -185,7 +192,9 @@ class ChallengeSettings(TypedDict, total=False):
 class PairSettings(FoolSettings, total=False):
     """How metrics are tested as detectors of paraphrases."""
 
-    interval: Annotated[Literal["delong", "bootstrap"], Field(default="delong", description="Interval of the ROC AUC.")]
+    interval: Annotated[
+        Literal["logit", "delong", "bootstrap"], Field(default="logit", description="Interval of the ROC AUC.")
+    ]
     folds: Annotated[int, Field(default=10, description="Folds of the cross-validated threshold.")]
 
 

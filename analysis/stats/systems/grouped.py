@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.resample import (
+    SAMPLED,
+    Indices,
+    Sampled,
     Seed,
     bootstrap_counts,
     bootstrap_indices,
@@ -22,6 +26,7 @@ from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
+SegmentsToSystems = Callable[[Array], Array]
 By = Literal["none", "item", "sys", "means"]
 Statistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy"]
 BY = ("none", "item", "sys", "means")
@@ -36,7 +41,7 @@ class GroupedEstimate:
 
     Attributes:
         estimate: mean over the groups that count.
-        low: lower end of the bootstrap interval over segments.
+        low: lower end of the bootstrap interval over what was resampled.
         high: upper end.
         p: two-sided bootstrap p-value of "no association" (of accuracy 1/2 for pairwise accuracy).
         by_group: value of each group (groups,): one for ``none`` and ``means``, one a segment for ``item``, one a
@@ -67,6 +72,7 @@ def grouped(
     by: By = "none",
     statistic: Statistic = "pearson",
     constant: Literal["skip", "zero"] = "skip",
+    resample: Sampled = "segments",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
@@ -86,7 +92,10 @@ def grouped(
         constant: a group where either column is constant (or has fewer than two values) has no correlation: ``skip``
             leaves it out of the mean, ``zero`` counts it as 0.
         confidence: level of the interval.
-        resamples: bootstrap resamples of segments; the systems stay the same.
+        resample: what is drawn anew: ``segments`` (the figure is that of these systems on other segments), ``systems``
+            (of other systems on these segments) or ``both``. Source: BOOT-INPUT, BOOT-SYS and BOOT-BOTH of Deutsch,
+            Dror & Roth 2021.
+        resamples: bootstrap resamples.
         seed: of the bootstrap.
         nan: ``error``, or ``omit`` to leave out the cells that miss a value; the two matrices lose the same cells.
 
@@ -96,13 +105,14 @@ def grouped(
     choice("by", by, BY)
     choice("statistic", statistic, tuple(ROWS))
     choice("constant", constant, ("skip", "zero"))
+    choice("resample", resample, tuple(SAMPLED))
     settings(resamples=resamples, confidence=confidence)
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     values = group_values(x, y, by, statistic)
     undefined = int(np.isnan(values).sum())
     if undefined == len(values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
-    draws = resampled_groups(x, y, by, statistic, constant, resamples, seed)
+    draws = resampled_groups(x, y, by, statistic, constant, resamples, seed, resample=resample)
     low, high = percentile_interval(draws, confidence)
     means = {"none": "pooled", "item": "mean over segments", "sys": "mean over systems", "means": "of system means"}
     return GroupedEstimate(
@@ -114,7 +124,7 @@ def grouped(
         groups=len(values) if constant == "zero" else len(values) - undefined,
         undefined=undefined,
         n=int((~np.isnan(x).all(axis=1)).sum()) if by == "means" else int((~np.isnan(x)).sum()),
-        method=f"{statistic} {means[by]}, bootstrap over segments",
+        method=f"{statistic} {means[by]}, bootstrap over {SAMPLED[resample]}",
         confidence=confidence,
     )
 
@@ -127,14 +137,16 @@ def compare_grouped(
     by: By = "none",
     statistic: Statistic = "pearson",
     constant: Literal["skip", "zero"] = "skip",
+    resample: Sampled = "segments",
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> Comparison:
-    """Compare two metrics' averaged correlations over the same bootstrap resamples of segments.
+    """Compare two metrics' averaged correlations over the same bootstrap resamples.
 
-    Source: Koehn 2004 for pairing; segments, unlike cells, are independent.
+    Source: Koehn 2004 for pairing; Deutsch, Dror & Roth 2021 for what is resampled. Segments, unlike cells, are
+    independent.
 
     ``a`` and ``b`` are the metrics' scores (systems, segments); p is one-sided for "a agrees better". Other arguments
     and errors: as for `grouped`.
@@ -146,9 +158,9 @@ def compare_grouped(
         for z in (x, y)
     )
     settings(resamples=resamples, confidence=confidence)
-    differences = resampled_groups(x, h, by, statistic, constant, resamples, draws)
-    differences = differences - resampled_groups(y, h, by, statistic, constant, resamples, draws)
-    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over segments"
+    drawn = [resampled_groups(z, h, by, statistic, constant, resamples, draws, resample=resample) for z in (x, y)]
+    differences = drawn[0] - drawn[1]
+    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {SAMPLED[resample]}"
     return compared(first.estimate, second.estimate, differences, first.n, method, confidence)
 
 
@@ -183,40 +195,123 @@ def group_mean(values: Array, constant: str = "skip") -> Array:
 
 
 def resampled_groups(
-    x: Array, y: Array, by: By, statistic: str, constant: str = "skip", resamples: int = 1000, seed: Seed = 1
+    x: Array,
+    y: Array,
+    by: By,
+    statistic: str,
+    constant: str = "skip",
+    resamples: int = 1000,
+    seed: Seed = 1,
+    *,
+    resample: Sampled = "segments",
 ) -> Array:
-    """Return the averaged correlation in each bootstrap resample of segments (resamples,).
+    """Return the averaged correlation in each bootstrap resample (resamples,).
 
-    Several metrics resampled with one seed are paired: draw i of each rests on the same segments.
+    Several metrics resampled with one seed are paired: draw i of each rests on the same segments and systems.
 
     The matrices x and y (systems, segments) are checked: NaN stands in the same cells. Arguments: as for `grouped`.
     """
-    segments = x.shape[1]
+    systems, segments = x.shape
+    rng = np.random.default_rng(seed)
+    if by == "means":
+        scores = (means_of_drawn(x), means_of_drawn(y))
+        return resampled_scores(*scores, x.shape, statistic, resample, resamples, rng)
+    if resample != "segments":
+        return np.array(
+            [
+                group_mean(group_values(*(z[np.ix_(rows, columns)] for z in (x, y)), by, statistic), constant)
+                for rows, columns in _both(systems, segments, resamples, rng, both=resample == "both")
+            ]
+        )
     if by == "item":  # a segment's value does not change when segments are resampled
         values = group_values(x, y, by, statistic)
         weight = np.ones(segments) if constant == "zero" else (~np.isnan(values)).astype(np.float64)
         filled = np.where(np.isnan(values), 0.0, values)
         with np.errstate(invalid="ignore"):
-            blocks = [(c @ filled) / (c @ weight) for c in bootstrap_counts(resamples, segments, seed)]
+            blocks = [(c @ filled) / (c @ weight) for c in bootstrap_counts(resamples, segments, rng)]
         return np.concatenate(blocks)
-    if by == "means":
-        present = (~np.isnan(x)).astype(np.float64)
-        x, y = np.where(present == 0, 0.0, x), np.where(present == 0, 0.0, y)
-        means = []
-        with np.errstate(invalid="ignore"):
-            for c in bootstrap_counts(resamples, segments, seed):
-                count = c @ present.T
-                means.append(ROWS[statistic]((c @ x.T) / count, (c @ y.T) / count))
-        return np.concatenate(means)
     if statistic == "pearson":
-        values = np.concatenate([_resampled_pearson(x, y, by, c) for c in bootstrap_counts(resamples, segments, seed)])
+        values = np.concatenate([_resampled_pearson(x, y, by, c) for c in bootstrap_counts(resamples, segments, rng)])
         return group_mean(values, constant)
     draws = [
         group_mean(group_values(x[:, chosen], y[:, chosen], by, statistic), constant)
-        for block in bootstrap_indices(resamples, segments, seed)
+        for block in bootstrap_indices(resamples, segments, rng)
         for chosen in block
     ]
     return np.array(draws, dtype=np.float64)
+
+
+def _both(
+    systems: int, segments: int, resamples: int, rng: np.random.Generator, *, both: bool
+) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the rows and the columns of each resample: systems drawn, and segments too or all of them."""
+    for block in bootstrap_indices(resamples, systems, rng):
+        for rows in block:
+            yield rows, rng.integers(segments, size=segments) if both else np.arange(segments)
+
+
+def resampled_scores(
+    x: SegmentsToSystems,
+    y: SegmentsToSystems,
+    shape: tuple[int, int],
+    statistic: str,
+    resample: Sampled = "segments",
+    resamples: int = 1000,
+    seed: Seed = 1,
+) -> Array:
+    """Return the correlation of two scores of systems in each bootstrap resample (resamples,).
+
+    Args:
+        x: from how often each segment was drawn (b, segments) to the systems' scores (b, systems), such as the means of
+            segments or the corpus scores of a metric.
+        y: the same of people.
+        shape: systems and segments.
+        statistic: as for `grouped`.
+        resample: ``segments``, ``systems`` or ``both``.
+        resamples: how many.
+        seed: of the draws; draw i of one seed rests on the same segments and systems.
+    """
+    (systems, segments), rng, draws = shape, np.random.default_rng(seed), []
+    if resample == "segments":
+        for counts in bootstrap_counts(resamples, segments, rng):
+            draws.append(ROWS[statistic](x(counts), y(counts)))
+        return np.concatenate(draws)
+    for counts in bootstrap_counts(resamples, systems, rng):
+        weights = np.ones((1, segments))
+        if resample == "both":
+            weights = np.concatenate(list(bootstrap_counts(len(counts), segments, rng)))
+        scores = [np.broadcast_to(z(weights), counts.shape) for z in (x, y)]
+        if statistic == "pairwise_accuracy":
+            draws.append(accuracy_of_drawn(*scores, counts))
+            continue
+        rows = np.stack([np.repeat(np.arange(systems), count.astype(np.int64)) for count in counts])
+        draws.append(ROWS[statistic](*(np.take_along_axis(score, rows, axis=1) for score in scores)))
+    return np.concatenate(draws)
+
+
+def means_of_drawn(scores: Array) -> SegmentsToSystems:
+    """Return the function from counts (b, segments) to the means of scores (systems, segments): (b, systems)."""
+    present, filled = (~np.isnan(scores)).astype(np.float64), np.nan_to_num(scores)
+
+    def means(counts: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            found: Array = (counts @ filled.T) / (counts @ present.T)
+        return found
+
+    return means
+
+
+def accuracy_of_drawn(x: Array, y: Array, counts: Array) -> Array:
+    """Return pairwise accuracy of scores (b, systems) of systems drawn counts (b, systems) times: (b,).
+
+    A pair of a system with itself is left out.
+    """
+    i, j = np.triu_indices(x.shape[-1], k=1)
+    weights = counts[:, i] * counts[:, j]
+    alike = np.sign(x[..., i] - x[..., j]) == np.sign(y[..., i] - y[..., j])
+    with np.errstate(invalid="ignore"):
+        accuracy: Array = (alike * weights).sum(axis=-1) / weights.sum(axis=-1)
+    return accuracy
 
 
 def _resampled_pearson(x: Array, y: Array, by: By, counts: Array) -> Array:

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
+
 from bsx.analysis.adversarial.pairs import PairDetection, PairsResult, detect_pairs, easy_to_hard
 from bsx.analysis.adversarial.tables import detection_set, pairs_document, pairs_text, triples_document, triples_text
 from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
+from bsx.analysis.stats.folds import Rows, units
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.output import ScoreTable
 from bsx.data.sidecar import lower_by_sidecar
@@ -174,11 +177,13 @@ def fool_pairs(
     files = [file] if against is None else [file, against]
     notes: list[str] = []
     sets: list[tuple[Array, dict[str, Array]]] = []
+    clusters: list[Rows | None] = []
     results: list[PairsResult] = []
     for one in files:
-        labels, scores, said = _read_pairs(one, (label, sentence1, sentence2), columns, lower, own, one is file)
+        labels, scores, sides, said = _read_pairs(one, (label, sentence1, sentence2), columns, lower, own, one is file)
         asked = _asked(test, own)
-        result = detect_pairs(labels, scores, **asked)
+        clusters.append(_clusters(sides, test["cluster"], said))
+        result = detect_pairs(labels, scores, **{**asked, "cluster": clusters[-1]})
         left_out = len(labels) - len(result.kept)
         said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
         notes += [f"{one.name}: {note}" for note in said]
@@ -191,7 +196,9 @@ def fool_pairs(
             detection_set(found, one.name if one is against else None)
             for one, found in zip(files, results, strict=True)
         )
-        document = pairs_document(first, second, easy_to_hard(*sets, confidence=asked["confidence"], nan=asked["nan"]))
+        of = (clusters[0], clusters[1])
+        drops = easy_to_hard(*sets, clusters=of, confidence=asked["confidence"], nan=asked["nan"])
+        document = pairs_document(first, second, drops)
     asked |= {"label": label, "reference": sentence1, "candidate": sentence2}
     return _fooled(document, files, asked, settings, own, notes, results)
 
@@ -240,7 +247,9 @@ def fool_triples(
         scores[one.metric] = (one.values[:n], one.values[n:])
     asked = _asked(test, own)
     gap = _gap(triples, (settings and settings.lang) or "en", notes) if test["bins"] else None
-    result = prefer_paraphrase(scores, gap=gap, **{**asked, "bins": test["bins"] or 1})
+    sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
+    of = _clusters(sides, test["cluster"], notes)
+    result = prefer_paraphrase(scores, gap=gap, **{**asked, "bins": test["bins"] or 1, "cluster": of})
     if len(result.kept) < n:
         notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
     return _fooled(triples_document(result, triples, scores), [file], asked, settings, own, notes, [result])
@@ -273,8 +282,8 @@ def _read_pairs(
     lower: Sequence[str],
     own: _Scores,
     strict: bool,
-) -> tuple[Array, dict[str, Array], list[str]]:
-    """Return labels, scores and notes."""
+) -> tuple[Array, dict[str, Array], list[list[str]], list[str]]:
+    """Return labels, scores, the texts of either side if there are any, and notes."""
     # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
     present = texts if strict else Table(file).columns
     label, first, second = (name if name in present else None for name in texts)
@@ -290,7 +299,28 @@ def _read_pairs(
         # The loader calls the first sentence the candidate; here it is what the second is compared with.
         found = own.of(table.texts("reference"), table.texts("candidate"), lambda place: f"row {place + 1}", notes)
         scores |= {one.metric: one.values for one in found}
-    return table.numbers("label"), scores, notes
+    sides = [list(table.texts(side)) for side in ("candidate", "reference") if side in table]
+    return table.numbers("label"), scores, sides, notes
+
+
+def _clusters(sides: Sequence[Sequence[str]], how: str, notes: list[str]) -> Rows | None:
+    """Return the set of each row (n,): rows that share a text, whichever side it is on, directly or over other rows."""
+    if how == "none" or not sides:
+        return None
+    n = len(sides[0])
+    rows = [str(row) for row in range(n)] * len(sides)
+    of = units([[text for side in sides for text in side], rows], n * len(sides))[:n]
+    sizes = np.bincount(of)
+    sizes = sizes[sizes > 0]
+    if sizes.max() == 1 or len(sizes) == 1:
+        if n > 1 and len(sizes) == 1:
+            notes.append("all rows hang together by shared texts: they are taken as independent, which they are not")
+        return None
+    notes.append(
+        f"{int(sizes[sizes > 1].sum())} of {n} rows share a text with another: intervals and tests take their "
+        f"{len(sizes)} sets as independent, not the rows (`cluster=none` takes the rows); the largest has {sizes.max()}"
+    )
+    return of
 
 
 def _turned(file: Path, columns: Sequence[str], lower: Sequence[str]) -> tuple[set[str], list[str]]:

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
+from bsx.analysis.stats.correlation import (
+    bootstrap_correlations,
+    kendall,
+    pairwise_accuracy,
+    pearson,
+    spearman,
+    tail_weight,
+)
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.rowwise import kendall_rows, pairwise_accuracy_rows, pearson_rows, spearman_rows
 from bsx.analysis.stats.systems.grouped import compare_grouped, grouped, system_means
@@ -305,3 +312,18 @@ def test_columns_that_no_correlation_is_defined_for_are_refused() -> None:
         pearson([1 + i * 1e-15 for i in range(12)], human)
     with pytest.raises(InputError, match="metric: the value at item 1 is too large to compute with: scale the column"):
         pearson([i * 1e300 for i in range(12)], human)
+
+
+def test_spearman_of_few_items_has_an_exact_p() -> None:
+    assert spearman([1, 2, 3], [1, 2, 3]).p == pytest.approx(1 / 3)  # two of the six orders; SciPy says 0
+    assert spearman([1, 2, 3, 4], [1, 2, 4, 3]).p == pytest.approx(8 / 24)
+    assert spearman([1, 2, 2, 3], [5, 6, 6, 7]).p == pytest.approx(4 / 24)
+
+
+def test_tails_are_weighed() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, 4000))
+    assert tail_weight(x, x + y) == pytest.approx(1, abs=0.1)
+    scale = np.sqrt(3 / rng.chisquare(3, 4000))
+    assert tail_weight(x * scale, (x + y) * scale) > 2
+    assert tail_weight(x, 2 * x) == 1

@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from statsmodels.stats.multitest import multipletests
 from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
-from bsx.analysis.stats.systems.grouped import grouped
+from bsx.analysis.stats.systems.grouped import By, compare_grouped, group_values, grouped, resampled_groups
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from tests.helpers import wmt20
 
@@ -322,19 +324,21 @@ def test_clusters_follow_their_definition() -> None:
     assert tied.winners == ("x", "y")
 
 
-def test_all_comparisons() -> None:
+@pytest.mark.parametrize(("alternative", "kind"), [("greater", "p"), ("two-sided", "p_two_sided")])
+def test_all_comparisons(alternative: Literal["greater", "two-sided"], kind: str) -> None:
     rng = np.random.default_rng(12)
     h = rng.normal(size=150)
     metrics = {"weak": h + 4 * rng.normal(size=150), "strong": h + 0.5 * rng.normal(size=150)}
     metrics["strong too"] = metrics["strong"] + 0.05 * rng.normal(size=150)
-    result = compare_all(metrics, h, williams, correction="holm")
+    result = compare_all(metrics, h, williams, correction="holm", alternative=alternative)
     assert result.names == ("weak", "strong", "strong too")
     assert set(result.clusters.winners) == {"strong", "strong too"}
     assert result.clusters.ranks == (1, 1, 2)
     single = result.tests["strong", "weak"]
     assert isinstance(single, Comparison)
     order = [result.names.index(name) for name in result.clusters.names]
-    uncorrected = [result.tests[result.names[i], result.names[j]].p for i, j in zip(*upper(order), strict=True)]
+    pairs = [(result.names[i], result.names[j]) for i, j in zip(*upper(order), strict=True)]
+    uncorrected = [getattr(result.tests[pair], kind) for pair in pairs]
     assert [result.p[i, j] for i, j in zip(*upper(order), strict=True)] == pytest.approx(adjust(uncorrected, "holm"))
     assert np.isnan(np.diag(result.p)).all()
     by_permutation = compare_all(metrics, h, partial(perm_both, resamples=200))
@@ -351,3 +355,82 @@ def test_the_williams_test_of_the_package_psych() -> None:
     found = williams_from_correlations(0.4, 0.5, 0.1, 103)
     assert found.statistic == pytest.approx(-0.89, abs=0.005)
     assert found.p_two_sided == pytest.approx(0.37, abs=0.005)
+
+
+def test_two_equal_metrics_have_one_winner_in_every_twentieth_data_set() -> None:
+    rng, found = np.random.default_rng(4), {"two-sided": 0, "greater": 0}
+    for _ in range(200):
+        quality = rng.normal(size=40)
+        human, a, b = quality + rng.normal(size=(3, 40))
+        for alternative in found:
+            every = compare_all({"a": a, "b": b}, human, williams, alternative=alternative)  # type: ignore[arg-type]
+            found[alternative] += len(every.clusters.winners) == 1
+    assert 0.02 <= found["two-sided"] / 200 <= 0.078
+    assert 0.08 <= found["greater"] / 200 <= 0.14  # the mistake that the default avoids
+
+
+@pytest.mark.parametrize("by", ["none", "sys"])
+def test_segments_whose_errors_hang_together_trade_places_as_a_whole(by: Literal["none", "sys"]) -> None:
+    rng, trials, alarms = np.random.default_rng(8), 100, {"cells": 0, "segments": 0}
+    for _ in range(trials):
+        human = rng.normal(size=(8, 40)) + rng.normal(size=(1, 40))
+        a, b = human + 0.3 * rng.normal(size=(2, 8, 40)) + rng.normal(size=(2, 1, 40))
+        for swap in alarms:
+            test = perm_both(a, b, human, by=by, swap=swap, resamples=199, seed=rng)  # type: ignore[arg-type]
+            alarms[swap] += test.p_two_sided < 0.05
+    assert alarms["segments"] / trials <= 0.12
+    assert alarms["cells"] / trials >= 0.15
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
+def test_systems_that_are_biased_trade_places_as_a_whole(statistic: Literal["pearson", "kendall"]) -> None:
+    rng, trials, alarms = np.random.default_rng(9), 100, {"cells": 0, "systems": 0}
+    for _ in range(trials):
+        human = rng.normal(size=(10, 60)) + rng.normal(size=(10, 1))
+        a, b = human + rng.normal(size=(2, 10, 60)) + rng.normal(size=(2, 10, 1))
+        for swap in alarms:
+            test = perm_both(a, b, human, by="means", statistic=statistic, swap=swap, resamples=199, seed=rng)  # type: ignore[arg-type]
+            alarms[swap] += test.p_two_sided < 0.05
+    assert alarms["systems"] / trials <= 0.11
+    assert alarms["cells"] / trials >= 0.3
+
+
+@pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
+@pytest.mark.parametrize("swap", ["segments", "systems"])
+@pytest.mark.parametrize("statistic", ["pearson", "spearman"])
+def test_swaps_of_whole_units_tend_to_the_full_enumeration(by: By, swap: str, statistic: str) -> None:
+    rng = np.random.default_rng(11)
+    human, a, b = rng.normal(size=(3, 4, 5))
+    a[1, 2] = b[1, 2] = human[1, 2] = np.nan
+    result = perm_both(a, b, human, by=by, swap=swap, statistic=statistic, resamples=4000, nan="omit")  # type: ignore[arg-type]
+    x, y, h = ((z - np.nanmean(z)) / np.nanstd(z) for z in (a, b, human))
+    if by == "means" and swap == "systems":
+        x, y, h = (np.nanmean(z, axis=1, keepdims=True) for z in (x, y, h))
+        x, y = ((z - z.mean()) / z.std() for z in (x, y))
+    shape = (1, h.shape[1]) if swap == "segments" else (4, 1)
+    draws = []
+    for bits in product([False, True], repeat=int(np.prod(shape))):
+        mask = np.array(bits).reshape(shape)
+        pair = (np.where(mask, y, x), np.where(mask, x, y))
+        first, second = (float(np.nanmean(group_values(z, h, by, statistic))) for z in pair)
+        draws.append(first - second)
+    assert result.p == pytest.approx(np.mean(np.array(draws) >= result.difference - 1e-9), abs=0.03)
+
+
+@pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
+def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
+    rng = np.random.default_rng(12)
+    human = rng.normal(size=(6, 20)) + rng.normal(size=(6, 1))
+    metric = human + rng.normal(size=(6, 20))
+    metric[2, 3] = np.nan
+    for resample in ("systems", "both"):
+        found = grouped(metric, human, by=by, resample=resample, resamples=200, nan="omit")  # type: ignore[arg-type]
+        assert found.low < found.estimate < found.high
+        assert ("systems and segments" if resample == "both" else "over systems") in found.method
+        test = compare_grouped(metric, human * 2, human, by=by, resample=resample, resamples=100, nan="omit")  # type: ignore[arg-type]
+        assert test.p > 0.9
+    seen = np.where(np.isnan(metric), np.nan, human)
+    rows = next(bootstrap_indices(1, 6, 5))[0]
+    hand = pearson_rows(*(np.nanmean(z[rows], axis=1) for z in (metric, seen)))
+    one = resampled_groups(metric, seen, "means", "pearson", "skip", 1, 5, resample="systems")
+    assert one[0] == pytest.approx(float(hand))
