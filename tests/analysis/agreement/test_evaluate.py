@@ -194,7 +194,7 @@ def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
         pairs = [(i, j) for i in range(5) for j in range(i)]
         alike = [(x.mean(axis=1)[i] > x.mean(axis=1)[j]) == (human[i] > human[j]) for i, j in pairs]
         assert found["pairwise_accuracy"] == pytest.approx(np.mean(alike))
-        spa = soft_pairwise_accuracy(x, g.columns["human"])
+        spa = soft_pairwise_accuracy(x, g.columns["human"], resample="systems")
         assert (found["spa"], *found["spa_ci"]) == pytest.approx((spa.estimate, spa.low, spa.high))
     means = {"system": list(g.systems), "human": human.tolist()}
     means |= {name: g.columns[name].mean(axis=1).tolist() for name in NAMES}
@@ -349,7 +349,7 @@ def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
     systems = meta_evaluate(columns, level="sys", spa="wmt", test="none", **where).groups[0]
     for found in systems.metrics:
         known = expected[found.metric]
-        assert found.figures["spa"] == pytest.approx(known["spa_mtme_seed4_k1000_z"], abs=1e-6)
+        assert found.figures["spa"] == pytest.approx(known["spa_mtme_seed4_k1000_z"], abs=2e-5)
         assert found.figures["pairwise_accuracy"] == pytest.approx(known["pairwise_acc_sys_z"], abs=1e-6)
     drawn = meta_evaluate(columns, level="sys", test="none", **where).groups[0]
     for found in drawn.metrics:

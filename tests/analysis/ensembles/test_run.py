@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -419,19 +419,45 @@ def test_intervals_against_a_literal_bootstrap() -> None:
     rng = np.random.default_rng(5)
     both = stats.zscore(table["a"]) + stats.zscore(table["b"])
     columns = {"a": table["a"], "b": table["b"], "both": both}
-    averages = []
+    gained: list[list[list[float]]] = []
     for group, rows in zip(result.groups, (np.arange(30), np.arange(30, 60)), strict=True):
-        gains, differences = [], []
+        seen = {name: stats.pearsonr(column[rows], table["human"][rows])[0] for name, column in columns.items()}
+        apart = np.array([np.arctanh(seen["both"]) - np.arctanh(seen[name]) for name in "ab"])
+        noise, differences, gains = [], [], []
         for drawn in rng.integers(10, size=(40, 10)):
             chosen = np.concatenate([rows[3 * s : 3 * s + 3] for s in drawn])
             r = {name: stats.pearsonr(column[chosen], table["human"][chosen])[0] for name, column in columns.items()}
-            gains.append(r["both"] / max(r["a"], r["b"]) - 1)
-            differences.append(r["both"] - max(r["a"], r["b"]))
-        assert (group.low, group.high) == pytest.approx(tuple(np.percentile(gains, [2.5, 97.5])), abs=1e-9)
-        assert group.bootstrap_p == pytest.approx((sum(d <= 0 for d in differences) + 1) / 41)
-        averages.append(gains)
-    average = np.mean(averages, axis=0)
-    assert (result.low, result.high) == pytest.approx(tuple(np.percentile(average, [2.5, 97.5])), abs=1e-9)
+            noise.append(np.arctanh(r["both"]) - np.arctanh([r["a"], r["b"]]) - apart)
+            differences.append([r["both"] - r["a"], r["both"] - r["b"]])
+            gains.append([r["both"] / r["a"] - 1, r["both"] / r["b"] - 1])
+        spread = np.std(noise, axis=0)
+        below = np.quantile([max(-one / spread) for one in noise], 0.975)
+        ends = [min(apart - np.quantile(noise, 0.975, axis=0)), min(apart + below * spread)]
+        low, high = (seen["both"] / np.tanh(np.arctanh(seen["both"]) - end) - 1 for end in ends)
+        assert (group.low, group.high) == pytest.approx((min(low, group.gain), max(high, group.gain)), abs=1e-9)
+        p = [(sum(d <= 0 for d in one) + 1) / 41 for one in zip(*differences, strict=True)]
+        assert group.bootstrap_p == pytest.approx(max(p))  # it must beat each of them
+        gained.append([one[int(np.argmax(p))] for one in gains])
+    first, second = result.groups
+    down, up = (
+        np.hypot(first.gain - first.low, second.gain - second.low) / 2,
+        np.hypot(first.high - first.gain, second.high - second.gain) / 2,
+    )
+    assert (result.low, result.high) == pytest.approx((result.average_gain - down, result.average_gain + up))
+    assert result.p == pytest.approx((sum(np.mean(gained, axis=0) <= 0) + 1) / 41)
+
+
+@pytest.mark.parametrize("best", ["sample", "training"])
+def test_the_gain_over_the_best_of_equal_members_is_covered(best: Literal["sample", "training"]) -> None:
+    covered, runs, truth = 0, 25, float(np.sqrt((1 + 1.3**2) / (1 + 1.3**2 / 6))) - 1
+    for run in range(runs):  # percentiles of resamples that choose the best member anew cover in 2 %
+        rng = np.random.default_rng(run)
+        quality = rng.normal(size=150)
+        table = {f"m{j}": quality + 1.3 * rng.normal(size=150) for j in range(6)}
+        table["human"] = quality + 0.7 * rng.normal(size=150)
+        result = ensemble(table, [f"m{j}" for j in range(6)], "human", best=best, resamples=100, folds=4)
+        covered += result.low <= truth <= result.high
+    assert covered >= 0.85 * runs
 
 
 def test_williams_is_that_of_the_best_member() -> None:

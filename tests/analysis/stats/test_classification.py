@@ -57,7 +57,7 @@ def test_delong_is_the_literal_computation(ties: bool, seed: int) -> None:
 
     labels, a, b = make(seed=seed, ties=ties)
     areas, covariance = literal_delong(labels, [a, b])
-    found = roc_auc(labels, a)
+    found = roc_auc(labels, a, interval="delong")
     half = norm.ppf(0.975) * math.sqrt(covariance[0, 0])
     # Both are the same sums in another order: equal up to rounding.
     assert found.estimate == pytest.approx(areas[0], abs=1e-12)
@@ -176,7 +176,12 @@ def test_properties_of_the_area(items: list[tuple[int, int]]) -> None:
 
 def test_a_perfect_detector_and_one_item_of_a_class() -> None:
     found = roc_auc([0, 0, 1, 1], [1, 2, 3, 4])
-    assert (found.estimate, found.low, found.high, found.p) == (1, 1, 1, 0)
+    assert (found.estimate, found.high) == (1, 1)
+    assert found.low == pytest.approx(0.025 ** (1 / 2))  # two of two, Clopper and Pearson
+    assert found.p == pytest.approx(2 / 6)  # six orders of two positives and two negatives
+    worst = roc_auc([1, 1, 0, 0], [1, 2, 3, 4])
+    assert (worst.low, worst.high) == (0, pytest.approx(1 - found.low))
+    assert precision_recall([0, 0, 1, 1], [1, 2, 3, 4]).average_precision.low == pytest.approx(found.low)
     assert roc_auc([0, 0, 1], [1, 3, 2]).estimate == 0.5
     assert compare_auc([1, 2, 3, 4], [4, 3, 2, 1], [0, 0, 1, 1]).p == 0
 
@@ -276,3 +281,37 @@ def test_too_few_for_folds_and_other_settings() -> None:
     with pytest.raises(InputError, match="interval='no'"):
         roc_auc([0, 1], [1, 2], interval="no")  # type: ignore[arg-type]
     assert roc_auc([0, 1, 1], [1, math.nan, 3], nan="omit").n == 2
+
+
+def test_clusters_of_one_item_change_nothing_and_doubled_items_count_once() -> None:
+    labels, a, b = make(seed=4, ties=False)
+    n, plain = len(labels), roc_auc(labels, a)
+    single = roc_auc(labels, a, cluster=np.arange(n))
+    assert (single.low, single.high) == (plain.low, plain.high)
+    twice = [np.repeat(column, 2) for column in (labels, a, b)]
+    of = np.repeat(np.arange(n), 2)
+    doubled = roc_auc(*twice[:2], cluster=of)
+    assert doubled.low == pytest.approx(plain.low, abs=0.004)
+    assert roc_auc(*twice[:2]).low > doubled.low + 0.01
+    difference = compare_auc(twice[1], twice[2], twice[0], cluster=of)
+    assert difference.p_two_sided == pytest.approx(compare_auc(a, b, labels).p_two_sided, abs=0.02)
+    found = precision_recall(*twice[:2], cluster=of, resamples=300).average_precision
+    plain_precision = precision_recall(labels, a, resamples=300).average_precision
+    assert found.high - found.low == pytest.approx(plain_precision.high - plain_precision.low, rel=0.25)
+    with pytest.raises(InputError, match="one set"):
+        roc_auc(labels, a, cluster=np.zeros(n))
+
+
+def test_preferences_in_clusters() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=(2, 200)) + np.array([[0.3], [0.0]])
+    plain = preference(first, second, resamples=300)
+    of = np.repeat(np.arange(200), 3)
+    tripled = preference(np.repeat(first, 3), np.repeat(second, 3), cluster=of, resamples=300)
+    assert (tripled.low, tripled.high) == pytest.approx((plain.low, plain.high), abs=0.002)
+    assert tripled.margin_low == pytest.approx(plain.margin_low, abs=0.03)
+    assert tripled.p_two_sided == pytest.approx(plain.p_two_sided, abs=0.02)
+    a, b = first > 0, second > 0
+    same = mcnemar(np.repeat(a, 3), np.repeat(b, 3), cluster=of)
+    assert same.p == pytest.approx(mcnemar(a, b).p, abs=0.02)
+    assert mcnemar(np.repeat(a, 3), np.repeat(b, 3)).p < same.p
