@@ -245,10 +245,14 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
         return lambda a, b: _williams(metrics[a], metrics[b], human, settings)
     if test in ("perm-both", "permutation"):
         draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
-        plus_one = test == "permutation"
-        return lambda a, b: perm_both(
-            metrics[a], metrics[b], human, statistic=_correlation(settings), plus_one=plus_one, **draw
-        )
+        statistic, whole = _correlation(settings), test == "permutation"
+        items = "systems" if settings.level == "sys" else "rows"
+
+        def permuted(a: str, b: str) -> Comparison:
+            found = perm_both(metrics[a], metrics[b], human, statistic=statistic, plus_one=whole, **draw)
+            return replace(found, method=f"difference of {statistic}, permutation of {items}") if whole else found
+
+        return permuted
     values = {name: float(ROWS[settings.statistic](x, human)) for name, x in metrics.items()}
     columns = np.stack(list(metrics.values()))
 

@@ -7,6 +7,7 @@ import html
 import io
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from scipy import stats
 import bsx
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.correlation import kendall
-from bsx.analysis.stats.pairwise import soft_pairwise_accuracy
+from bsx.analysis.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both
 from bsx.analysis.stats.systems.darr import compare_darr, preferences
@@ -791,3 +793,142 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     assert found["chrf"] > 0.9
     joined = json.loads(cli("meta", wide, "--column", "chrf,ter", *rest).out)
     assert joined["groups"] == json.loads(done.out)["groups"]
+
+
+def several(seed: int, groups: int = 2) -> dict[str, Any]:
+    """Two metrics, one clearly better, on eight systems and forty segments of each group."""
+    rng = np.random.default_rng(seed)
+    columns: dict[str, list[Any]] = {name: [] for name in ("lp", "system", "segment", "human", "good", "poor")}
+    for lp in range(groups):
+        quality = rng.normal(size=(8, 1)) + rng.normal(size=(8, 40))
+        scores = quality + rng.normal(size=(3, 8, 40)) * np.array([1, 0.5, 4])[:, None, None]
+        for i, j in product(range(8), range(40)):
+            row = (f"p{lp}", f"s{i}", f"t{j}", *scores[:, i, j])
+            for name, cell in zip(columns, row, strict=True):
+                columns[name].append(cell)
+    return columns
+
+
+PLACES: dict[str, Any] = {"human": "human", "system": "system", "segment": "segment", "group": "lp"}
+
+
+@pytest.mark.parametrize(
+    ("how", "target", "test"),
+    [
+        ({}, "these systems on other segments", "paired bootstrap over segments"),
+        ({"test": "permutation"}, "these systems on other segments", "permutation of segments"),
+        ({"resample": "systems"}, "other systems like these", "paired bootstrap over systems"),
+        ({"level": "sys"}, "other systems like these", "Williams test"),
+        ({"level": "sys", "statistic": "kendall"}, "other systems like these", "permutation of systems"),
+        ({"level": "sys", "resample": "segments"}, "these systems on other segments", "bootstrap over segments"),
+        ({"level": "sys", "resample": "both"}, "other systems and other segments", "over systems and segments"),
+        ({"level": "sys", "resample": "segments", "test": "permutation"}, "these systems", "permutation of segments"),
+    ],
+)
+def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str, Any], target: str, test: str) -> None:
+    result = meta_evaluate(several(1), metrics=["good", "poor"], resamples=60, **how, **PLACES)
+    assert test in result.groups[0].tests[0].comparison.method
+    assert f"Intervals and tests speak about {target}" in result.to_text()
+    assert target in result.to_document().target
+    for found in result.groups[0].metrics:
+        assert found.low < found.value <= found.high
+
+
+def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
+    table = several(2, 3)
+    found = {
+        sources: meta_evaluate(table, metrics=["good", "poor"], resamples=99, sources=sources, **PLACES)  # type: ignore[arg-type]
+        for sources in ("independent", "shared")
+    }
+    one, other = (found[name].average_tests[0] for name in ("independent", "shared"))
+    assert one.difference == pytest.approx(found["shared"].average[0].value - found["shared"].average[1].value)
+    assert one.p_two_sided < other.p_two_sided < 0.05
+    assert other.high - other.low == pytest.approx((one.high - one.low) * np.sqrt(3), rel=0.3)
+    apart, together = (found[name].average[0] for name in ("independent", "shared"))
+    assert together.high - together.low > apart.high - apart.low
+    assert "On average, two-sided p < 0.05: good > poor." in found["shared"].to_text()
+    family = meta_evaluate(
+        table, metrics=["good", "poor"], resamples=99, correction="holm", correction_over="all", **PLACES
+    )
+    plain = sorted(group.tests[0].comparison.p_two_sided for group in family.groups)
+    adjusted = sorted(test.p_adjusted for group in family.groups for test in group.tests if test.p_adjusted is not None)
+    assert adjusted == pytest.approx(sorted(adjust(plain, "holm")))
+
+
+def test_accuracy_with_ties_beside_chance() -> None:
+    table = several(3, 1)
+    table["human"] = np.round(np.array(table["human"]) / 2).tolist()
+    g = grid(table["system"], table["segment"], {name: table[name] for name in ("good", "poor", "human")})
+    for by in (None, "sys"):
+        how = {} if by is None else {"grouping": by}
+        result = meta_evaluate(table, metrics=["good", "poor"], statistic="acc_eq", resamples=60, **how, **PLACES)
+        good, poor = result.groups[0].metrics
+        expected = calibrate_ties(g.columns["good"], g.columns["human"], by=by or "item")  # type: ignore[arg-type]
+        assert (good.value, good.figures["epsilon"]) == (expected.acc_eq, expected.epsilon)
+        assert good.value > poor.value >= float(good.figures["chance"]) - 0.02  # type: ignore[arg-type]
+        assert result.groups[0].clusters is not None
+        assert result.groups[0].clusters.winners == ("good",)
+        assert "chance" in result.to_text()
+
+
+def test_heavy_tails_get_a_bootstrap_and_a_permutation() -> None:
+    rng = np.random.default_rng(5)
+    scale = np.sqrt(3 / rng.chisquare(3, 200))
+    quality = rng.normal(size=200)
+    human, good, poor = (quality + rng.normal(size=(3, 200)) * np.array([1, 0.5, 2])[:, None]) * scale
+    result = meta_evaluate({"human": human, "good": good, "poor": poor}, metrics=["good", "poor"], human="human")
+    assert "bootstrap interval" in result.groups[0].metrics[0].method
+    assert "permutation of rows" in result.groups[0].tests[0].comparison.method
+    assert any("heavy tails of" in note for note in result.notes)
+    asked = meta_evaluate(
+        {"human": human, "good": good, "poor": poor}, metrics=["good", "poor"], human="human", test="williams"
+    )
+    assert "Williams" in asked.groups[0].tests[0].comparison.method
+
+
+def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_path: Path) -> None:
+    from sacrebleu.metrics.chrf import CHRF
+
+    rng = np.random.default_rng(7)
+    words = [
+        "the",
+        "a",
+        "cat",
+        "dog",
+        "sat",
+        "ran",
+        "on",
+        "mat",
+        "rug",
+        "and",
+        "then",
+        "it",
+        "was",
+        "very",
+        "quite",
+        "old",
+        "new",
+    ]
+    rows = []
+    for i, j in product(range(4), range(12)):
+        reference = " ".join(rng.choice(words, 3 + 2 * (j % 4)))
+        kept = [word if rng.random() < 0.5 + 0.1 * i else str(rng.choice(words)) for word in reference.split()]
+        rows.append((f"s{i}", str(j), " ".join(kept), reference, rng.normal() + i if (i + j) % 3 else np.nan))
+    names = ("system", "segment", "candidate", "reference", "human")
+    table = write(tmp_path / "t.tsv", {name: [row[k] for row in rows] for k, name in enumerate(names)})
+    run = ["meta", "--data", table, "--metric", "chrf", "--human", "human", "--level", "sys", "--system", "system"]
+    run += ["--segment", "segment", "--nan", "omit", "--format", "json"]
+    corpus, human, judged = [], [], []
+    for name in ("s0", "s1", "s2", "s3"):
+        own = [row for row in rows if row[0] == name]
+        corpus.append(CHRF().corpus_score([row[2] for row in own], [[row[3] for row in own]]).score)
+        seen = [row for row in own if not np.isnan(row[4])]
+        human.append(np.mean([row[4] for row in seen]))
+        judged.append(np.mean([CHRF().sentence_score(row[2], [row[3]]).score for row in seen]))
+    found = json.loads(cli(*run).out)["groups"][0]["metrics"][0]
+    assert found["pearson"] == pytest.approx(stats.pearsonr(corpus, human).statistic, abs=1e-6)
+    assert "corpus scores of all segments" in found["method"]
+    former = json.loads(cli(*run, "--system-score", "judged").out)["groups"][0]["metrics"][0]
+    assert former["pearson"] == pytest.approx(stats.pearsonr(judged, human).statistic, abs=1e-6)
+    both = json.loads(cli(*run, "--resample", "both").out)["groups"][0]["metrics"][0]
+    assert both["ci"][0] < found["pearson"] <= both["ci"][1]
