@@ -873,7 +873,7 @@ def test_accuracy_with_ties_beside_chance() -> None:
 
 def test_heavy_tails_get_a_bootstrap_and_a_permutation() -> None:
     rng = np.random.default_rng(5)
-    scale = np.sqrt(3 / rng.chisquare(3, 200))
+    scale = np.sqrt(2 / rng.chisquare(2, 200))
     quality = rng.normal(size=200)
     human, good, poor = (quality + rng.normal(size=(3, 200)) * np.array([1, 0.5, 2])[:, None]) * scale
     result = meta_evaluate({"human": human, "good": good, "poor": poor}, metrics=["good", "poor"], human="human")
