@@ -101,7 +101,7 @@ def compare_coefficients(
     seed: Seed = 1,
     nan: NanPolicy = "error",
 ) -> dict[str, Comparison]:
-    """Compare how two metrics depend on the factors, over the same bootstrap resamples of rows.
+    """Compare how two metrics go with the factors, over the same bootstrap resamples of rows.
 
     Source: Efron & Tibshirani 1993, chapter 13 (percentile interval and its p-value).
 

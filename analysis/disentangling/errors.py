@@ -85,10 +85,10 @@ def choose_errors(
         if se not in ("auto", "cluster"):
             raise InputError(f"`cluster={cluster}` goes with `se='cluster'`, not with `se='{se}'`")
         labels = label_column(cluster, table[cluster])
-        rows = _complete(table, numbers, len(labels), omitted)
+        rows = complete_rows(table, numbers, len(labels), omitted)
         own = [labels[i] for i in rows]
         return Errors("cluster", own, np.unique(own, return_inverse=True)[1].astype(np.int64), "")
-    rows = _complete(table, numbers, len(table[numbers[0]]), omitted)
+    rows = complete_rows(table, numbers, len(table[numbers[0]]), omitted)
     of, binding = _bound(table, rows, numbers)
     sizes = np.bincount(of)
     sharing = int(sizes[sizes > 1].sum())
@@ -110,7 +110,7 @@ def choose_errors(
     return Errors("hc3", None, of, "no column shows that rows share a segment or a text")
 
 
-def _complete(table: TableLike, numbers: Sequence[str], n: int, omitted: int) -> Rows:
+def complete_rows(table: TableLike, numbers: Sequence[str], n: int, omitted: int) -> Rows:
     """Return the places of the rows that miss none of the numbers, as `numeric_columns` keeps them."""
     if not omitted:
         return np.arange(n)

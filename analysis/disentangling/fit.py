@@ -7,15 +7,25 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
+from bsx.analysis.disentangling.controls import with_lengths
 from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
 from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
+from bsx.analysis.disentangling.further import Further, Questions
+from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangling.variance import (
+    commonality,
+    corrected_percentiles,
+    out_of_sample,
+    partial_intervals,
+    r2_interval,
+)
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import (
@@ -67,6 +77,11 @@ def disentangle(
     correction: Correction = "none",
     alpha: float = 0.05,
     nan: NanPolicy = "error",
+    reliability: Mapping[str, float] | None = None,
+    repeat: Mapping[str, Sequence[str]] | None = None,
+    simex: int = 0,
+    control: Sequence[str] = (),
+    random: Sequence[str] = (),
 ) -> DisentangleResult:
     """Explain metrics by factors.
 
@@ -98,6 +113,13 @@ def disentangle(
         correction: of p for the number of coefficients in a table (metrics x factors): ``none``, ``holm`` or ``bh``.
         alpha: p below which a coefficient is significant.
         nan: ``error``, or ``omit`` to leave out rows that miss a number in any of the columns used, for all metrics.
+        reliability: factor -> share of its variance that is not noise; `DisentangleResult.variants` then has the
+            coefficients without that noise, see `bsx.analysis.disentangling.noise.Moments.correct`.
+        repeat: factor -> columns that measure it; the factor is their mean, and its reliability Cronbach's alpha.
+        simex: simulations of each amount of noise for the same by SIMEX; 0 for none.
+        control: columns to hold constant; the coefficients beside them are a variant. ``length`` is computed from the
+            texts unless there is such a column, see `bsx.analysis.disentangling.controls.lengths`.
+        random: columns with crossed random intercepts, such as segment and system; the fit by REML is a variant.
 
     Returns:
         The fits, with what to know about them in ``warnings``.
@@ -113,13 +135,18 @@ def disentangle(
     if not 0 < alpha < 1:
         raise InputError(f"`alpha={alpha}`: it must lie between 0 and 1, e.g. 0.05")
     _check_names(metrics, factors)
-    wanted = [name for name in (cluster, group) if name is not None]
-    columns, labels, omitted = numeric_columns(table, [*metrics, *factors], wanted, nan=nan)
+    table, controls = with_lengths(with_repeats(table, repeat or {}), control)
+    asked = Questions(dict(reliability or {}), dict(repeat or {}), simex, controls, list(random), group)
+    asked.check(metrics, factors)
+    numbers = [*metrics, *factors, *(name for names in asked.repeat.values() for name in names), *controls]
+    wanted = [name for name in dict.fromkeys((cluster, group, *random)) if name is not None]
+    columns, labels, omitted = numeric_columns(table, numbers, wanted, nan=nan)
     options = _Options(intercept, bootstrap, seed, confidence, correction, alpha)
-    errors = choose_errors(table, [*metrics, *factors], len(factors), se=se, cluster=cluster, omitted=omitted)
-    whole = _fit_all(columns, metrics, factors, errors, options)
-    result = replace(whole, omitted=omitted)
-    return result if group is None else _with_groups(result, columns, group, labels[group], errors, options)
+    errors = choose_errors(table, numbers, len(factors), se=se, cluster=cluster, omitted=omitted)
+    result = replace(_fit_all(columns, metrics, factors, errors, options), omitted=omitted)
+    if group is not None:
+        result = _with_groups(result, columns, group, labels[group], errors, options)
+    return Further(table, columns, labels, numbers, omitted, errors, seed).of(result, asked)
 
 
 def _check_names(metrics: Sequence[str], factors: Sequence[str]) -> None:
@@ -148,7 +175,7 @@ def _fit_all(
             f"{n} rows are too few for {p} standardised factor{'s' * (p > 1)}: they fit any metric exactly (R² 1), so "
             f"no degree of freedom is left; at least {p + 2} are needed"
         )
-    z = {name: standardise(name, values) for name, values in columns.items()}
+    z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
     x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
     refuse_collinear(factors, x)
     errors, clusters = errors.defined_for(x, intercept=options.intercept), errors.clusters
@@ -169,7 +196,7 @@ def _fit_all(
     first = int(options.intercept)
     adjusted = adjust(np.stack([fit.p[first:] for fit in ols]), options.correction)
     fits = tuple(
-        _metric_fit(name, factors, ols[j], adjusted[j], vif, subsets[j], draws, shares, j, options)
+        _metric_fit(name, factors, x, y[:, j], ols[j], adjusted[j], vif, subsets[j], errors, draws, shares, j, options)
         for j, name in enumerate(metrics)
     )
     condition = float(np.linalg.cond(x))
@@ -196,10 +223,13 @@ def _fit_all(
 def _metric_fit(
     metric: str,
     factors: Sequence[str],
+    x: Array,
+    y: Array,
     ols: Ols,
     adjusted: Array,
     vif: Array,
     subsets: Array,
+    errors: Errors,
     draws: Draws | None,
     shares: Array | None,
     j: int,
@@ -218,6 +248,11 @@ def _metric_fit(
     gain = np.maximum(subsets[full] - without, 0.0)
     left = 1 - without
     ends = zip(ols.low[first:], ols.high[first:], strict=True)
+    share = shapley_shares(subsets)
+    sampled = {} if shares is None else {name: shares[:, j, i] for i, name in enumerate(factors)}
+    classic = ols if errors.kind == "classic" else fit_ols(y, x, intercept=options.intercept)
+    partial, semipartial = partial_intervals(ols, classic, vif)
+    r2_out, importance = out_of_sample(x, y, errors, options.seed)
     return MetricFit(
         metric=metric,
         coef=named(ols.coef[first:]),
@@ -230,12 +265,20 @@ def _metric_fit(
         significant={name: bool(p < options.alpha) for name, p in zip(factors, adjusted, strict=True)},
         r2=ols.r2,
         adj_r2=ols.adj_r2,
-        r2_bootstrap=percentile_interval(draws.r2[:, j], confidence) if draws is not None else None,
+        r2_ci=r2_interval(ols, y, x.T @ x / len(x), errors, confidence),
+        r2_out=r2_out,
+        r2_bootstrap=corrected_percentiles(draws.r2[:, j], ols.r2, confidence) if draws is not None else None,
         vif=named(vif),
-        r2_share=named(shapley_shares(subsets)),
-        r2_share_bootstrap=intervals(shares[:, j]) if shares is not None else {},
+        r2_share=named(share),
+        r2_share_bootstrap={
+            name: corrected_percentiles(sampled[name], float(share[i]), confidence) for i, name in enumerate(sampled)
+        },
         partial_r2=named(np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)),
+        partial_r2_ci=dict(zip(factors, partial, strict=True)),
         semipartial_r2=named(gain),
+        semipartial_r2_ci=dict(zip(factors, semipartial, strict=True)),
+        importance=named(importance),
+        commonality=commonality(factors, subsets),
         dominance=dominance(factors, subsets),
         intercept=float(ols.coef[0]) if options.intercept else None,
         intercept_se=float(ols.se[0]) if options.intercept else None,
@@ -302,7 +345,7 @@ def _notices(
 
 
 def _star_notices(x: Array, y: Array, fits: Sequence[MetricFit], options: _Options) -> list[Notice]:
-    """Name the coefficients whose significance depends on whether the residual variance is taken to be constant."""
+    """Name the coefficients whose significance changes if the residual variance is not taken to be constant."""
     changed = []
     for j, fit in enumerate(fits):
         if max(fit.leverage) > 1 - 1e-10:

@@ -16,7 +16,8 @@ class Notice:
 
     Attributes:
         name: ``collinearity``, ``tiny-n``, ``few-clusters``, ``stars-depend-on-se``, ``undefined-resamples``,
-            ``influential-rows`` or ``group-left-out``.
+            ``influential-rows``, ``group-left-out``, ``noise-unstated``, ``simpson``, ``mostly-length`` or
+            ``not-converged``.
         message: what was found.
     """
 
@@ -40,12 +41,18 @@ class MetricFit:
         significant: whether ``p_adjusted`` is below alpha; the paper stars the others.
         r2: share of the metric's variance that the factors explain.
         adj_r2: adjusted for the number of factors.
-        r2_bootstrap: percentile interval of ``r2``, or None.
+        r2_ci: interval of the share that they explain in truth, by inversion; it can begin at 0.
+        r2_out: R² on rows that were not fitted, by cross-validation; NaN if all rows belong together.
+        r2_bootstrap: percentile interval of the share, less the bias of resampling, or None.
         vif: variance inflation factors (of the factors: the same for all metrics).
         r2_share: Shapley/LMG shares, which sum to ``r2``.
-        r2_share_bootstrap: their percentile intervals; empty unless asked for.
+        r2_share_bootstrap: their percentile intervals, less the bias of resampling; empty unless asked for.
         partial_r2: share of what the other factors leave unexplained that this factor explains.
+        partial_r2_ci: their intervals, which begin at 0 where the coefficient's holds 0.
         semipartial_r2: drop in ``r2`` without this factor.
+        semipartial_r2_ci: their intervals, likewise.
+        importance: drop in ``r2_out`` when the factor's values are shuffled.
+        commonality: parts of ``r2`` that factors explain alone (``sem``) and in common (``sem+lex``).
         dominance: which factor is worth more than which.
         intercept: 0 up to rounding, because the columns are standardised; None if the model has none.
         intercept_se: its standard error.
@@ -66,12 +73,18 @@ class MetricFit:
     significant: dict[str, bool]
     r2: float
     adj_r2: float
+    r2_ci: Interval
+    r2_out: float
     r2_bootstrap: Interval | None
     vif: dict[str, float]
     r2_share: dict[str, float]
     r2_share_bootstrap: dict[str, Interval]
     partial_r2: dict[str, float]
+    partial_r2_ci: dict[str, Interval]
     semipartial_r2: dict[str, float]
+    semipartial_r2_ci: dict[str, Interval]
+    importance: dict[str, float]
+    commonality: dict[str, float]
     dominance: Dominance = field(repr=False)
     intercept: float | None
     intercept_se: float | None

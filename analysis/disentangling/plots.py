@@ -93,6 +93,58 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
         _finish(figure, axes, title)
 
 
+def draw_tipping_points(result: DisentangleResult, noisy: str, path: Path) -> None:
+    """Draw how coefficients move with the reliability of a noisy factor, a panel for each of the other factors.
+
+    Args:
+        result: from `bsx.analysis.disentangling.fit.disentangle`.
+        noisy: the factor whose reliability is varied.
+        path: .png, .svg or .pdf.
+    """
+    own = [point for point in result.tipping if point.noisy == noisy]
+    factors = list(dict.fromkeys(point.factor for point in own))
+    with picture(path, max(6.4, 3.4 * len(factors)), 4.2) as figure:
+        panels = figure.subplots(1, len(factors), sharey=True, squeeze=False)[0]
+        for axes, factor in zip(panels, factors, strict=True):
+            for k, point in enumerate(one for one in own if one.factor == factor):
+                curve, colour = np.array(point.curve), COLOURS[k % len(COLOURS)]
+                style = ("-", "--", ":", "-.")[k // len(COLOURS) % 4]
+                axes.plot(curve[:, 0], curve[:, 1], style, color=colour, lw=1.5, label=point.metric)
+                axes.fill_between(curve[:, 0], curve[:, 2], curve[:, 3], color=colour, alpha=0.12, lw=0)
+            axes.axhline(0, color="#666666", lw=0.8)
+            axes.invert_xaxis()
+            axes.set(title=label(factor), xlabel=f"reliability of {label(noisy)}")
+        panels[0].set_ylabel("coefficient without that noise (sd)")
+        _finish(figure, panels[0], "")
+
+
+def draw_forest(result: DisentangleResult, metric: str, path: Path) -> None:
+    """Draw one metric's coefficients in each group with their intervals, and their mean over groups (random effects).
+
+    Args:
+        result: from `bsx.analysis.disentangling.fit.disentangle`, with groups.
+        metric: which.
+        path: .png, .svg or .pdf.
+    """
+    rows = [(name, part[metric].coef, part[metric].ci, "o") for name, part in result.groups.items()]
+    for variant in result.variants:
+        if variant.name == "random-effects":
+            rows.append(("random effects", variant[metric].coef, variant[metric].ci, "D"))
+    rows.append(("all rows", result[metric].coef, result[metric].ci, "s"))
+    names = [name for name, *_ in rows]
+    with picture(path, _width(names) + 1.6 * len(result.factors), 1.4 + 0.3 * len(rows)) as figure:
+        panels = figure.subplots(1, len(result.factors), sharey=True, squeeze=False)[0]
+        for j, (axes, factor) in enumerate(zip(panels, result.factors, strict=True)):
+            for place, (_, coef, ci, mark) in enumerate(rows):
+                axes.plot(ci[factor], [place, place], color=COLOURS[j % len(COLOURS)], lw=1.5)
+                axes.plot(coef[factor], place, mark, ms=5, color=COLOURS[j % len(COLOURS)])
+            axes.axvline(0, color="#666666", lw=0.8)
+            axes.set(title=label(factor), xlabel="coefficient (sd)")
+        panels[0].set_yticks(range(len(rows)), [label(name) for name in names])
+        panels[0].set_ylim(len(rows) - 0.5, -0.5)
+        figure.suptitle(label(metric), fontsize=10)
+
+
 def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title: str = "") -> None:
     """Draw four views of one metric's residuals: over fitted values, against the normal, their spread, and leverage.
 

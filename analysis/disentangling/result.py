@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, field
 
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Notice
+from bsx.analysis.disentangling.noise import Reliability, TippingPoint
+from bsx.analysis.disentangling.variants import Variant
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
+from bsx.analysis.documents.sheets import Sheet, further_sheets, variance_sheets
 from bsx.analysis.render.numbers import explained, figure, p_value
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.analysis.stats.clusters import Correction
@@ -21,6 +24,17 @@ from bsx.support.near import did_you_mean
 CSV_COLUMNS = (
     *("group", "n", "metric", "factor", "coef", "se", "statistic", "p", "p_adjusted", "significant"),
     *("ci_low", "ci_high", "boot_low", "boot_high", "vif", "r2_share", "partial_r2", "semipartial_r2", "r2", "adj_r2"),
+    *(
+        "r2_low",
+        "r2_high",
+        "r2_out",
+        "partial_low",
+        "partial_high",
+        "semipartial_low",
+        "semipartial_high",
+        "importance",
+    ),
+    *("variant", "noisy", "zero_below", "insignificant_below"),
 )
 
 
@@ -45,6 +59,10 @@ class DisentangleResult:
         warnings: what to know before the numbers are believed.
         groups: group -> its own result, if groups were asked for.
         pooled: one test a metric of "all groups have the same coefficients".
+        reliability: of the factors whose noise was corrected for.
+        simex: simulations, if SIMEX was asked for.
+        variants: the same coefficients, estimated otherwise.
+        tipping: reliabilities of noisy factors at which other coefficients vanish.
     """
 
     n: int
@@ -63,6 +81,10 @@ class DisentangleResult:
     warnings: tuple[Notice, ...]
     groups: dict[str, DisentangleResult] = field(default_factory=dict)
     pooled: tuple[PooledTest, ...] = ()
+    reliability: tuple[Reliability, ...] = ()
+    simex: int = 0
+    variants: tuple[Variant, ...] = ()
+    tipping: tuple[TippingPoint, ...] = ()
 
     @property
     def parts(self) -> dict[str, DisentangleResult]:
@@ -80,6 +102,20 @@ class DisentangleResult:
                 return fit
         names = [fit.metric for fit in self.results]
         raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
+
+    def variant(self, name: str) -> Variant:
+        """Return the coefficients estimated in another way.
+
+        Raises:
+            UnknownNameError: if there is none of this name; lists those there are.
+        """
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        names = [variant.name for variant in self.variants]
+        raise UnknownNameError(
+            f"no variant {name!r}; there are {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
+        )
 
     def __iter__(self) -> Iterator[MetricFit]:
         """Iterate over the fits."""
@@ -110,6 +146,15 @@ class DisentangleResult:
             more["comparison"] = {"a": a, "b": b, "by": {name: asdict(found) for name, found in by.items()}}
         if seed is not None:
             more["seed"] = seed
+        if self.reliability:
+            more["reliability"] = [
+                {"factor": one.factor, "value": one.value, "source": one.source} for one in self.reliability
+            ]
+            more["simex"] = self.simex
+        if self.variants:
+            more["variants"] = [asdict(variant) for variant in self.variants]
+        if self.tipping:
+            more["tipping"] = [asdict(point) for point in self.tipping]
         return DisentangleDocument.model_validate(_regressions(self) | more)
 
     def to_dict(self) -> dict[str, object]:
@@ -145,8 +190,9 @@ class DisentangleResult:
             for fit in self.results
         }
         blocks.append(table("shares of R² (Shapley/LMG; they sum to R²)", shares, [*names, "adj. R²"]))
-        alone = {fit.metric: [figure(fit.semipartial_r2[name], decimals) for name in names] for fit in self.results}
-        blocks.append(table("drop in R² without the factor (semi-partial R²)", alone, names))
+        document = self.to_document()
+        sheets = variance_sheets(document, decimals)
+        blocks += [_sheet_text(sheet) for sheet in sheets]
         vif = ", ".join(f"{name} {value:.2f}" for name, value in self.results[0].vif.items())
         blocks.append(f"VIF: {vif}; condition number {self.condition_number:.2f}")
         for name, part in self.groups.items():
@@ -164,6 +210,7 @@ class DisentangleResult:
             }
             title = f"do the groups share their coefficients? ({self.pooled[0].method}; p for all, and for each factor)"
             blocks.append(table(title, rows_, ["F", "df", "p", *names]))
+        blocks += [_sheet_text(sheet) for sheet in further_sheets(document, decimals)]
         notes = [f"warning ({notice.name}): {notice.message}" for notice in self.warnings]
         if self.omitted:
             notes.append(f"{self.omitted} rows left out because a number is missing")
@@ -179,9 +226,23 @@ class DisentangleResult:
                     numbers = [fit.coef, fit.se, fit.statistic, fit.p, fit.p_adjusted]
                     shares = [fit.vif, fit.r2_share, fit.partial_r2, fit.semipartial_r2]
                     ends = [str(fit.significant[name]).lower(), *fit.ci[name], *boot]
-                    last = [*(share[name] for share in shares), fit.r2, fit.adj_r2]
+                    last = [*(share[name] for share in shares), fit.r2, fit.adj_r2, *fit.r2_ci, fit.r2_out]
+                    last += [*fit.partial_r2_ci[name], *fit.semipartial_r2_ci[name], fit.importance[name]]
                     rows.append([group, part.n, fit.metric, name, *(x[name] for x in numbers), *ends, *last])
-        return csv_table(rows)
+        for variant in self.variants:
+            for other in variant.results:
+                for name in variant.factors:
+                    numbers = [other.coef, other.se, {}, other.p, other.p_adjusted]
+                    ends = [str(other.significant[name]).lower(), *other.ci[name]]
+                    row = ["", self.n, other.metric, name, *(x.get(name, "") for x in numbers), *ends]
+                    filled = dict(zip(CSV_COLUMNS, row, strict=False)) | {"variant": variant.name}
+                    filled["r2"] = "" if other.r2 is None else other.r2
+                    rows.append([filled.get(column, "") for column in CSV_COLUMNS])
+        for point in self.tipping:
+            filled = {"n": self.n, **{name: getattr(point, name) for name in CSV_COLUMNS if hasattr(point, name)}}
+            rows.append([_blank(filled.get(column, "")) for column in CSV_COLUMNS[:-4]] + ["tipping-point"])
+            rows[-1] += [_blank(filled.get(column, "")) for column in CSV_COLUMNS[-3:]]
+        return csv_table([[*row, *[""] * (len(CSV_COLUMNS) - len(row))] for row in rows])
 
     def to_markdown(self, *, decimals: int = 2, truncate: bool = False) -> str:
         """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha) in Markdown, then one a group."""
@@ -191,6 +252,10 @@ class DisentangleResult:
             title = f"**{markdown_escape(name)}**: " if name else ""
             caption = title + markdown_escape(_caption(part))
             blocks.append(f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}")
+        for sheet in self._sheets(decimals):
+            cells = [[markdown_escape(cell) for cell in row] for row in (sheet.header, *sheet.rows)]
+            caption = markdown_escape(". ".join(part for part in (sheet.title, sheet.note) if part))
+            blocks.append(f"{markdown_table(cells, range(sheet.names, len(cells[0])))}\n\n{caption}")
         return "\n\n".join(blocks) + "\n"
 
     def to_latex(self, *, decimals: int = 2, truncate: bool = False) -> str:
@@ -211,7 +276,29 @@ class DisentangleResult:
                 r"\end{table}",
             ]
             blocks.append("\n".join(lines))
+        for sheet in self._sheets(decimals):
+            cells = [[_latex_text(cell) for cell in row] for row in (sheet.header, *sheet.rows)]
+            caption = _latex_text(". ".join(part for part in (sheet.title, sheet.note) if part))
+            lines = [r"\begin{table}", r"\centering", latex_table(cells), rf"\caption{{{caption}}}", r"\end{table}"]
+            blocks.append("\n".join(lines))
         return "\n\n".join(blocks) + "\n"
+
+    def _sheets(self, decimals: int) -> list[Sheet]:
+        document = self.to_document()
+        return [*variance_sheets(document, decimals), *further_sheets(document, decimals)]
+
+
+def _blank(value: object) -> object:
+    return "" if value is None else value
+
+
+def _sheet_text(sheet: Sheet) -> str:
+    lines = [
+        sheet.title,
+        text_table([sheet.header, *sheet.rows], "l" * sheet.names + "r"),
+        *([sheet.note] if sheet.note else []),
+    ]
+    return "\n".join(lines)
 
 
 def _regressions(result: DisentangleResult) -> dict[str, object]:
@@ -284,6 +371,14 @@ def _marked(rows: Sequence[Sequence[str]]) -> str:
 
 def _latex_number(cell: str) -> str:
     return f"${cell.removesuffix('†')}$" + (r"\rlap{$^\dagger$}" if cell.endswith("†") else "")
+
+
+def _latex_text(text: str) -> str:
+    """Return a text as LaTeX; a dagger after a number hangs over the edge of its column."""
+    shown = latex_escape(text)
+    for sign, written in (("R²", "$R^2$"), ("²", "$^2$"), ("τ", r"$\tau$")):
+        shown = shown.replace(sign, written)
+    return shown.replace("†", r"\rlap{$^\dagger$}" if text.endswith("†") else r"$^\dagger$")
 
 
 def _latex_caption(result: DisentangleResult) -> str:

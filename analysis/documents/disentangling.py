@@ -30,6 +30,55 @@ class FitRow(DocumentPart):
     ci_bootstrap: dict[str, Interval] = {}
     r2_bootstrap: Interval = None
     r2_share_bootstrap: dict[str, Interval] = {}
+    r2_ci: Interval = None
+    r2_out: Number = None
+    partial_r2_ci: dict[str, Interval] = {}
+    semipartial_r2_ci: dict[str, Interval] = {}
+    importance: dict[str, Number] = {}
+    commonality: dict[str, Number] = {}
+
+
+class VariantFitRow(DocumentPart):
+    """One metric's coefficients, estimated otherwise; dictionaries are keyed by factor."""
+
+    metric: str
+    coef: dict[str, Number]
+    se: dict[str, Number] = {}
+    p: dict[str, Number] = {}
+    p_adjusted: dict[str, Number] = {}
+    ci: dict[str, Interval] = {}
+    significant: dict[str, bool] = {}
+    r2: Number = None
+    details: dict[str, dict[str, Number]] = {}
+
+
+class VariantRow(DocumentPart):
+    """All metrics' coefficients, estimated otherwise."""
+
+    name: str
+    what: str = ""
+    factors: list[str]
+    results: list[VariantFitRow]
+
+
+class TippingRow(DocumentPart):
+    """How a coefficient moves with the reliability of another factor; points: reliability, coefficient, interval."""
+
+    metric: str
+    factor: str
+    noisy: str
+    zero_below: Number = None
+    insignificant_below: Number = None
+    lowest: Number = None
+    curve: list[tuple[Number, Number, Number, Number]] = []
+
+
+class ReliabilityRow(DocumentPart):
+    """The reliability of a factor, and where it comes from."""
+
+    factor: str
+    value: Number
+    source: str = ""
 
 
 class NoticeRow(DocumentPart):
@@ -122,3 +171,7 @@ class DisentangleDocument(ResultDocument, FitsRow):
     tests: dict[str, list[NestedRow]] = {}
     comparison: CoefficientsRow | None = None
     seed: int | None = None
+    reliability: list[ReliabilityRow] = []
+    simex: int = 0
+    variants: list[VariantRow] = []
+    tipping: list[TippingRow] = []

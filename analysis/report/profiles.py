@@ -1,4 +1,4 @@
-"""Factor profiles: what metrics depend on, as `bsx disentangle` measures it."""
+"""Factor profiles: what metrics go with, as `bsx disentangle` measures it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
+from bsx.analysis.documents.sheets import further_sheets, variance_sheets
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Notes, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, p_value, table, text
@@ -31,7 +32,7 @@ def profiles(documents: Sequence[Document]) -> Section | None:
             _share_chart(content),
             _shares(content),
         ]
-        section.blocks += _groups(content) + _nested(content) + _comparison(content)
+        section.blocks += _groups(content) + _nested(content) + _comparison(content) + _further(content)
         notes = [*content.notes, *(notice.message for notice in content.warnings)]
         if notes:
             section.blocks.append(Notes(tuple(notes)))
@@ -45,15 +46,19 @@ def _metrics(content: DisentangleDocument) -> list[str]:
 
 def _lead(content: DisentangleDocument) -> str:
     if content.n < FEWEST:
-        return f"{content.n} rows are too few to say what a metric depends on."
+        return f"{content.n} rows are too few to say what a metric goes with."
     phrases = []
     for fit in content.results:
         defined = {name: value for name, value in fit.coef.items() if value is not None}
         if defined and fit.r2 is not None:
             name = max(defined, key=lambda factor: abs(defined[factor]))
-            phrases.append(f"{fit.metric} on {name} ({number(defined[name], 2).text}; R² {number(fit.r2, 2).text})")
+            phrases.append(f"{fit.metric} with {name} ({number(defined[name], 2).text}; R² {number(fit.r2, 2).text})")
     most = "; ".join(phrases[:6]) + (f" (and {len(phrases) - 6} metrics more)" if len(phrases) > 6 else "")
-    return f"On {content.n:,} rows, each metric depends most: {most}." if phrases else "No regression is defined."
+    return (
+        f"On {content.n:,} rows, each metric goes most with one factor: {most}."
+        if phrases
+        else "No regression is defined."
+    )
 
 
 def _interval(fit: FitRow, factor: str) -> tuple[float | None, float | None]:
@@ -70,7 +75,7 @@ def _coefficient_chart(content: DisentangleDocument) -> Chart:
     series = len(content.results)
     spec = charts.intervals(points, alt=alt, axis="standardised coefficient", series=series)
     names = tuple(fit.metric for fit in content.results) if series > 1 else ()
-    return Chart("What each metric depends on", alt, (("", spec),), names)
+    return Chart("What each metric goes with", alt, (("", spec),), names)
 
 
 def _marked(fit: FitRow, factor: str) -> Cell:
@@ -142,7 +147,7 @@ def _groups(content: DisentangleDocument) -> list[Block]:
         note += " The last column tests whether the groups share the coefficient."
     alt = "Coefficients by group, a panel for each factor: " + ", ".join(name for name, _ in parts) + "."
     blocks: list[Block] = [
-        Chart("What each metric depends on, group by group", alt, tuple(panels), names if series > 1 else ()),
+        Chart("What each metric goes with, group by group", alt, tuple(panels), names if series > 1 else ()),
         table("Coefficients by group", [*heads, *(["p: the same"] if pooled else [])], rows, note=note),
     ]
     if pooled:
@@ -180,6 +185,47 @@ def _shares(content: DisentangleDocument) -> ReportTable:
     ]
     note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R²."
     return table("Shares of R²", ["metric", *content.factors, "R²", "adjusted R²"], rows, note=note)
+
+
+def _further(content: DisentangleDocument) -> list[Block]:
+    """Return intervals and parts of R², other estimates of the coefficients, and where noise makes them vanish."""
+    blocks: list[Block] = [
+        table(
+            sheet.title[0].upper() + sheet.title[1:],
+            sheet.header,
+            [[*map(text, row)] for row in sheet.rows],
+            note=sheet.note,
+        )
+        for sheet in (*variance_sheets(content), *further_sheets(content))
+    ]
+    for noisy in dict.fromkeys(point.noisy for point in content.tipping):
+        own = [point for point in content.tipping if point.noisy == noisy]
+        names = list(dict.fromkeys(point.metric for point in own))
+        values = [c for point in own for _, c, *_ in point.curve if c is not None]
+        panels = []
+        for factor in dict.fromkeys(point.factor for point in own):
+            marks = [
+                (at, names.index(point.metric), coef, point.metric)
+                for point in own
+                if point.factor == factor
+                for at, coef, *_ in point.curve
+                if at is not None
+            ]
+            alt = f"The coefficient of {factor} at each reliability of {noisy}, one line a metric."
+            span = (min(0.0, *values), max(0.0, *values))
+            spec = charts.lines(
+                marks,
+                alt=alt,
+                x=f"reliability of {noisy}",
+                y="coefficient",
+                series=len(names),
+                span=span,
+                ticks=(0.4, 0.6, 0.8, 1.0),
+            )
+            panels.append((factor, spec))
+        alt = f"Coefficients without the noise of {noisy}, a panel for each other factor, reliability along the axis."
+        blocks.append(Chart(f"Coefficients without the noise of {noisy}", alt, tuple(panels), tuple(names)))
+    return blocks
 
 
 def _nested(content: DisentangleDocument) -> list[Block]:

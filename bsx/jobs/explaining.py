@@ -11,11 +11,12 @@ from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
 from bsx.analysis.disentangling.errors import BINDING
 from bsx.analysis.disentangling.fit import disentangle as regress
+from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.tables import comparison_text, tests_text
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.languages import language_code
-from bsx.data.columns import Labels, read_columns
+from bsx.data.columns import Labels, TableLike, read_columns
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
 from bsx.data.sidecar import known_signatures
@@ -66,7 +67,7 @@ class Explained:
         Args:
             folder: made if it is missing.
             origin: goes into JSON.
-            plot: draw coefficients, shares of R² and each metric's residuals, too.
+            plot: draw coefficients, shares of R², each metric's residuals, tipping points and forests of groups, too.
         """
         make_folder(folder)
         check_outputs(files_in(folder))
@@ -75,13 +76,27 @@ class Explained:
                 stream.write(self.form(name, origin))
         if not plot:
             return
-        from bsx.analysis.disentangling.plots import draw_coefficients, draw_residuals, draw_shares
+        from bsx.analysis.disentangling.plots import (
+            draw_coefficients,
+            draw_forest,
+            draw_residuals,
+            draw_shares,
+            draw_tipping_points,
+        )
 
-        draw_coefficients(self.result, folder / "coefficients.png", title="What the metrics depend on")
+        draw_coefficients(self.result, folder / "coefficients.png", title="What the metrics go with")
+        for noisy in dict.fromkeys(point.noisy for point in self.result.tipping):
+            draw_tipping_points(self.result, noisy, folder / f"tipping-{_file_name(noisy)}.png")
+        if self.result.groups:
+            for fit in self.result:
+                draw_forest(self.result, fit.metric, folder / f"forest-{_file_name(fit.metric)}.png")
         draw_shares(self.result, folder / "shares.png", title="What explains the metrics")
         for fit in self.result:
-            name = "".join(c if c.isalnum() or c in "-_." else "_" for c in fit.metric)
-            draw_residuals(self.result, fit.metric, folder / f"residuals-{name}.png")
+            draw_residuals(self.result, fit.metric, folder / f"residuals-{_file_name(fit.metric)}.png")
+
+
+def _file_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -117,13 +132,16 @@ def disentangle(
     asked = complete(how, DisentangleSettings)
     group, lang, bootstrap, confidence = asked["group"], asked["lang"], asked["bootstrap"], asked["confidence"]
     se, cluster, nan, seed, intercept = asked["se"], asked["cluster"], asked["nan"], asked["seed"], asked["intercept"]
-    labels = [name for name in dict.fromkeys((cluster, group, "lp" if lang else None)) if name is not None]
-    numbers = [*dict.fromkeys([*columns, *factors])]
+    reliability, repeat = read_reliability(asked["reliability"]), read_repeats(asked["repeat"])
+    control, random = asked["control"], asked["random"]
     opened = Table(file)
+    labels = [name for name in dict.fromkeys((cluster, group, *random, "lp" if lang else None)) if name is not None]
+    measured = [name for names in repeat.values() for name in names]
+    controls = [name for name in control if name != "length" or name in opened.columns]
+    numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeat), *measured, *controls])]
     binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
-    table = read_columns(opened, numbers, labels, keys=binding)
-    if lang is not None:
-        table = _into(table, language_code(lang), file)
+    read = read_columns(opened, numbers, labels, keys=binding)
+    table: TableLike = read if lang is None else _into(read, language_code(lang), file)
     result = regress(
         table,
         columns,
@@ -137,7 +155,13 @@ def disentangle(
         seed=seed,
         confidence=confidence,
         correction=asked["correction"],
+        reliability=reliability,
+        repeat=repeat,
+        simex=asked["simex"],
+        control=control,
+        random=random,
     )
+    table = with_repeats(table, repeat)
     tests: dict[str, list[NestedTest]] = {}
     for name in columns if add or asked["checks"] else ():
         found = []
@@ -159,6 +183,45 @@ def disentangle(
         )
         comparison = (a, b, different)
     return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]))
+
+
+def read_reliability(given: Mapping[str, float] | Sequence[str]) -> dict[str, float]:
+    """Return factor -> reliability, from a mapping or texts like ``sem=.7``.
+
+    Raises:
+        InputError: for a text of another form.
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    found = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not (name.strip() and equals):
+            raise InputError(f"`reliability={text}`: write FACTOR=NUMBER, such as sem=.7")
+    return found
+
+
+def read_repeats(given: Mapping[str, Sequence[str]] | Sequence[str]) -> dict[str, list[str]]:
+    """Return factor -> columns that measure it, from a mapping or texts like ``sem=sem1``, ``sem2``.
+
+    Raises:
+        InputError: if the first text names no factor.
+    """
+    if isinstance(given, Mapping):
+        return {name: list(columns) for name, columns in given.items()}
+    found: dict[str, list[str]] = {}
+    factor = ""
+    for text in given:
+        name, equals, column = text.partition("=")
+        factor = name.strip() if equals else factor
+        if not factor:
+            raise InputError(f"`repeat={text}`: write FACTOR=COLUMN,COLUMN,…, such as sem=sem1,sem2")
+        found.setdefault(factor, []).append((column if equals else name).strip())
+    return found
 
 
 def _into(table: Mapping[str, Array | Labels], lang: str, file: Path) -> dict[str, Array | Labels]:

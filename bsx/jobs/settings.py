@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
@@ -122,6 +122,26 @@ class DisentangleSettings(TypedDict, total=False):
     ]
     lang: Annotated[str | None, Field(default=None, description=LANG)]
     checks: Annotated[bool, Field(default=False, description="Test for bends and for products of factors.")]
+    reliability: Annotated[
+        Mapping[str, float] | Sequence[str],
+        Field(
+            default=(), description="Share of a factor's variance that is not noise, sem=.7,…: correct for the rest."
+        ),
+    ]
+    repeat: Annotated[
+        Mapping[str, Sequence[str]] | Sequence[str],
+        Field(default=(), description="Columns that measure one factor, sem=sem1,sem2,…: reliability from them."),
+    ]
+    simex: Annotated[
+        int, Field(default=0, ge=0, le=1000, description="Simulations to correct by SIMEX too; 0 for none.")
+    ]
+    control: Annotated[
+        Sequence[str],
+        Field(default=(), description="Columns to hold constant; length is counted in the texts. Repeatable."),
+    ]
+    random: Annotated[
+        Sequence[str], Field(default=(), description="Columns with crossed random intercepts: segment,system.")
+    ]
 
 
 class PerturbSettings(TypedDict, total=False):

@@ -182,7 +182,7 @@ def test_a_headline_says_what_a_change_of_meaning_costs_beside_a_harmless_one(re
     )
     for name, lead in (
         ("agreement", "18 rows are too few to say which metric agrees best with human."),
-        ("factors", "19 rows are too few to say what a metric depends on."),
+        ("factors", "19 rows are too few to say what a metric goes with."),
         ("ensembles", "18 rows are too few to say what bertscore, chrf and sentbleu gain together."),
     ):
         assert section(small, name).lead == lead

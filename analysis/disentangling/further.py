@@ -1,0 +1,245 @@
+"""Questions behind a table of coefficients: noise in factors, groups, controls, random intercepts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bsx.analysis.disentangling.controls import lengths, mostly_length
+from bsx.analysis.disentangling.errors import Errors, complete_rows
+from bsx.analysis.disentangling.fits import Notice
+from bsx.analysis.disentangling.groups import random_effects, random_intercepts, within_and_between
+from bsx.analysis.disentangling.noise import (
+    Moments,
+    Reliability,
+    TippingPoint,
+    cronbach,
+    human_factors,
+    reference,
+    simex,
+    stated,
+    tipping_points,
+)
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
+from bsx.analysis.stats.regression import fit_ols, refuse_collinear
+from bsx.analysis.stats.resample import Seed
+from bsx.data.columns import Labels, TableLike, standardise
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What was asked beside the coefficients.
+
+    Attributes:
+        reliability: factor -> stated share of its variance that is not noise.
+        repeat: factor -> columns that measure it.
+        simex: simulations; 0 for none.
+        control: columns to hold constant.
+        random: columns with random intercepts.
+        group: column of groups.
+    """
+
+    reliability: Mapping[str, float]
+    repeat: Mapping[str, Sequence[str]]
+    simex: int
+    control: Sequence[str]
+    random: Sequence[str]
+    group: str | None
+
+    def check(self, metrics: Sequence[str], factors: Sequence[str]) -> None:
+        """Refuse questions about what is not there.
+
+        Raises:
+            InputError: naming the setting.
+        """
+        for setting, names in (("reliability", self.reliability), ("repeat", self.repeat)):
+            for name in names:
+                if name not in factors:
+                    raise InputError(f"`{setting}={name}=…`: {name!r} is none of the factors {', '.join(factors)}")
+        for name in self.reliability:
+            if name in self.repeat:
+                raise InputError(f"{name}: give `reliability=` or `repeat=`, not both")
+        if self.simex and not (self.reliability or self.repeat):
+            raise InputError("`simex=` needs to know how much noise there is: `reliability=` or `repeat=`")
+        if self.simex < 0 or self.simex == 1:
+            raise InputError(f"`simex={self.simex}`: at least 2 simulations, or 0 for none")
+        for name in self.control:
+            if name in metrics or name in factors:
+                raise InputError(f"`control={name}`: is a metric or factor already")
+
+
+@dataclass(frozen=True, eq=False)
+class Further:
+    """The data that a result was fitted to.
+
+    Attributes:
+        table: as it was given, with repeated factors and lengths.
+        columns: numbers of the rows fitted.
+        labels: of the same rows.
+        numbers: names of columns a row may not miss.
+        omitted: rows that do.
+        errors: standard errors.
+        seed: of simulations.
+    """
+
+    table: TableLike
+    columns: Mapping[str, Array]
+    labels: Mapping[str, Labels]
+    numbers: Sequence[str]
+    omitted: int
+    errors: Errors
+    seed: Seed
+
+    def of(self, result: DisentangleResult, asked: Questions) -> DisentangleResult:
+        """Return the result with all that was asked for."""
+        metrics, factors = [fit.metric for fit in result.results], list(result.factors)
+        z = {name: standardise(name, self.columns[name]) for name in (*metrics, *factors, *asked.control)}
+        x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
+        errors = self.errors.defined_for(x)
+        how = Levels(confidence=result.confidence, alpha=result.alpha, correction=result.correction)
+        notices = [*result.warnings, *self._lengths(factors)]
+        known = self._reliability(asked, factors, len(x))
+        variants = self._corrected(metrics, factors, x, y, known, errors, asked, how)
+        noisy = {factors[place]: known for place in known}
+        noisy |= {name: known for name in human_factors(factors) if name not in noisy}
+        tipping: list[TippingPoint] = []
+        for name, others in noisy.items() if len(factors) > 1 else ():
+            rest = {place: one for place, one in others.items() if factors[place] != name}
+            tipping += tipping_points(
+                metrics, factors, x, y, name, rest, errors, alpha=result.alpha, confidence=result.confidence
+            )
+        unstated = [name for name in noisy if factors.index(name) not in known]
+        notices += [self._unstated(name, tipping) for name in unstated]
+        if asked.group is not None:
+            labels = self.labels[asked.group]
+            split, said = within_and_between(metrics, factors, x, y, asked.group, labels, errors, how)
+            parts = {name: {fit.metric: fit for fit in part} for name, part in result.groups.items()}
+            variants += [*split, *random_effects(metrics, factors, asked.group, parts, how)]
+            notices += said
+        if asked.control:
+            variants.append(self._controlled(metrics, factors, z, asked.control, how))
+        if asked.random:
+            levels = {name: self.labels[name] for name in asked.random}
+            variant, said = random_intercepts(metrics, factors, x, y, levels, how)
+            variants.append(variant)
+            notices += said
+        return replace(
+            result,
+            warnings=tuple(notices),
+            reliability=tuple(known.values()),
+            simex=asked.simex,
+            variants=tuple(variants),
+            tipping=tuple(tipping),
+        )
+
+    def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Reliability]:
+        known = {}
+        for name, value in asked.reliability.items():
+            known[list(factors).index(name)] = stated(name, value, rows)
+        for name, columns in asked.repeat.items():
+            known[list(factors).index(name)] = cronbach(name, {column: self.columns[column] for column in columns})
+        return known
+
+    def _corrected(
+        self,
+        metrics: Sequence[str],
+        factors: Sequence[str],
+        x: Array,
+        y: Array,
+        known: Mapping[int, Reliability],
+        errors: Errors,
+        asked: Questions,
+        how: Levels,
+    ) -> list[Variant]:
+        if not known:
+            return []
+        said = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
+        scale = "per sd of the noise-free factor"
+        found = Moments(x, y, known, errors).correct(known)
+        if float(found.r2.max()) > 1:
+            metric = metrics[int(found.r2.argmax())]
+            raise InputError(
+                f"reliability {said}: too low to be true: without that noise the factors would explain "
+                f"{100 * found.r2.max():.0f} % of {metric}"
+            )
+        all_of_them = [("errors-in-variables", f"method of moments, reliability of {said}; {scale}", found)]
+        if asked.simex:
+            simulated = simex(x, y, known, errors, simulations=asked.simex, seed=self.seed)
+            what = f"SIMEX, {asked.simex} simulations, quadratic extrapolation, reliability of {said}; {scale}"
+            all_of_them.append(("simex", what, simulated))
+        return [
+            make_variant(
+                name,
+                what,
+                metrics,
+                factors,
+                one.coef,
+                one.se,
+                reference(errors),
+                r2=one.r2,
+                **how,
+            )
+            for name, what, one in all_of_them
+        ]
+
+    def _controlled(
+        self,
+        metrics: Sequence[str],
+        factors: Sequence[str],
+        z: Mapping[str, Array],
+        control: Sequence[str],
+        how: Levels,
+    ) -> Variant:
+        names = [*factors, *control]
+        x = np.column_stack([z[name] for name in names])
+        refuse_collinear(names, x)
+        errors = self.errors.defined_for(x)
+        fits = [fit_ols(z[metric], x, se=errors.kind, clusters=errors.clusters) for metric in metrics]
+        coef, se = (np.array([getattr(fit, what) for fit in fits]) for what in ("coef", "se"))
+        return make_variant(
+            "controls",
+            f"with {', '.join(control)} held constant ({errors.kind} standard errors)",
+            metrics,
+            names,
+            coef,
+            se,
+            reference(errors),
+            r2=np.array([fit.r2 for fit in fits]),
+            **how,
+        )
+
+    def _lengths(self, factors: Sequence[str]) -> list[Notice]:
+        measured = lengths(self.table)
+        if not measured:
+            return []
+        rows = complete_rows(self.table, self.numbers, len(next(iter(measured.values()))), self.omitted)
+        own = {name: values[rows] for name, values in measured.items()}
+        found = mostly_length({name: self.columns[name] for name in factors}, own)
+        return [
+            Notice(
+                "mostly-length",
+                f"{name} is mostly length: how long the texts are, and how unequal, explain {100 * share:.0f} % of its "
+                "variance; `control=length` holds both constant",
+            )
+            for name, share in found.items()
+        ]
+
+    def _unstated(self, name: str, tipping: Sequence[TippingPoint]) -> Notice:
+        own = [point for point in tipping if point.noisy == name]
+        vanish = sorted(
+            ((point.insignificant_below, point) for point in own if 0 < (point.insignificant_below or 0) < 1),
+            key=lambda pair: -(pair[0] or 0),
+        )
+        shown = ", ".join(f"{point.factor} of {point.metric} below {value:.2f}" for value, point in vanish[:4])
+        more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
+        consequence = f" Coefficients that its reliability would make insignificant: {shown}{more}." if vanish else ""
+        return Notice(
+            "noise-unstated",
+            f"{name} seems to be a human judgment, and nothing says how reliable it is; noise in it makes factors that "
+            f"go with it look important.{consequence} State it: `reliability={name}=…`",
+        )

@@ -1,0 +1,118 @@
+"""Within and between groups, random effects and random intercepts, against closed forms and planted truths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+FACTORS = ["syn", "lex"]
+
+
+def grouped(slope: float, apart: float, groups: int = 8, each: int = 60) -> dict[str, Any]:
+    """Groups whose means of LEX and of the metric go together; within a group LEX has the slope."""
+    rng = np.random.default_rng(5)
+    at = np.repeat(np.linspace(-1, 1, groups), each)
+    n = groups * each
+    lex = apart * at + rng.normal(size=n)
+    syn = rng.normal(size=n)
+    metric = slope * (lex - apart * at) + apart * at + 0.3 * syn + rng.normal(size=n)
+    return {"m": metric, "syn": syn, "lex": lex, "lp": [f"g{round(9 * g):+d}" for g in at]}
+
+
+def r2_rest(y: Array, x: Array) -> float:
+    rest = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return float(rest @ rest)
+
+
+def test_simpsons_paradox_is_warned_of_and_equal_slopes_are_not() -> None:
+    result = disentangle(grouped(0.0, 2.0), ["m"], FACTORS, group="lp")
+    assert result["m"].coef["lex"] > 0.4
+    within, between = result.variant("within-groups")["m"], result.variant("between-groups")["m"]
+    assert abs(within.coef["lex"]) < 0.1
+    assert between.coef["lex"] > 0.8
+    said = {w.name: w.message for w in result.warnings}
+    assert "Simpson" in said["simpson"]
+    assert "lex 0." in said["simpson"]
+    assert result.pooled[0].p > 0.05  # groups standardised by themselves look alike
+    assert within.details["groups"]["intercepts"] < 1e-10
+    assert "simpson" not in {w.name for w in disentangle(grouped(1.0, 2.0), ["m"], FACTORS, group="lp").warnings}
+
+
+def test_within_and_chow_are_the_regressions_with_dummies() -> None:
+    from scipy import stats
+
+    table = grouped(0.4, 1.0)
+    result = disentangle(table, ["m"], FACTORS, group="lp", se="classic")
+    z = {name: (table[name] - table[name].mean()) / table[name].std() for name in ("m", *FACTORS)}
+    dummies = (np.array(table["lp"])[:, None] == np.unique(table["lp"])).astype(float)
+    x, y = np.column_stack([z[name] for name in FACTORS]), z["m"]
+    fit = result.variant("within-groups")["m"]
+    expected = np.linalg.lstsq(np.column_stack([x, dummies]), y, rcond=None)[0]
+    assert list(fit.coef.values()) == pytest.approx(expected[:2])
+    products = np.concatenate([x * dummies[:, [g]] for g in range(8)], axis=1)
+    models = {
+        "slopes": (np.column_stack([x, dummies]), np.column_stack([products, dummies])),
+        "intercepts": (np.column_stack([x, np.ones(480)]), np.column_stack([x, dummies])),
+        "slopes and intercepts": (np.column_stack([x, np.ones(480)]), np.column_stack([products, dummies])),
+    }
+    for name, (small, large) in models.items():
+        df1, df2 = large.shape[1] - small.shape[1], 480 - large.shape[1]
+        f = (r2_rest(y, small) - r2_rest(y, large)) / df1 / (r2_rest(y, large) / df2)
+        assert fit.details["groups"][name] == pytest.approx(stats.f.sf(f, df1, df2), rel=1e-6)
+
+
+def test_random_effects_by_their_definition() -> None:
+    from scipy import optimize, stats
+
+    result = disentangle(grouped(0.4, 1.0), ["m"], FACTORS, group="lp")
+    effects = np.array([part["m"].coef["lex"] for part in result.groups.values()])
+    variances = np.array([part["m"].se["lex"] for part in result.groups.values()]) ** 2
+
+    def q(tau2: float) -> float:
+        weight = 1 / (variances + tau2)
+        return float(weight @ (effects - weight @ effects / weight.sum()) ** 2)
+
+    tau2 = optimize.brentq(lambda t: q(t) - 7, 0, 1) if q(0) > 7 else 0.0
+    weight = 1 / (variances + tau2)
+    fit = result.variant("random-effects")["m"]
+    assert fit.details["tau2"]["lex"] == pytest.approx(tau2, abs=1e-5)
+    assert fit.coef["lex"] == pytest.approx(weight @ effects / weight.sum(), abs=1e-5)
+    assert fit.se["lex"] == pytest.approx(np.sqrt(q(tau2) / 7 / weight.sum()), rel=1e-3)
+    assert fit.details["q_p"]["lex"] == pytest.approx(stats.chi2.sf(q(0), 7), rel=1e-6)
+    assert fit.details["i2"]["lex"] == pytest.approx(max(0, 1 - 7 / q(0)), abs=1e-9)
+    low, high = (fit.details[end]["lex"] for end in ("predict_low", "predict_high"))
+    assert low < fit.ci["lex"][0] < fit.ci["lex"][1] < high
+
+
+def test_crossed_random_intercepts_are_the_balanced_analysis_of_variance() -> None:
+    rng = np.random.default_rng(2)
+    segments, systems = 24, 6
+    segment, system = np.repeat(np.arange(segments), systems), np.tile(np.arange(systems), segments)
+    lex = rng.normal(size=(segments, systems))
+    lex -= lex.mean(axis=1, keepdims=True)  # balanced and centred, so that variances have a closed form
+    lex -= lex.mean(axis=0)
+    noise = rng.normal(size=(segments, systems))
+    metric = 0.5 * lex + rng.normal(size=(segments, 1)) + 0.8 * rng.normal(size=(1, systems)) + noise
+    table: dict[str, Any] = {"m": metric.ravel(), "lex": lex.ravel()}
+    table |= {"segment": [f"s{i}" for i in segment], "system": [f"y{i}" for i in system]}
+    result = disentangle(table, ["m"], ["lex"], random=["segment", "system"])
+    fit = result.variant("random-intercepts")["m"]
+    y, x = ((v - v.mean()) / v.std() for v in (metric, lex))
+    slope = float((x * y).sum() / (x * x).sum())
+    rest = y - slope * x
+    rest -= rest.mean()
+    rows, columns = rest.mean(axis=1), rest.mean(axis=0)
+    error = np.square(rest - rows[:, None] - columns).sum() / ((segments - 1) * (systems - 1) - 1)
+    assert fit.coef["lex"] == pytest.approx(slope, abs=1e-4)
+    assert fit.details["variance"]["rest"] == pytest.approx(error, rel=0.01)
+    assert fit.details["variance"]["segment"] == pytest.approx(rows.var(ddof=1) - error / systems, rel=0.02)
+    assert fit.details["variance"]["system"] == pytest.approx(columns.var(ddof=1) - error / segments, rel=0.02)
+    with pytest.raises(InputError, match="144 levels in 144 rows; an intercept needs several rows a level"):
+        disentangle({**table, "row": [str(i) for i in range(144)]}, ["m"], ["lex"], random=["row"])
