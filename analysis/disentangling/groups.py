@@ -94,7 +94,8 @@ def within_and_between(
     found = [
         make_variant(
             "within-groups",
-            f"within {group}: every group has its own intercept, which R² includes ({len(np.unique(kept))} groups, {len(rows):,} rows; "
+            f"within {group}: every group has its own intercept, which R² includes "
+            f"({len(np.unique(kept))} groups, {len(rows):,} rows; "
             f"{own.kind} standard errors)",
             metrics,
             factors,
