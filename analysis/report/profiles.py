@@ -103,7 +103,8 @@ def _coefficients(content: FitsRow) -> ReportTable:
     boots = ["bootstrap interval"] if content.results and content.results[0].ci_bootstrap else []
     corrected = "" if content.correction == "none" else f", {content.correction} correction"
     level = f"{100 * content.confidence:g} % intervals"
-    note = f"†: p < {content.alpha:g}{corrected}; {content.se} standard errors; {level}; n = {content.n:,}."
+    why = f" ({content.se_reason})" if content.se_reason else ""
+    note = f"†: p < {content.alpha:g}{corrected}; {content.se} standard errors{why}; {level}; n = {content.n:,}."
     return table("Coefficients", ["metric", "factor", "coefficient", "interval", *boots, "p"], rows, note=note)
 
 
