@@ -36,15 +36,15 @@ def test_noise_makes_a_null_factor_significant_until_it_is_corrected_for(runs: i
 def test_intervals_of_r2_hold_the_truth_and_can_hold_0(runs: int) -> None:
     rates = disentangling.r2_intervals(runs)
     assert rates["R² 0"]["percentiles"].hits == 0
-    for name, found in rates.items():
-        assert found["inversion"].share > (0.93 if runs > 100 else 0.7), name
+    for name, found in rates.items():  # heavy tails: residuals that spread more where SEM is extreme
+        assert found["inversion"].near(0.8 if "heavy" in name else 0.955), name
     assert rates["R² 0"]["inversion"].near(0.975)
-    assert rates["R² 0"]["corrected"].share > 0.93
+    assert rates["R² 0"]["corrected"].share > 0.9
 
 
 @sizes(8, 200)
 def test_simpsons_paradox_is_warned_of_where_it_is(runs: int) -> None:
     same, between, opposite = disentangling.simpson(runs).values()
-    assert same.share < 0.02 + 1 / runs
+    assert same.share < 0.06 + 1 / runs
     assert between.share > 0.8
     assert opposite.share > 0.9
