@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.util
 from pathlib import Path
@@ -114,6 +115,24 @@ def test_scores_are_rescaled_in_nine_languages(me5: bsx.Scorer) -> None:
     turkish = bsx.Scorer("me5-small-q4", lang="tr", rescale=True, backend="torch")
     expected = (raw - f1["tr"]) / (1 - f1["tr"])
     assert np.allclose(turkish.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_similarity_is_within_a_hundredth_of_the_published_figure(shared: Path, language: str) -> None:
+    listed = _rows(shared / "data/published/mteb-sts.tsv")
+    wanted = ("intfloat/multilingual-e5-small", "STSBenchmarkMultilingualSTS", language, "dev", "cosine_pearson")
+    published = {tuple(row[k] for k in ("model", "task", "subset", "split", "metric")): row["value"] for row in listed}
+    rows = _rows(shared / f"data/stsb/stsb-{language}-dev.tsv")
+    sentence = bsx.get_metric("sentence", model="me5-small-q4")
+    cosines = sentence.score([row["sentence1"] for row in rows], [row["sentence2"] for row in rows]).values
+    r = float(np.corrcoef(cosines, [float(row["score"]) for row in rows])[0, 1])
+    assert r == pytest.approx(float(published[wanted]), abs=0.01)
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @pytest.mark.slow
