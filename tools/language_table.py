@@ -18,9 +18,22 @@ from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.entries import LanguageEntry, ModelEntry
 from bsx.models.ranking import cost, knows, rank
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "models" / "choose.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "models" / "choose.md"
+ROBUSTNESS = ROOT / "benchmarks" / "agreement" / "multilingual-robustness.md"
 OFFLINE = ("me5-small-q4", "minilm")
 MARKERS = re.compile(r"(?<=<!-- languages -->\n).*?(?=<!-- /languages -->)", re.DOTALL)
+
+
+def robustness(page: Path) -> dict[str, str]:
+    """Return by language what BERTScore loses, as a share of its range, for a negation and for punctuation left out."""
+    lines = page.read_text(encoding="utf-8").partition("### bertscore")[2].partition("### ")[0].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    found = {line[0]: line[2:] for line in cells}
+    lost = zip(found["perturbation"], found["negation"], found["no-punctuation"], strict=True)
+    return {
+        name: " / ".join(cell.replace("*", "").split(" ")[0].removeprefix("0") for cell in both) for name, *both in lost
+    }
 
 
 def agreement(entry: ModelEntry, language: LanguageEntry) -> str:
@@ -34,6 +47,7 @@ def agreement(entry: ModelEntry, language: LanguageEntry) -> str:
 
 
 def rows(catalog: Catalog) -> Iterator[list[str]]:
+    lost = robustness(ROBUSTNESS)
     for code in catalog.baseline_languages("me5-small-q4"):
         language = catalog.languages[code]
         chosen = rank(language, catalog).name
@@ -43,11 +57,20 @@ def rows(catalog: Catalog) -> Iterator[list[str]]:
                 baseline = "yes" if catalog.baseline(code, name) is not None else "no"
                 size = f"{(entry.parameters or 0) / 1e6:.0f} M, {cost(entry) / cost(catalog.models['minilm']):.1f}"
                 shown = f"`{name}`" + (" (no hub)" if name in OFFLINE else "")
-                yield [language.name, shown, str(entry.layer), agreement(entry, language), baseline, size]
+                fooled = lost.get(language.name, "not measured") if name == OFFLINE[0] else "not measured"
+                yield [language.name, shown, str(entry.layer), agreement(entry, language), fooled, baseline, size]
 
 
 def table(catalog: Catalog) -> str:
-    head = ["language", "model", "layer", "agreement with people", "baseline", "parameters, cost"]
+    head = [
+        "language",
+        "model",
+        "layer",
+        "agreement with people",
+        "loss: negation / no full stop",
+        "baseline",
+        "parameters, cost",
+    ]
     lines = [head, ["---"] * len(head), *rows(catalog)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
