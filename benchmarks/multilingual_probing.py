@@ -1,0 +1,207 @@
+"""What do the layers of me5-small-q4 know that holds across languages? Probes trained in one, tested in the others.
+
+Run: python benchmarks/multilingual_probing.py --data DATA --work WORK
+
+DATA holds ud/ with the parallel treebanks PUD of English, German and Chinese. Results are kept in WORK: what is there
+already is not computed again. Writes benchmarks/agreement/multilingual-probing.md and a picture beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bsx.bertscore.config import ScorerConfig
+from bsx.data.output import atomic_text
+from bsx.data.picture import COLOURS, picture
+from bsx.jobs import ProbePlan, probe
+
+TREEBANKS = {"en": "UD_English-PUD/en", "de": "UD_German-PUD/de", "zh": "UD_Chinese-PUD/zh"}
+NAMES = {"en": "English", "de": "German", "zh": "Chinese"}
+LAYERS = (0, 4, 7, 10, 12)
+WORDS = 12  # lemmas of the task on word content
+TASKS = {
+    "pos": "part of speech of each word (UPOS)",
+    "depth": "depth of each word in its tree: 1 (root), 2, 3, 4, 5 or more",
+    "number": "number of the subject of the main clause",
+    "content": "which of 12 English nouns the sentence, or the one it translates, contains",
+}
+LANGUAGES = {"pos": "en de zh", "depth": "en de zh", "number": "en de", "content": "en de zh"}
+TOKENS = ("pos", "depth")
+LIMIT = 80  # sentences of a task on words
+PAGE = Path(__file__).with_name("agreement") / "multilingual-probing.md"
+Word = list[str]
+
+
+def sentences(path: Path) -> list[tuple[str, list[Word]]]:
+    """Return the text and the words of each sentence of a CoNLL-U file."""
+    found = []
+    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        lines = block.split("\n")
+        text = next(line[9:] for line in lines if line.startswith("# text = "))
+        words = [line.split("\t") for line in lines if line[0].isdigit()]
+        found.append((text, [word for word in words if word[0].isdecimal()]))
+    return found
+
+
+def depth(words: list[Word], word: Word) -> int:
+    heads = {one[0]: one[6] for one in words}
+    steps, at = 1, word[6]
+    while at != "0":
+        steps, at = steps + 1, heads[at]
+    return steps
+
+
+def subject_number(words: list[Word]) -> str | None:
+    """Return the number of the main clause's subject, if that is a noun which has one."""
+    root = next(word[0] for word in words if word[6] == "0")
+    for word in words:
+        if word[6] == root and word[7] == "nsubj" and word[3] == "NOUN":
+            return next((part[7:] for part in word[5].split("|") if part.startswith("Number=")), None)
+    return None
+
+
+def write_tasks(data: Path, work: Path) -> None:
+    """Write the files of all tasks; those of one task are parallel, sentence by sentence."""
+    trees = {lang: sentences(data / f"ud/{name}_pud-ud-test.conllu") for lang, name in TREEBANKS.items()}
+    rows = range(len(trees["en"]))
+    lemmas = [{word[2].lower() for word in words if word[3] == "NOUN"} for _, words in trees["en"]]
+    often = [lemma for lemma, _ in Counter(sorted(lemma for one in lemmas for lemma in one)).most_common(WORDS)]
+    single = {row: (lemmas[row] & set(often)).pop() for row in rows if len(lemmas[row] & set(often)) == 1}
+    numbers = {lang: [subject_number(words) for _, words in trees[lang]] for lang in ("en", "de")}
+    both = [row for row in rows if numbers["en"][row] and numbers["de"][row]]
+    for lang, found in trees.items():
+        lines: dict[str, list[str]] = {task: [] for task in TASKS}
+        for _, words in found:
+            lines["pos"] += [*(f"{word[1]}\t{word[3]}" for word in words), ""]
+            lines["depth"] += [*(f"{word[1]}\t{min(5, depth(words, word))}" for word in words), ""]
+        lines["content"] = [f"{found[row][0]}\t{lemma}" for row, lemma in sorted(single.items())]
+        if lang in numbers:
+            lines["number"] = [f"{found[row][0]}\t{numbers[lang][row]}" for row in both]
+        for task, content in lines.items():
+            if content:
+                with atomic_text(work / f"{task}.{lang}.txt") as stream:
+                    stream.write("\n".join(content) + "\n")
+
+
+def measure(task: str, source: str, work: Path) -> dict[str, Any]:
+    """Return the findings of probes trained in one language, kept in WORK."""
+    kept = work / f"{task}-{source}.json"
+    if not kept.exists():
+        tokens = task in TOKENS
+        plan = ProbePlan(layers=LAYERS, limit=LIMIT if tokens else None, repeats=1 if tokens else 2, resamples=500)
+        others = [str(work / f"{task}.{lang}.txt") for lang in LANGUAGES[task].split() if lang != source]
+        found = probe(
+            [str(work / f"{task}.{source}.txt")],
+            plan,
+            tokens=tokens,
+            test_data=others,
+            parallel=True,
+            settings=ScorerConfig(model="me5-small-q4"),
+        )
+        with atomic_text(kept) as stream:
+            stream.write(json.dumps(found.to_dict()))
+    loaded: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    return loaded
+
+
+def tested(content: dict[str, Any], source: str) -> dict[str, dict[str, Any]]:
+    """Return language of the test -> its figures, the training language first."""
+    task = content["tasks"][0]
+    own = {"n": task["test"], "baseline": task["baseline"], "layers": task["layers"]}
+    return {source: own} | {one["name"].split(".")[1]: one for one in task["tested_on"]}
+
+
+def block(task: str, found: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a task's tables: accuracy, then selectivity, a row a layer, a column a pair of languages."""
+    pairs = [(source, lang, figures) for source, one in found.items() for lang, figures in tested(one, source).items()]
+    heads = [f"{source}→{lang}" for source, lang, _ in pairs]
+    lines = [f"### {task}: {TASKS[task]}", ""]
+    for what, low, high in (("accuracy", "low", "high"), ("selectivity", "selectivity_low", "selectivity_high")):
+        lines += [f"| {what} | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
+        for i, layer in enumerate(LAYERS):
+            cells = []
+            for _, _, figures in pairs:
+                row, best = figures["layers"][i], max(one[what] for one in figures["layers"])
+                mark = "**" if row[what] == best else ""
+                cells.append(f"{mark}{row[what]:.3f}{mark} ({row[low]:.3f} to {row[high]:.3f})")
+            lines.append(f"| {layer} | {' | '.join(cells)} |")
+        if what == "accuracy":
+            cells = [f"{figures['baseline']:.3f}" for _, _, figures in pairs]
+            lines.append(f"| most frequent label | {' | '.join(cells)} |")
+            lines.append(f"| items tested | {' | '.join(format(figures['n'], ',') for _, _, figures in pairs)} |")
+        lines.append("")
+    return lines
+
+
+def draw(found: dict[str, dict[str, dict[str, Any]]], path: Path) -> None:
+    with picture(path, 4.2 * len(found), 3.4) as figure:
+        every = figure.subplots(1, len(found), squeeze=False).flat
+        for axes, (task, content) in zip(every, found.items(), strict=True):
+            axes.set_title(task, fontsize=10)
+            for i, (source, one) in enumerate(content.items()):
+                for j, (lang, figures) in enumerate(tested(one, source).items()):
+                    rows = figures["layers"]
+                    style = {"color": COLOURS[i], "ls": "-" if lang == source else (0, (2 + 2 * j, 2)), "lw": 1.4}
+                    axes.plot(LAYERS, [row["accuracy"] for row in rows], **style, label=f"{source}→{lang}")
+                    axes.fill_between(
+                        LAYERS, [r["low"] for r in rows], [r["high"] for r in rows], color=COLOURS[i], alpha=0.08, lw=0
+                    )
+            axes.set_ylabel("accuracy")
+            axes.legend(fontsize=6, ncols=3)
+            axes.set_xlabel("layer (0 = embeddings)")
+
+
+def page(found: dict[str, dict[str, dict[str, Any]]], drawn: str) -> str:
+    lines = [HEAD, f"![Accuracy by layer, training and test language]({drawn})", ""]
+    for task, content in found.items():
+        lines += block(task, content)
+    signatures = {one["signature"] for content in found.values() for one in content.values()}
+    return "\n".join([*lines, "## Signatures", "", *(f"- `{one}`" for one in sorted(signatures))]) + "\n"
+
+
+HEAD = """# What do the layers of me5-small-q4 know that holds across languages?
+
+```text
+python benchmarks/multilingual_probing.py --data DATA --work WORK --tasks content
+```
+
+Logistic probes on mean-pooled vectors of sentences from PUD, whose sentences are parallel: trained in one language,
+tested in the same and in the others, never on a translation of what they were trained or tuned on. Selectivity:
+accuracy minus that on a control task with random labels for first words (Hewitt & Liang 2019). In brackets 95 %
+bootstrap intervals over the sentences tested. They are few, so that neighbouring layers cannot be told apart.
+
+- **Word content crosses languages at the top.** In the embeddings (layer 0) English probes find the English word
+  (.686), but probes find a translation in .163 to .279 of the sentences only, where always saying the most frequent
+  word is right in .186. In layer 12 they find it in .395 to .605; selectivity there is above 0 with its whole interval
+  for all six pairs of different languages.
+- **English has a dip in the middle**: .686 in layer 0, .442 in layer 10, .651 in layer 12. In German and Chinese the
+  last layer is the best too. BERTScore uses layer 7 ([me5.md](me5.md)), where a word's translation is found in .349 to
+  .453: what makes a layer good for matching is not this alone.
+- The script has three more tasks (`pos`, `depth`, `number`), which this page does not report.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("-o", "--output", type=Path, default=PAGE)
+    parser.add_argument("--tasks", default="content,number,pos,depth", help=f"of {', '.join(TASKS)}")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    write_tasks(arguments.data, arguments.work)
+    found = {
+        task: {source: measure(task, source, arguments.work) for source in LANGUAGES[task].split()}
+        for task in arguments.tasks.split(",")
+    }
+    draw(found, arguments.output.with_suffix(".png"))
+    with atomic_text(arguments.output) as stream:
+        stream.write(page(found, arguments.output.with_suffix(".png").name))
+
+
+if __name__ == "__main__":
+    main()
