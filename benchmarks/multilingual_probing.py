@@ -166,7 +166,7 @@ def page(found: dict[str, dict[str, dict[str, Any]]], drawn: str) -> str:
 HEAD = """# What do the layers of me5-small-q4 know that holds across languages?
 
 ```text
-python benchmarks/multilingual_probing.py --data DATA --work WORK --tasks content
+python benchmarks/multilingual_probing.py --data DATA --work WORK --tasks content,number
 ```
 
 Logistic probes on mean-pooled vectors of sentences from PUD, whose sentences are parallel: trained in one language,
@@ -181,7 +181,10 @@ bootstrap intervals over the sentences tested. They are few, so that neighbourin
 - **English has a dip in the middle**: .686 in layer 0, .442 in layer 10, .651 in layer 12. In German and Chinese the
   last layer is the best too. BERTScore uses layer 7 ([me5.md](me5.md)), where a word's translation is found in .349 to
   .453: what makes a layer good for matching is not this alone.
-- The script has three more tasks (`pos`, `depth`, `number`), which this page does not report.
+- **The number of the subject** is found little better than by always saying the more frequent one, from about 210
+  sentences to learn from: German probes on English .732 in layer 7 (most frequent label .613), English ones on German
+  .697 in layer 10 (.606); both intervals lie above that share, the second barely. Chinese nouns have no number.
+- The script has two more tasks, on words (`pos`, `depth`), which this page does not report.
 """
 
 
