@@ -137,7 +137,7 @@ def test_a_type_checker_refuses_typos(checker: str, tmp_path: Path) -> None:
     file = tmp_path / "typos.py"
     head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nfrom bsx.metrics.lexical.bleu import Bleu\n"
     file.write_text(head + TYPOS.strip() + "\n")
-    command = [Path(sysconfig.get_path("scripts"), checker), *CHECKERS[checker], file]
+    command: list[str | Path] = [Path(sysconfig.get_path("scripts"), checker), *CHECKERS[checker], file]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     refused = {int(line) for line in re.findall(r"typos\.py:(\d+):.*\berror\b", done.stdout)}
     lines = file.read_text().splitlines()

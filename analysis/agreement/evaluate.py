@@ -6,7 +6,7 @@ Columns in, one named result out. `bsx meta` is this function with files around 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
@@ -278,7 +278,7 @@ def average_tests(
             half = float(normal.ppf((1 + config.confidence) / 2)) * error
             p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
             found.append(AverageTest(a, b, difference, difference - half, difference + half, p, two, two))
-    adjusted = adjust([test.p_two_sided for test in found], config.correction) if found else []
+    adjusted: Iterable[float] = adjust([test.p_two_sided for test in found], config.correction) if found else ()
     return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(found, adjusted, strict=True))
 
 

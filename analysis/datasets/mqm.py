@@ -158,7 +158,7 @@ def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str
     return {key: key[2] if unique else f"{key[1]}:{key[2]}" for key in texts}
 
 
-def _parts(ratings: Mapping[object, Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
+def _parts(ratings: Mapping[tuple[str, str, str], Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
     """Return column -> what it counts: place in an error, and what stands there or before a slash."""
     found: dict[str, tuple[int, str]] = {}
     errors = [error for raters in ratings.values() for rating in raters.values() for error in rating.errors]

@@ -27,6 +27,7 @@ from bsx.analysis.disentangling.variance import (
     r2_interval,
 )
 from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import (
     Ols,
@@ -376,7 +377,7 @@ def _with_groups(
     metrics, factors = [fit.metric for fit in whole.results], whole.factors
     notices = list(whole.warnings)
     results: dict[str, DisentangleResult] = {}
-    rows: dict[str, Array] = {}
+    rows: dict[str, Rows] = {}
     members: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
         members.setdefault(label, []).append(i)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fits import MetricFit, Notice
@@ -146,7 +147,9 @@ def _compare(
     }
 
 
-def _same(x: Array, y: Array, varies: list[int], codes: Array, dummies: Array, errors: Errors) -> dict[str, float]:
+def _same(
+    x: Array, y: Array, varies: list[int], codes: NDArray[np.int64], dummies: Array, errors: Errors
+) -> dict[str, float]:
     """Return p-values of "the groups have the same slopes", "the same intercepts", and of both; NaN if undefined."""
     part = x[:, varies]
     products = np.column_stack([np.where((codes == g)[:, None], part, 0.0) for g in range(1, int(codes.max()) + 1)])
@@ -177,7 +180,7 @@ def _refuse_undetermined(design: Array) -> None:
 
 
 def _between(
-    metrics: Sequence[str], factors: Sequence[str], means: Array, sizes: Array, group: str, how: Levels
+    metrics: Sequence[str], factors: Sequence[str], means: Array, sizes: NDArray[np.int64], group: str, how: Levels
 ) -> list[Variant]:
     """Return the regression of groups' means on groups' means; none if there are too few groups."""
     many, p = len(means), len(factors)

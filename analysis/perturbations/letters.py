@@ -23,7 +23,7 @@ LOOKALIKES = (
 
 def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
     keys = neighbours(item.lang)
-    words = []
+    words: list[tuple[int, int, list[str], list[int]]] = []
     for start, end in units(item.text):
         letters = characters(item.text[start:end])
         if item.lang == "zh" and letters[0] in HOMOPHONES:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.calibration.rates import Rate, covers, simulate, table
 from bsx.analysis import (
@@ -51,7 +52,8 @@ def exchangeable(rng: np.random.Generator) -> Pair:
     """Ten systems, sixty segments; errors of cells are independent."""
     quality = rng.normal(size=(10, 60))
     noise = rng.normal(size=(3, 10, 60))
-    return Pair(*(quality + noise), truth=0.5)
+    a, b, human = quality + noise
+    return Pair(a, b, human, truth=0.5)
 
 
 def shared_errors(rng: np.random.Generator) -> Pair:
@@ -166,7 +168,7 @@ def _ends(found: object) -> tuple[float, float]:
     return found.low, found.high  # type: ignore[attr-defined]
 
 
-def clustered(rng: np.random.Generator) -> tuple[Array, Array, Array, float]:
+def clustered(rng: np.random.Generator) -> tuple[Array, Array, NDArray[np.int64], float]:
     """Eighty sets of four pairs that share a sentence: labels, scores, sets, and the true area (0.760)."""
     of = np.repeat(np.arange(80), 4)
     labels = (rng.normal(size=80)[of] + 0.3 * rng.normal(size=320) > 0).astype(np.float64)
@@ -174,7 +176,7 @@ def clustered(rng: np.random.Generator) -> tuple[Array, Array, Array, float]:
     return labels, scores, of, 0.7602499389065233
 
 
-def areas(drawn: tuple[Array, Array, Array, float]) -> dict[str, bool]:
+def areas(drawn: tuple[Array, Array, NDArray[np.int64], float]) -> dict[str, bool]:
     """Tell which intervals of the area hold the truth, and which tests find a difference of two equal metrics."""
     labels, scores, of, truth = drawn
     rng = np.random.default_rng(int(1e6 * abs(scores[0])))
@@ -203,7 +205,7 @@ def gains(columns: dict[str, Array]) -> dict[str, bool]:
     truth = float(np.sqrt((1 + SPREAD**2) / (1 + SPREAD**2 / len(members)))) - 1
     found = {}
     for best in ("sample", "training"):
-        result = ensemble(columns, members, "human", best=best, resamples=DRAWS)  # type: ignore[arg-type]
+        result = ensemble(columns, members, "human", best=best, resamples=DRAWS)
         found[f"gain over the best of the {best} (default)".replace("training (default)", "training")] = covers(
             (result.low, result.high), truth
         )
@@ -218,11 +220,12 @@ def gains(columns: dict[str, Array]) -> dict[str, bool]:
 def section(runs: int) -> str:
     """Return the text of the section; the slower simulations take half as many replicates."""
     held: list[list[object]] = []
-    for name, world in {
+    worlds: dict[str, Callable[[np.random.Generator], Pair]] = {
         "rows, normal": independent_rows,
         "rows, tails of t(3)": partial(independent_rows, tails=3),
         "matrices, independent errors": exchangeable,
-    }.items():
+    }
+    for name, world in worlds.items():
         held += [[name, interval, rate] for interval, rate in simulate(world, intervals, runs=runs).items()]
     area: dict[str, Rate] = simulate(clustered, areas, runs=runs)
     half = max(runs // 2, 20)

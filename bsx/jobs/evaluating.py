@@ -295,12 +295,12 @@ def score_columns(
     )
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     origin = provenance("score", [file], signatures)
-    corpus = {
+    of_corpus = {
         metric.spec: CorpusScores(np.concatenate(statistics[metric.spec]), metric.system_score)
         for metric, total in zip(metrics, totals, strict=True)
         if total.has_statistics
     }
-    return Columns(values, every, notes, kept, types, {**summary, "provenance": origin}, signatures, corpus)
+    return Columns(values, every, notes, kept, types, {**summary, "provenance": origin}, signatures, of_corpus)
 
 
 def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) -> Wanted:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries import Evidence
+from bsx.catalog.entries import Evidence, MetricEntry, ModelEntry
 from tests.conftest import REPOSITORY
 
 PAPERS = {"Zhang et al. 2020": "000_*.txt", "Mathur et al. 2019": "003_*.txt", "Zhang et al. 2019": "002_*.txt"}
@@ -18,7 +18,8 @@ PAPERS = {"Zhang et al. 2020": "000_*.txt", "Mathur et al. 2019": "003_*.txt", "
 
 def figures() -> Iterator[tuple[str, Evidence]]:
     catalog = shipped()
-    for entry in (*catalog.models.values(), *catalog.metrics.values()):
+    entries: list[ModelEntry | MetricEntry] = [*catalog.models.values(), *catalog.metrics.values()]
+    for entry in entries:
         yield from ((entry.name, evidence) for evidence in entry.evidence)
 
 

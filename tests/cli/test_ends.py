@@ -157,8 +157,8 @@ def test_file_names_that_are_no_text(texts: Path, cli: Cli) -> None:
     assert "caf\\xe9" in (texts / os.fsdecode(b"o\xff.tsv")).read_text(encoding="utf-8")
     done = bash("$BSX score --metric chrf -c $'nix\\xe9.txt' -r r.txt", texts)
     assert done.stderr == "bsx: error: nix\\udce9.txt: there is no such file\n"
-    done = cli("match", os.fsdecode(b"caf\xe9"), "a", "-m", "minilm")
-    assert done.err == "bsx: error: a text holds '\\udce9', half a character: it must be read as UTF-8\n"
+    refused = cli("match", os.fsdecode(b"caf\xe9"), "a", "-m", "minilm")
+    assert refused.err == "bsx: error: a text holds '\\udce9', half a character: it must be read as UTF-8\n"
 
 
 class Panic(BaseException):

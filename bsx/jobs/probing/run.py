@@ -66,14 +66,14 @@ def _run(
     beside, facts = None, None
     if judged is not None and settings.model is not None:
         scorer = Scorer(settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry"))
-        found, signature = agreement(scorer, judged, statistic, progress)
-        beside = probe_with_agreement(results, found)
+        people, signature = agreement(scorer, judged, statistic, progress)
+        beside = probe_with_agreement(results, people)
         notes += judged.notes
         facts = People(
             data=judged.names[0],
-            groups=list(found.groups),
-            n=found.n,
-            best_layer=found.best_layer,
+            groups=list(people.groups),
+            n=people.n,
+            best_layer=people.best_layer,
             signature=signature,
         )
     fields = _fields(plan, encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])

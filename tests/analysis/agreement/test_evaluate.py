@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from scipy import stats
 import bsx
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.correlation import kendall
 from bsx.analysis.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
@@ -55,7 +56,7 @@ def invented(seed: int = 0, systems: int = 5, segments: int = 30) -> dict[str, l
     return columns
 
 
-def write(path: Path, columns: dict[str, list[Any]]) -> Path:
+def write(path: Path, columns: Mapping[str, Sequence[object]]) -> Path:
     lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -573,8 +574,8 @@ def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path
 
 
 def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Path) -> None:
-    rows = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"], "h": [1, 2, 3], "chrf": [0, 0, 0]}
-    data = write(tmp_path / "d.tsv", rows)
+    texts = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"]}
+    data = write(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
     done = cli("meta", "--metric", "chrf", "--data", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
@@ -837,7 +838,7 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
 def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
     table = several(2, 3)
     found = {
-        sources: meta_evaluate(table, metrics=["good", "poor"], resamples=99, sources=sources, **PLACES)  # type: ignore[arg-type]
+        sources: meta_evaluate(table, metrics=["good", "poor"], resamples=99, sources=sources, **PLACES)
         for sources in ("independent", "shared")
     }
     one, other = (found[name].average_tests[0] for name in ("independent", "shared"))
@@ -860,10 +861,12 @@ def test_accuracy_with_ties_beside_chance() -> None:
     table["human"] = np.round(np.array(table["human"]) / 2).tolist()
     g = grid(table["system"], table["segment"], {name: table[name] for name in ("good", "poor", "human")})
     for by in (None, "sys"):
-        how = {} if by is None else {"grouping": by}
-        result = meta_evaluate(table, metrics=["good", "poor"], statistic="acc_eq", resamples=60, **how, **PLACES)
+        how: MetaOptions = {"statistic": "acc_eq", "resamples": 60}
+        if by is not None:
+            how["grouping"] = by
+        result = meta_evaluate(table, metrics=["good", "poor"], **how, **PLACES)
         good, poor = result.groups[0].metrics
-        expected = calibrate_ties(g.columns["good"], g.columns["human"], by=by or "item")  # type: ignore[arg-type]
+        expected = calibrate_ties(g.columns["good"], g.columns["human"], by=by or "item")
         assert (good.value, good.figures["epsilon"]) == (expected.acc_eq, expected.epsilon)
         assert good.value > poor.value >= float(good.figures["chance"]) - 0.02  # type: ignore[arg-type]
         assert result.groups[0].clusters is not None

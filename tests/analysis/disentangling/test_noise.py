@@ -111,6 +111,7 @@ def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability(
     assert not fit.significant["lex"]
     point = next(point for point in result.tipping if point.factor == "lex")
     assert point.zero_below == pytest.approx(0.7, abs=0.02)
+    assert point.zero_below is not None
     assert point.zero_below < (point.insignificant_below or 0) < point.zero_below + 0.06
     assert point.curve[0][:2] == (1.0, pytest.approx(result["m"].coef["lex"]))
     repeated = disentangle(table, ["m"], ["both", "syn", "lex"], repeat={"both": ["sem", "again"]})

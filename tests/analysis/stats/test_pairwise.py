@@ -184,7 +184,7 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     b_seen, seen = np.where(np.isnan(a), NAN, b), np.where(np.isnan(a), NAN, human)
     assert result.a == pytest.approx(by_hand(a, seen, 0.0)[0])
     assert result.b == pytest.approx(by_hand(b_seen, seen, 1.0)[0])
-    difference = []
+    difference: list[float] = []
     for k in range(4):
         verdicts = []
         for i, j in combinations(range(3), 2):

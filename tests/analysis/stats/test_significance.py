@@ -424,10 +424,10 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     metric = human + rng.normal(size=(6, 20))
     metric[2, 3] = np.nan
     for resample in ("systems", "both"):
-        found = grouped(metric, human, by=by, resample=resample, resamples=200, nan="omit")  # type: ignore[arg-type]
+        found = grouped(metric, human, by=by, resample=resample, resamples=200, nan="omit")
         assert found.low < found.estimate < found.high
         assert ("systems and segments" if resample == "both" else "over systems") in found.method
-        test = compare_grouped(metric, human * 2, human, by=by, resample=resample, resamples=100, nan="omit")  # type: ignore[arg-type]
+        test = compare_grouped(metric, human * 2, human, by=by, resample=resample, resamples=100, nan="omit")
         assert test.p > 0.9
     seen = np.where(np.isnan(metric), np.nan, human)
     rows = next(bootstrap_indices(1, 6, 5))[0]
