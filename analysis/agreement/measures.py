@@ -24,6 +24,7 @@ from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, prefe
 from bsx.analysis.stats.systems.grouped import (
     POOLING,
     By,
+    GroupedEstimate,
     SegmentsToSystems,
     Statistic,
     group_mean,
@@ -193,11 +194,13 @@ def upside_down(corpus: CorpusScores) -> CorpusScores:
 
 
 def _systems_of(rows: Rows, name: str) -> Array:
-    return rows.scored(name)(np.ones((1, rows.shape[1])))[0]
+    scores: Array = rows.scored(name)(np.ones((1, rows.shape[1])))[0]
+    return scores
 
 
 def _people(rows: Rows) -> Array:
-    return rows.people()(np.ones((1, rows.shape[1])))[0]
+    scores: Array = rows.people()(np.ones((1, rows.shape[1])))[0]
+    return scores
 
 
 def _resampling(settings: MetaSettings) -> Resampling:
@@ -305,7 +308,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
     by, metrics = settings.grouping, []
     for name, x in rows.metrics.items():
-        found = {}
+        found: dict[str, GroupedEstimate] = {}
         for statistic in STATISTICS:
             options = _resampling(settings)
             if statistic != settings.statistic:

@@ -379,4 +379,5 @@ def _summed(rows: Array, errors: Errors) -> Array:
     codes = np.unique(errors.clusters, return_inverse=True)[1]
     many = int(codes.max()) + 1
     summed = np.column_stack([np.bincount(codes, column, many) for column in rows.T])
-    return summed * np.sqrt(many / max(many - 1, 1))
+    corrected: Array = summed * np.sqrt(many / max(many - 1, 1))
+    return corrected

@@ -89,7 +89,9 @@ def _side_by_side(content: DisentangleDocument, decimals: int) -> Sheet:
         return _figure(fit.coef[factor], decimals) + ("†" if fit.significant.get(factor) else "")
 
     by_name = [{fit.metric: fit for fit in variant.results} for variant in content.variants]
-    factors = list(dict.fromkeys(factor for part in (content, *content.variants) for factor in part.factors))
+    factors = list(
+        dict.fromkeys([*content.factors, *(name for variant in content.variants for name in variant.factors)])
+    )
     rows = []
     for fit in content.results:
         own = VariantFitRow(metric=fit.metric, coef=fit.coef, significant=fit.significant)

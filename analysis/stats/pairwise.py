@@ -340,14 +340,16 @@ class TiedPairs:
             hits = np.stack([np.bincount(self.first, weights=one * self.weight, minlength=n) for one in right])
             every = np.bincount(self.first, weights=self.weight, minlength=n)
             used = np.flatnonzero(every)  # a segment without a pair is not drawn
-            counts = bootstrap_counts(resamples, len(used), seed)
-            return np.concatenate([(c @ hits[:, used].T) / (c @ every[used])[:, None] for c in counts]).T
+            draws = bootstrap_counts(resamples, len(used), seed)
+            return np.concatenate([(c @ hits[:, used].T) / (c @ every[used])[:, None] for c in draws]).T
         cell = self.first * n + self.second
         both = self.first != self.second
 
         def sums(weights: Array) -> tuple[Array, Array]:
             across = np.bincount(cell[both], weights=weights[both], minlength=n * n).reshape(n, n)
-            return across, np.bincount(self.first[~both], weights=weights[~both], minlength=n)
+            within = np.bincount(self.first[~both], weights=weights[~both], minlength=n)
+            # NumPy's stubs call all counts integers, though weighted ones are float64.
+            return across, within  # type: ignore[return-value]
 
         tables = [sums(self.weight), *(sums(one * self.weight) for one in right)]
         blocks = []

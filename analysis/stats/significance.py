@@ -244,7 +244,8 @@ def perm_both(
         of = unit[swap][present.ravel()]
         draws = _swapped_pearson(x[present], y[present], h[present], of, resamples, seed)
     elif (by, swap) in (("item", "segments"), ("sys", "systems")):
-        draws = _swapped_groups(*(group_values(z, h, by, statistic) for z in (x, y)), constant, resamples, seed)
+        of_x, of_y = (group_values(z, h, by, statistic) for z in (x, y))
+        draws = _swapped_groups(of_x, of_y, constant, resamples, seed)
     elif (by, swap) == ("means", "segments"):
         draws = _swapped_means(x, y, h, statistic, resamples, seed)
     else:

@@ -219,8 +219,8 @@ def resampled_groups(
     if resample != "segments":
         return np.array(
             [
-                group_mean(group_values(*(z[np.ix_(rows, columns)] for z in (x, y)), by, statistic), constant)
-                for rows, columns in _both(systems, segments, resamples, rng, both=resample == "both")
+                group_mean(group_values(x[cells], y[cells], by, statistic), constant)
+                for cells in _both(systems, segments, resamples, rng, both=resample == "both")
             ]
         )
     if by == "item":  # a segment's value does not change when segments are resampled
@@ -243,11 +243,11 @@ def resampled_groups(
 
 def _both(
     systems: int, segments: int, resamples: int, rng: np.random.Generator, *, both: bool
-) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the rows and the columns of each resample: systems drawn, and segments too or all of them."""
+) -> Iterator[tuple[Indices, ...]]:
+    """Yield the index of each resample's cells, as of `numpy.ix_`: systems drawn, and segments too or all of them."""
     for block in bootstrap_indices(resamples, systems, rng):
         for rows in block:
-            yield rows, rng.integers(segments, size=segments) if both else np.arange(segments)
+            yield np.ix_(rows, rng.integers(segments, size=segments) if both else np.arange(segments))
 
 
 def resampled_scores(
@@ -280,12 +280,12 @@ def resampled_scores(
         weights = np.ones((1, segments))
         if resample == "both":
             weights = np.concatenate(list(bootstrap_counts(len(counts), segments, rng)))
-        scores = [np.broadcast_to(z(weights), counts.shape) for z in (x, y)]
+        of_x, of_y = (np.broadcast_to(z(weights), counts.shape) for z in (x, y))
         if statistic == "pairwise_accuracy":
-            draws.append(accuracy_of_drawn(*scores, counts))
+            draws.append(accuracy_of_drawn(of_x, of_y, counts))
             continue
         rows = np.stack([np.repeat(np.arange(systems), count.astype(np.int64)) for count in counts])
-        draws.append(ROWS[statistic](*(np.take_along_axis(score, rows, axis=1) for score in scores)))
+        draws.append(ROWS[statistic](*(np.take_along_axis(score, rows, axis=1) for score in (of_x, of_y))))
     return np.concatenate(draws)
 
 
