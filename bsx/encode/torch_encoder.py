@@ -134,7 +134,7 @@ class Architecture:
             positions = getattr(config, "position_embedding_type", None) or "absolute"
             if positions != "absolute":
                 raise InputError(
-                    f"{folder}: needs {positions} positions, which transformers 5 no longer computes: "
+                    f"{folder / 'config.json'}: needs {positions} positions, which transformers 5 no longer computes: "
                     "it would run as another model"
                 )
             for name, value in family.settings.items():

@@ -321,6 +321,25 @@ def perturb() -> dict[str, Any]:
     }
 
 
+def challenge() -> dict[str, Any]:
+    row = {"n": 40, "right": 30, "tied": 2, "items": 40, "rate": 0.75, "ci": [0.6, 0.86], "kendall": 0.5, "drop": 0.1}
+    phenomena = {
+        "negation": {"severity": "critical", **row, "sensitivity": 0.2},
+        "empty": {"severity": "base", **row, "right": 40, "rate": 1.0, "sensitivity": 1.0},
+    }
+    one = {"overall": row, "macro": 0.75, "weighted": 0.75, "severities": {"critical": row}, "phenomena": phenomena}
+    test = {"a": "bertscore", "b": "chrf", "n": 40, "only_a": 5, "only_b": 2, "both": 25, "p": 0.45, "p_better": 0.23}
+    return {
+        "metrics": {"bertscore": one, "chrf": one},
+        "tests": [test],
+        "anchor": "empty",
+        "weights": {"critical": 25.0},
+        "settings": {"confidence": 0.95},
+        "notes": ["40 rows of severity base are anchors"],
+        "provenance": provenance("adversarial-challenge"),
+    }
+
+
 def ensemble() -> dict[str, Any]:
     groups = []
     for k, name in enumerate(("cs-en", "de-en", "zh-en")):

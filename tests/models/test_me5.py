@@ -152,4 +152,4 @@ def test_it_is_what_compares_sources_with_candidates() -> None:
     own, other = metric.score(TEXTS[:2], sources=[TEXTS[3], "Der Zug fährt um neun."])
     assert own > other + 0.05
     assert metric.signature()["model"] == "me5-small-q4@sha256-9f7ad40f7082"
-    assert metric.signature()["prefix"] == "query: "
+    assert metric.signature()["prefix"] == "query:"

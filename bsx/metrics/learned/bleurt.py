@@ -90,7 +90,7 @@ class BleurtModel(nn.Module):
         unexpected = [name for name in unexpected if not name.endswith(("position_ids", "token_type_ids"))]
         if missing or unexpected:
             what = f"lack {missing[0]}" if missing else f"hold {unexpected[0]}, which BLEURT has not"
-            raise InputError(f"{where}: is no BLEURT checkpoint: its weights {what}")
+            raise InputError(f"{where}: is no BLEURT checkpoint: its weights (model.safetensors, or .bin) {what}")
 
 
 class Bleurt(PairMetric[BleurtConfig]):
@@ -145,7 +145,7 @@ class Bleurt(PairMetric[BleurtConfig]):
             return str
         from sentencepiece import SentencePieceNormalizer
 
-        with blaming(f"{self._resource.folder}: its tokenizer cannot be loaded"):
+        with blaming(f"{self._pieces}: cannot be used"):
             rules = SentencePieceNormalizer(
                 model_file=str(self._pieces),
                 add_dummy_prefix=False,
@@ -162,7 +162,7 @@ class Bleurt(PairMetric[BleurtConfig]):
         folder, pieces = self._resource.folder, self._pieces
         if self._said.get("model_type") != "bleurt":
             return load_tokenizer(folder)
-        with blaming(f"{folder}: its tokenizer cannot be loaded"):
+        with blaming(f"{folder}: its tokenizer (tokenizer.json, vocab.txt) cannot be loaded"):
             if pieces is not None:
                 return DebertaV2Tokenizer.from_pretrained(folder, vocab_file=str(pieces))
             return BertTokenizer.from_pretrained(folder)
