@@ -16,9 +16,8 @@ def sizes(few: int, many: int) -> pytest.MarkDecorator:
 def test_default_standard_errors_keep_their_size_and_classic_ones_do_not(runs: int) -> None:
     shared, heavy = disentangling.standard_errors(runs).values()
     assert shared["auto size"].near(0.05)
-    assert (
-        shared["classic size"].share > 0.15
-    )  # three times the level; 400 replicates give .24, with a standard error of .02
+    # Three times the level; 400 replicates give .24, with a standard error of .02.
+    assert shared["classic size"].share > 0.15
     assert heavy["auto coverage"].share > 0.87
     assert heavy["classic coverage"].share < heavy["auto coverage"].share - 0.05
 
