@@ -23,6 +23,7 @@ from bsx.analysis.documents.adversarial import (
 )
 from bsx.analysis.documents.base import Interval
 from bsx.analysis.render.numbers import p_value
+from bsx.analysis.stats.preference import McNemar
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
@@ -105,20 +106,7 @@ def triples_document(
         )
         for one in result.results
     ]
-    tests = [
-        TripleTestRow(
-            a=a,
-            b=b,
-            n=t.n,
-            only_a=t.only_a,
-            only_b=t.only_b,
-            both=t.both,
-            p=t.p,
-            p_better=t.p_better,
-            **_corrected(result.p_corrected, (a, b)),
-        )
-        for (a, b), t in result.tests.items()
-    ]
+    tests = mcnemar_rows(result.tests, result.p_corrected)
     splits = [
         TripleSplitRow(metric=s.metric, low=s.low, high=s.high, n=s.n, rate=s.rate, ci=(s.rate_low, s.rate_high))
         for s in result.splits
@@ -140,6 +128,26 @@ def triples_document(
                 )
             )
     return TriplesDocument(results=results, tests=tests, splits=splits, worst=worst)
+
+
+def mcnemar_rows(
+    tests: Mapping[tuple[str, str], McNemar], corrected: Mapping[tuple[str, str], float]
+) -> list[TripleTestRow]:
+    """Return McNemar tests between metrics as parts of a document."""
+    return [
+        TripleTestRow(
+            a=a,
+            b=b,
+            n=t.n,
+            only_a=t.only_a,
+            only_b=t.only_b,
+            both=t.both,
+            p=t.p,
+            p_better=t.p_better,
+            **_corrected(corrected, (a, b)),
+        )
+        for (a, b), t in tests.items()
+    ]
 
 
 def pairs_text(content: PairsDocument) -> str:

@@ -24,7 +24,7 @@ MQM_WEIGHTS: Mapping[str, float] = {
     "no-error": 0.0,
     "non-translation": 25.0,
 }
-"""Freitag et al. 2021, table 3; critical as in the MQM framework (themqm.org), which that paper does not use."""
+"""Freitag et al. 2021; critical as in the MQM framework (themqm.org), which that paper does not use."""
 
 _MARK = re.compile(r"</?v>")
 _SEGMENT = ("seg", "seg_id", "globalSegId", "segment")
@@ -56,7 +56,7 @@ def load_mqm(
     occurs (``human_accuracy``, ``human_accuracy_omission``, ``human_major``), 0 where there is no such error; so a
     metric's correlation can be had by category. ``judgments`` is the number of raters.
 
-    Source: Freitag et al. 2021, section 3.
+    Source: Freitag et al. 2021.
 
     Args:
         path: the table.

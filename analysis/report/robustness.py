@@ -101,7 +101,7 @@ def _challenged(content: ChallengeDocument) -> _Part:
         shades.append([text(name), text(found.severity), number(found.n), *cells])
     blocks.append(table("Accuracy by phenomenon", ["phenomenon", "severity", "rows", *content.metrics], shades))
     if content.tests:
-        blocks.append(plain_table("Paired tests (exact McNemar; p is two-sided)", content.tests))
+        blocks.append(plain_table("Paired tests (McNemar, sentences as clusters; p is two-sided)", content.tests))
     return _Part(lead, [*blocks, *_notes(content)])
 
 

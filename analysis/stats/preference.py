@@ -125,7 +125,7 @@ def preference(
     draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
     margin_low, margin_high = percentile_interval(draws, confidence)
     if len(sums) < n:
-        low, high = _clustered_share(margin > 0, of, confidence)
+        low, high = clustered_share(margin > 0, of, confidence)
     one, two = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
@@ -186,7 +186,7 @@ def _signs_p(signs: Array, of: NDArray[np.int64]) -> tuple[float, float]:
     return float(normal.sf(z)), float(2 * normal.sf(abs(z)))
 
 
-def _clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence: float) -> tuple[float, float]:
+def clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence: float) -> tuple[float, float]:
     """Return Wilson's interval of a share, with as many items as would be as informative if they were independent."""
     n, share = len(right), float(right.mean())
     sums, sizes = np.bincount(of, weights=right.astype(np.float64)), np.bincount(of)

@@ -10,8 +10,8 @@ from typing import TypeVar, Unpack
 import numpy as np
 
 from bsx.analysis.adversarial.challenge import Accuracy, ChallengeResult, challenge
+from bsx.analysis.adversarial.tables import mcnemar_rows
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
-from bsx.analysis.documents.adversarial import TripleTestRow
 from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument, ChallengeRow, PhenomenonRow
 from bsx.analysis.render.numbers import p_value
 from bsx.bertscore.config import ScorerConfig
@@ -183,22 +183,7 @@ def _document(result: ChallengeResult) -> ChallengeDocument:
                 for name, found in one.phenomena.items()
             },
         )
-    tests = []
-    for (a, b), test in result.tests.items():
-        corrected = {"p_corrected": result.p_corrected[a, b]} if (a, b) in result.p_corrected else {}
-        tests.append(
-            TripleTestRow(
-                a=a,
-                b=b,
-                n=test.n,
-                only_a=test.only_a,
-                only_b=test.only_b,
-                both=test.both,
-                p=test.p,
-                p_better=test.p_better,
-                **corrected,
-            )
-        )
+    tests = mcnemar_rows(result.tests, result.p_corrected)
     return ChallengeDocument(metrics=metrics, tests=tests, anchor=result.anchor, weights=dict(result.weights))
 
 
@@ -245,7 +230,7 @@ def _text(content: ChallengeDocument) -> str:
             rows.append([name, *(_shown(one.phenomena[name].sensitivity) for one in content.metrics.values())])
         blocks.append(f"Sensitivity: mean drop, that of {content.anchor!r} being 1\n{text_table(rows)}")
     if content.tests:
-        lines = ["Exact McNemar tests (rows that only one of the two gets right; two-sided p)"]
+        lines = ["McNemar tests with sentences as clusters (rows that only one of the two gets right; two-sided p)"]
         lines += [
             f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}"
             + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,10 @@ def test_counts_by_hand() -> None:
     assert (never.overall.right, never.overall.tied) == (0, 8)
     test = found.tests["m", "never"]
     assert (test.only_a, test.only_b) == (5, 0)
-    assert test.p == pytest.approx(2 / 32)
+    # Sentences are clusters (Durkalski et al. 2003): z = (2 + 2 + 1 + 0) / sqrt(4 + 4 + 1 + 0).
+    assert test.p == pytest.approx(math.erfc(5 / 3 / math.sqrt(2)))
+    single = analysis.challenge(pairs[4:8], {"m": (good[4:8], bad[4:8]), "never": (bad[4:8], bad[4:8])})
+    assert single.tests["m", "never"].p == pytest.approx(2 / 8)  # exact: one row a sentence
     assert found.p_corrected["m", "never"] == pytest.approx(test.p)
 
 
