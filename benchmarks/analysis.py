@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from bsx.data.output import atomic_text
+from bsx.support.provenance import VERSION
 
-PACKAGES = ("bsx", "numpy", "scipy", "torch", "POT", "zss", "nltk", "fasttext", "statsmodels")
+PACKAGES = ("numpy", "scipy", "torch", "POT", "zss", "nltk", "fasttext", "statsmodels")
 FACTOR_COLUMNS = ("sem", "syn", "bleu", "morph")
 METRIC_COLUMNS = ("bert", "mover", "laser", "sbert", "sbert_wk", "labse", "mSBERT", "bleurt", "mUSE")
 
@@ -219,7 +220,7 @@ def machine() -> dict[str, Any]:
         "threads": os.environ.get("OMP_NUM_THREADS", "not set"),
         "load_at_start": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
-        "versions": {name: installed(name) for name in PACKAGES},
+        "versions": {"bsx": VERSION, **{name: installed(name) for name in PACKAGES}},
     }
 
 

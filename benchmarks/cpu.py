@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from bsx.support.provenance import VERSION
+
 warnings.simplefilter("ignore")
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "shared" / "data" / "wmt"
@@ -259,7 +261,7 @@ def machine() -> dict[str, Any]:
         lines = [line.partition(":") for line in info.read_text().splitlines()]
         model = next((value.strip() for key, _, value in lines if key.strip() == "model name"), model)
         flags = set(next((value.split() for key, _, value in lines if key.strip() == "flags"), []))
-    packages = ("bsx", "bert-score", "torch", "transformers", "tokenizers", "onnxruntime", "numpy")
+    packages = ("bert-score", "torch", "transformers", "tokenizers", "onnxruntime", "numpy")
     return {
         "processor": model,
         "instructions": [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8") if flag in flags],
@@ -267,7 +269,7 @@ def machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "load_average": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {"bsx": VERSION, **{name: version(name) for name in packages}},
     }
 
 

@@ -29,6 +29,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from bsx.support.provenance import VERSION
+
 warnings.simplefilter("ignore")
 HERE = Path(__file__).resolve().parent
 WMT17 = HERE.parent.parent / "shared" / "data" / "wmt" / "daseg-wmt17.tsv"
@@ -187,7 +189,7 @@ def machine() -> dict[str, Any]:
     if info.exists():
         names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
         model = names[0] if names else model
-    packages = ["bsx", "bert-score", "torch", "transformers", "tokenizers", "numpy"]
+    packages = ["bert-score", "torch", "transformers", "tokenizers", "numpy"]
     if find_spec("onnxruntime") is not None:
         packages.append("onnxruntime")
     return {
@@ -196,7 +198,7 @@ def machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "load_average": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {"bsx": VERSION, **{name: version(name) for name in packages}},
         "device": "cpu",
     }
 

@@ -62,7 +62,7 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            from bsx.support.provenance import bsx_version
+            from bsx.support.provenance import VERSION
 
-            return bsx_version()
+            return VERSION
         return _find(name)

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import bsx
 from tests.conftest import REPOSITORY
 
 LINKS = ("bsx/analysis", "bsx/registry")
@@ -113,7 +114,7 @@ def test_a_wheel_by_way_of_the_source_archive_is_the_same(source: Path, wheel: P
     """The archive holds files where the checkout has links: one can build from it where there are none."""
     with tarfile.open(built("sdist", source, tmp_path)) as archive:
         archive.extractall(tmp_path, filter="data")
-    (folder,) = tmp_path.glob("bsx-*/")
+    (folder,) = tmp_path.glob("bsx_eval-*/")
     assert not any((folder / link).is_symlink() for link in LINKS)
     again = built("wheel", folder, tmp_path)
     assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(wheel).namelist())
@@ -143,7 +144,8 @@ print(round(float(scores.f1[0]), 3), len(scores.empty), bsx.__version__)
     f1, empty, version = run(installed, "-c", code, cwd=tmp_path).split()
     assert 0.8 < float(f1) < 1
     assert empty == "1"
-    assert version == tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
+    assert version == bsx.__version__
+    assert f"\nversion: {version}\n" in (REPOSITORY / "CITATION.cff").read_text()
     assert "minilm" in run(installed, "-m", "bsx", "models", cwd=tmp_path)
 
 
@@ -194,9 +196,9 @@ def test_versions_are_pinned() -> None:
     pins = {line.partition("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
     for requirement in wanted:
         name = requirement.split("[")[0].split(">")[0].split("=")[0].split("<")[0].strip().lower().replace("_", "-")
-        assert name in pins | {"bsx"}, name
+        assert name in pins | {"bsx-eval"}, name
     assert "torch==2.13.0" in lines
-    assert sorted(_installed(wanted) - {re.sub("[-_.]+", "-", name) for name in pins} - {"bsx"}) == []
+    assert sorted(_installed(wanted) - {re.sub("[-_.]+", "-", name) for name in pins} - {"bsx-eval"}) == []
 
 
 def test_a_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +210,13 @@ def test_a_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) 
         assert extra in project["optional-dependencies"]
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(
-            MissingExtraError, match=rf"Drawing needs the package {module}.*pip install 'bsx\[{extra}\]'"
+            MissingExtraError, match=rf"Drawing needs the package {module}.*pip install 'bsx-eval\[{extra}\]'"
         ):
             need(module, "Drawing")
+
+
+@pytest.mark.slow
+def test_the_check_of_a_release_holds(installed: Path, tmp_path: Path) -> None:
+    """The workflow runs it in clean environments; here all packages are there."""
+    said = run(installed, str(REPOSITORY / "tools" / "try_install.py"), "all", cwd=tmp_path)
+    assert f"bsx {bsx.__version__} with all" in said

@@ -6,11 +6,12 @@ import base64
 import hashlib
 import json
 from functools import cache
-from importlib import metadata, resources
+from importlib import resources
 
 from bsx.analysis.report.blocks import Chart, Page, Segments
 from bsx.analysis.report.charts import COLOURS, SHAPES
 from bsx.support.optional import need
+from bsx.support.provenance import VERSION
 
 _SCRIPTS = ("theme.js", "tables.js", "segments.js", "charts.js")
 _LONG = 16  # rows from which a table is folded away
@@ -44,7 +45,7 @@ def page(report: Page) -> str:
         scripts=[safe(script) for script in scripts],
         charts=charts,
         tables=tables,
-        version=metadata.version("bsx"),
+        version=VERSION,
         licences=_part("LICENCES.txt"),
         long=_LONG,
         colours=COLOURS,

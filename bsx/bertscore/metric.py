@@ -25,7 +25,7 @@ from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import Figures, MetricConfig
 from bsx.metrics.zoo import find_metric
 from bsx.models.choice import choose
-from bsx.support.provenance import bsx_version
+from bsx.support.provenance import VERSION
 from bsx.support.signature import Signature
 
 FIGURES = ("precision", "recall", "f1")
@@ -160,7 +160,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "backend": self.encoding.backend,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
             "transformers": _transformers_version(),
-            "bsx": bsx_version(),
+            "bsx": VERSION,
         }
         every = fields if self._alone else {**fields, "measure": FIGURES[self._measure]}
         return Signature.of(every, self.doubts)

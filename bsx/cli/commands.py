@@ -57,9 +57,9 @@ class _Bsx(WholeSummaries):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from bsx.support.provenance import bsx_version
+        from bsx.support.provenance import VERSION
 
-        typer.echo(f"bsx {bsx_version()}")
+        typer.echo(f"bsx {VERSION}")
         raise typer.Exit
 
 

@@ -16,7 +16,7 @@ from bsx.catalog.entries import MetricEntry
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.memory import PER_BYTE, text_size
-from bsx.support.provenance import bsx_version
+from bsx.support.provenance import VERSION
 from bsx.support.signature import Signature
 
 _FEW = 5
@@ -189,7 +189,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         if references is not None and "reference" in self.needs:
             fewest, most = references
             fields["refs"] = f"{fewest}" if fewest == most else f"{fewest}-{most}"
-        fields["bsx"] = bsx_version()
+        fields["bsx"] = VERSION
         return Signature.of(fields, self.doubts)
 
     def fit(self, corpus: Corpus) -> Fitted:

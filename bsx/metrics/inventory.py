@@ -46,7 +46,7 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     if entry.extra is not None:
         absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not _installed(module)]
         if absent:
-            return f"needs bsx[{entry.extra}]"
+            return f"needs bsx-eval[{entry.extra}]"
     kind = find_metric(entry.name, catalog)[0]
     lacking = kind.lacks()
     if lacking is not None:

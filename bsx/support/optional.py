@@ -57,7 +57,7 @@ def need(module: str, purpose: str) -> ModuleType:
             raise
         extra = EXTRAS[root]
         raise MissingExtraError(
-            f"{purpose} needs the package {root}, which is not installed: pip install 'bsx[{extra}]'"
+            f"{purpose} needs the package {root}, which is not installed: pip install 'bsx-eval[{extra}]'"
         ) from error
 
 

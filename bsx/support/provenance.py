@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import platform
 import re
@@ -15,6 +14,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from bsx.support.untyped import JsonObject
+
+# The one place that says it: pyproject.toml reads it here, so that a checkout knows it without being installed.
+VERSION = "0.1.0"
 
 # Packages whose version can change a number.
 _PACKAGES = (
@@ -61,15 +63,9 @@ class Provenance(BaseModel):
     signatures: dict[str, str]
 
 
-@functools.cache
-def bsx_version() -> str:
-    """Return the version of bsx that is installed; read once, because that takes milliseconds."""
-    return metadata.version("bsx")
-
-
 def versions() -> dict[str, str]:
     """Return the versions of bsx, Python and the installed packages that compute scores and statistics."""
-    found = {"bsx": bsx_version(), "python": platform.python_version()}
+    found = {"bsx": VERSION, "python": platform.python_version()}
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import bsx
 from bsx.support.provenance import provenance, versions
 
 
@@ -25,7 +26,7 @@ def test_names_files_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_versions_are_those_installed() -> None:
     found = versions()
     assert found["torch"] == version("torch")
-    assert found["bsx"] == version("bsx")
+    assert found["bsx"] == bsx.__version__
 
 
 def test_the_command_does_not_say_where_files_lie(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def _fields(
     import sklearn
     import transformers
 
-    from bsx.support.provenance import bsx_version
+    from bsx.support.provenance import VERSION
 
     pooled = plan.pooling if plan.pooling == "cls" else f"{plan.pooling}{'+specials' if plan.specials else ''}"
     return {
@@ -152,7 +152,7 @@ def _fields(
         "tokenizer": tokenizer.backend,
         "transformers": transformers.__version__,
         "sklearn": sklearn.__version__,
-        "bsx": bsx_version(),
+        "bsx": VERSION,
     }
 
 

@@ -1,0 +1,77 @@
+"""Try an installed bsx as a user would, away from the checkout: ``python tools/try_install.py [EXTRA]``.
+
+Run it with the interpreter of an environment that has the wheel, bare or with the extra, and nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import bsx
+
+CANDIDATES = "He never calls.\nIt rained.\n"
+REFERENCES = "He does not ring.\nThere was rain.\n"
+
+
+def run(*arguments: str, status: int = 0) -> str:
+    done = subprocess.run([sys.executable, "-m", "bsx", *arguments], capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    if done.returncode != status:
+        raise SystemExit(f"bsx {' '.join(arguments)}: status {done.returncode} instead of {status}\n{said}")
+    return said
+
+
+def check(holds: bool, what: str) -> None:
+    if not holds:
+        raise SystemExit(f"not so: {what}")
+
+
+def bare() -> None:
+    check("site-packages" in bsx.__file__, f"{bsx.__file__} is installed")
+    check(version("bsx-eval") == bsx.__version__, "metadata and package say the same version")
+    check(f"bsx {bsx.__version__}" in run("--version"), "the version is printed")
+    check("minilm" in run("models"), "the registry is there")
+    check("chrf" in run("metrics"), "the zoo is there")
+
+
+def lexical(status: int) -> str:
+    return run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.tsv", status=status)
+
+
+def without_extras() -> None:
+    check("'bsx-eval[metrics]'" in lexical(2), "a missing extra is named with the distribution")
+
+
+def offline() -> None:
+    run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", "-o", "bertscore.tsv")
+    with Path("bertscore.tsv").open(encoding="utf-8", newline="") as stream:
+        figures = [float(row["f1"]) for row in csv.DictReader(stream, delimiter="\t")]
+    check(len(figures) == 2 and all(0.3 < figure < 1 for figure in figures), f"MiniLM scores two pairs: {figures}")
+
+
+def everything() -> None:
+    offline()
+    lexical(0)
+    run("report", "chrf.tsv", "-o", "page.html")
+    check("chrf" in Path("page.html").read_text(encoding="utf-8"), "the report shows the metric")
+    check(find_spec("stanza") is not None, "the parser is there")
+
+
+if __name__ == "__main__":
+    extra = sys.argv[1] if len(sys.argv) > 1 else ""
+    tries = {"": without_extras, "offline": offline, "all": everything}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "c.txt").write_text(CANDIDATES, encoding="utf-8")
+        Path(folder, "r.txt").write_text(REFERENCES, encoding="utf-8")
+        os.chdir(folder)
+        bare()
+        tries[extra]()
+        os.chdir("/")
+    print(f"bsx {bsx.__version__} with {extra or 'no extra'} does what it should")
