@@ -36,7 +36,8 @@ def by_permutations(words: int) -> Array:
 @pytest.mark.parametrize("words", [1, 2, 5, 6])
 def test_exact_values_are_the_means_over_all_permutations(words: int) -> None:
     found = shapley(game, words, budget=64)
-    assert found.exact and found.evaluations == 2**words
+    assert found.exact
+    assert found.evaluations == 2**words
     np.testing.assert_allclose(found.values, by_permutations(words), atol=1e-12)
 
 

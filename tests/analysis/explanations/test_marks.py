@@ -41,7 +41,8 @@ def test_the_interval_holds_the_mean_and_depends_on_the_seed_alone() -> None:
     assert found.to_dict() == again.to_dict()
     assert found.auc.low < found.auc.estimate < found.auc.high
     apart = compare_marks(found, mark_agreement(noise, marks))
-    assert apart["auc"].low > 0 and apart["auc"].p_two_sided < 0.01
+    assert apart["auc"].low > 0
+    assert apart["auc"].p_two_sided < 0.01
 
 
 def test_what_does_not_fit_is_refused() -> None:
