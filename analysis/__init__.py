@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.challenge import ChallengeResult as ChallengeResult, challenge as challenge
     from bsx.analysis.adversarial.pairs import PairsResult as PairsResult, detect_pairs as detect_pairs
     from bsx.analysis.adversarial.pairs import easy_to_hard as easy_to_hard
-    from bsx.analysis.adversarial.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.adversarial.result import Robustness as Robustness
     from bsx.analysis.adversarial.robustness import robustness as robustness
     from bsx.analysis.adversarial.taggers import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
@@ -89,6 +88,8 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.zoo import get_factors as get_factors
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
     from bsx.analysis.perturbations.catalogue import get_perturbation as get_perturbation
+    from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
+    from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
     from bsx.analysis.probing.experiment import ProbeResult as ProbeResult, probe_layers as probe_layers
     from bsx.analysis.probing.transfer import TestData as TestData, Transferred as Transferred

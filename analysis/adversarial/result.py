@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bsx.analysis.adversarial.perturb import Perturbed
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, LeftOutRow, PerturbDocument, RangeRow
+from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.render.numbers import p_value
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array

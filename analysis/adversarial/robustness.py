@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.adversarial.perturb import Perturbed, perturb
 from bsx.analysis.adversarial.result import CaseResult, MetricRange, Robustness
 from bsx.analysis.documents.adversarial import DropExampleRow
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
+from bsx.analysis.perturbations.perturb import Perturbed, perturb
 from bsx.analysis.perturbations.units import units
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.names import names_of
 from bsx.catalog.languages import language_code
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 
-Need = Literal["parse", "source", "corpus"]
+Need = Literal["parse", "source", "corpus", "inflections"]
 DEFAULT_STRENGTH = 0.2
 
 
@@ -30,6 +31,7 @@ class Item:
         parse: its parse, if there is one.
         others: the distinct texts of the corpus, sorted, so that their order does not matter.
         names: kinds and distinct names in the parses of the corpus, sorted.
+        inflections: forms of words, from treebanks.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Item:
     parse: Parse | None = None
     others: Sequence[str] = ()
     names: Sequence[tuple[str, str]] = ()
+    inflections: Inflections | None = None
 
 
 Change = Callable[[Item, float, random.Random], str | None]
@@ -67,13 +70,14 @@ class Perturbation:
     graded: bool = False
     needs: frozenset[Need] = frozenset()
 
-    def lacks(self, lang: str | None, *, source: bool, parse: bool) -> str | None:
+    def lacks(self, lang: str | None, *, source: bool, parse: bool, inflections: bool = False) -> str | None:
         """Return why it cannot be applied to such texts, in words; None if it can.
 
         Args:
             lang: language of the texts; None if unknown.
             source: whether there are sources.
             parse: whether there are parses.
+            inflections: whether there are forms of words from treebanks; English ones are known by rule.
         """
         if self.languages is not None and primary(lang) not in self.languages:
             other = f", not {lang}" if lang else ": say which language it is with `lang=`"
@@ -82,6 +86,8 @@ class Perturbation:
             return "needs the sources of the texts: give them with `source=`"
         if "parse" in self.needs and not parse:
             return "needs parses of the texts: give `parses=`, or `parser=` and `lang=`"
+        if "inflections" in self.needs and not inflections and primary(lang) != "en":
+            return "needs a treebank with lemmas and features of the language: `bsx.analysis.intervene` takes one"
         return None
 
     def apply(
@@ -93,6 +99,7 @@ class Perturbation:
         lang: str | None = None,
         sources: Sequence[str] | None = None,
         parses: Sequence[Parse | None] | None = None,
+        inflections: Inflections | None = None,
     ) -> list[str | None]:
         """Change texts.
 
@@ -106,6 +113,7 @@ class Perturbation:
             lang: language of the texts.
             sources: n texts they were translated from.
             parses: n parses of the texts, None for a text without one.
+            inflections: forms of words, from treebanks.
 
         Returns:
             n texts; None where there is nothing in the text that it could act on. A text may come back as it was.
@@ -117,7 +125,9 @@ class Perturbation:
         for name, beside in (("sources", sources), ("parses", parses)):
             if beside is not None and len(beside) != len(texts):
                 raise InputError(f"{len(texts)} texts, {len(beside)} {name}: numbers must match")
-        lacking = self.lacks(lang, source=sources is not None, parse=parses is not None)
+        lacking = self.lacks(
+            lang, source=sources is not None, parse=parses is not None, inflections=inflections is not None
+        )
         if lacking is not None:
             raise InputError(f"perturbation {self.name} {lacking}")
         share = self._strength(strength)
@@ -127,7 +137,8 @@ class Perturbation:
         changed = []
         for row, text in enumerate(texts):
             source = sources[row] if sources is not None else None
-            item = Item(text, primary(lang), source, parses[row] if parses is not None else None, others, names)
+            parse = parses[row] if parses is not None else None
+            item = Item(text, primary(lang), source, parse, others, names, inflections)
             changed.append(self.change(item, share, _random(seed, self.name, share, text)))
         return changed
 

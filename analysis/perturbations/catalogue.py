@@ -6,13 +6,15 @@ from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.casing import LOWER, TITLE, UPPER
 from bsx.analysis.perturbations.contractions import CONTRACTIONS
 from bsx.analysis.perturbations.function_words import FUNCTION_WORDS
+from bsx.analysis.perturbations.grammar.forms import AGREEMENT, CASE, NOUN_NUMBER, TENSE
+from bsx.analysis.perturbations.grammar.order import REORDER, VOICE
+from bsx.analysis.perturbations.grammar.swaps import ENTITIES, NOUN_SWAP, SUBJECT_OBJECT
 from bsx.analysis.perturbations.letters import HOMOGLYPHS, TYPOS
 from bsx.analysis.perturbations.negation import NEGATION
-from bsx.analysis.perturbations.parsed import ENTITIES, NOUN_SWAP, SUBJECT_OBJECT
 from bsx.analysis.perturbations.punctuation import EXTRA_PUNCTUATION, NO_PUNCTUATION, QUOTES, SPACING
 from bsx.analysis.perturbations.quantities import DATES, NUMBERS
 from bsx.analysis.perturbations.spelling import MARKS, SMALL_NOUNS, SPELLING
-from bsx.analysis.perturbations.substitutions import MUST_MAY, TO_OPPOSITE
+from bsx.analysis.perturbations.substitutions import MUST_MAY, SYNONYM, TO_OPPOSITE
 from bsx.analysis.perturbations.whole import EMPTY, SOURCE, UNRELATED
 from bsx.analysis.perturbations.words import DROP, REPEAT, SHUFFLE, TRUNCATE
 from bsx.errors import UnknownNameError
@@ -36,6 +38,13 @@ PERTURBATIONS: dict[str, Perturbation] = {
         REPEAT,
         TYPOS,
         HOMOGLYPHS,
+        SYNONYM,
+        REORDER,
+        VOICE,
+        AGREEMENT,
+        CASE,
+        NOUN_NUMBER,
+        TENSE,
         NOUN_SWAP,
         SUBJECT_OBJECT,
         NEGATION,

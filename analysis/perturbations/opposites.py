@@ -1,4 +1,4 @@
-"""Words and their opposites, and words of must and may, by language: forms that fit into the same place of a sentence.
+"""Opposites, words of must and may, and synonyms, by language: forms that fit into the same place of a sentence.
 
 ``a/b`` stands both ways, ``a>b`` one way only. Endings after a colon belong to both sides, ``-`` is none. An underscore
 is a space. Where one of a language's set phrases stands (`SET_PHRASES`), the words in it mean something else.
@@ -81,6 +81,68 @@ MODALITY = {
     "ru": "должен>может должна>может должны/могут нужно>можно надо>можно",
     "zh": "必须/可以 应该>可以 可能>一定",
     "zh-hant": "必須/可以 應該>可以 可能>一定",
+}
+SYNONYMS = {
+    "en": """
+        began>started begins>starts bought/purchased buying/purchasing requires/needs required/needed
+        allow/permit:-,s,ing allowed/permitted chose/selected chosen/selected choosing/selecting obtained>got
+        happen/occur:-,s happened/occurred happening/occurring says>states announces/declares announced/declared
+        replied/answered explained>clarified demonstrates>shows demonstrated>showed attempted/tried attempting/trying
+        constructed/built repaired/fixed repairing/fixing stayed/remained staying/remaining
+        reduce>cut:-,s reducing>cutting discovered/found discovering/finding believes/thinks
+        injured>hurt arrested/detained arresting/detaining destroyed>wrecked collaborate/cooperate:-,d,s
+        huge/enormous big/large:-,st bigger/larger quickly/rapidly rapid/swift:-,ly significant>important
+        famous>well-known rich/wealthy difficult>hard simple>easy sad/unhappy frightened/scared angry/furious
+        strange/odd correct>right whole/entire sufficient>enough clever/smart courageous/brave dangerous/risky
+        numerous>many various>different often/frequently rarely/seldom almost/nearly usually/normally mainly/mostly
+        perhaps/maybe immediately/instantly suddenly>abruptly approximately/roughly currently/presently recently>lately
+        entirely/completely nevertheless/nonetheless although/though whilst/while because_of/due_to
+        in_order_to>so_as_to despite/in_spite_of toward/towards amongst/among upon>on within>inside regarding/concerning
+        children/kids doctor/physician:-,s lawyer/attorney:-,s author/writer:-,s pupil/student:-,s company/firm
+        companies/firms error/mistake:-,s nation/country nations/countries automobile/car:-,s film/movie:-,s
+        photo/picture:-,s illness/disease illnesses/diseases garbage/rubbish region/area:-,s assistance>help
+        """,
+    "de": """
+        jedoch>aber oft/häufig manchmal/gelegentlich bekam/erhielt bekamen/erhielten bekommt/erhält sofort/umgehend
+        vielleicht/möglicherweise fast/beinahe ungefähr/circa meist/meistens lediglich>nur ebenfalls>auch
+        obwohl/obgleich deshalb/deswegen trotzdem/dennoch zudem/außerdem schnell/rasch:-,e,er,en,em,es
+        klug/gescheit:-,e,er,en,em,es wichtig/bedeutsam:-,e,er,en,em,es verschieden/unterschiedlich:-,e,er,en,em,es
+        benutzt/verwendet benutzen/verwenden versucht>probiert erklärte>erläuterte erklärten>erläuterten Angst/Furcht
+        Arzt/Mediziner Fehler/Irrtum Anfang/Beginn Auto/Fahrzeug:-,s Bild/Foto Samstag/Sonnabend Möglichkeit/Chance
+        aufgrund/wegen riesig/gewaltig:-,e,er,en,em,es derzeit/momentan kürzlich/neulich gemeinsam/zusammen
+        """,
+    "es": """
+        a_menudo/con_frecuencia casi/prácticamente quizás/tal_vez también>asimismo sólo/solamente actualmente>ahora
+        inmediatamente/enseguida tras>después_de empezar/comenzar empezó/comenzó empezaron/comenzaron empieza/comienza
+        terminar/acabar terminó/acabó terminaron/acabaron enviar/mandar envió/mandó elegir/escoger eligió/escogió
+        obtener/conseguir obtuvo/consiguió regresar/volver regresó/volvió comprender/entender importante/relevante:-,s
+        compañía/empresa:-,s automóvil/coche automóviles/coches escritor/autor:-,es,a,as error/fallo
+        objetivo/propósito:-,s enfermedad/dolencia además/asimismo rápidamente/velozmente
+        """,
+    "fr": """
+        souvent/fréquemment presque/quasiment également>aussi seulement/uniquement immédiatement/aussitôt
+        rapidement/vite cependant/toutefois tandis_que/alors_que commencer/débuter commence/débute commencé/débuté
+        terminer/finir terminé/fini permet/autorise choisir/sélectionner choisi/sélectionné:-,s,e,es voiture/auto:-,s
+        docteur/médecin:-,s but/objectif livre/ouvrage:-,s maladie/affection:-,s différents/divers
+        différentes/diverses énorme/immense:-,s actuellement>maintenant
+        """,
+    "ru": """
+        часто/нередко почти/практически сейчас/теперь возможно/вероятно также>тоже сразу/немедленно очень/весьма
+        сообщил/заявил:-,а,о,и показал/продемонстрировал:-,а,о,и использует/применяет используют/применяют
+        использовать/применять важн/значительн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми врач/доктор:-,а,у,ом,е
+        огромн/громадн:ый,ого,ому,ым,ом,ая,ой,ую,ое,ые,ых,ыми фильм/кинофильм:-,а,у,ом,е,ы,ов стран/держав:а,ы,е,у,ой
+        быстро/стремительно однако/впрочем лишь/только внезапно/неожиданно примерно/приблизительно
+        """,
+    "zh": """
+        开始/着手 帮助/协助 购买/采购 经常/时常 几乎/差不多 也许/或许 立即/立刻 但是/可是 因为/由于 虽然/尽管
+        非常/十分 目前/现在 巨大/庞大 困难/艰难 公司/企业 错误/差错 照片/相片 汽车/轿车 宣布/宣告 说明/表明
+        获得/取得 继续/接着
+        """,
+    "zh-hant": """
+        開始/著手 幫助/協助 購買/採購 經常/時常 幾乎/差不多 也許/或許 立即/立刻 但是/可是 因為/由於 雖然/儘管
+        非常/十分 目前/現在 巨大/龐大 困難/艱難 公司/企業 錯誤/差錯 照片/相片 汽車/轎車 宣佈/宣告 說明/表明
+        獲得/取得 繼續/接著
+        """,
 }
 
 SET_PHRASES = {

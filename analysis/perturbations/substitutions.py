@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import regex
 
 from bsx.analysis.perturbations.base import Change, Item, Perturbation
-from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES
+from bsx.analysis.perturbations.opposites import MODALITY, OPPOSITES, SET_PHRASES, SYNONYMS
 
 _CHINESE = ("zh", "zh-hant")
 _OPENING = r"(?<=^[\"'“„«»¿¡(]*)"  # before the first word of a text, which has a capital that it has nowhere else
@@ -109,4 +109,12 @@ MUST_MAY = Perturbation(
     _substitution(MODALITY),
     languages=_LANGUAGES,
     acts_on="texts with a modal verb or adverb of necessity or possibility that the lists know",
+)
+SYNONYM = Perturbation(
+    "synonyms",
+    "one word becomes another that means the same: begin start, often frequently",
+    True,
+    _substitution(SYNONYMS),
+    languages=_LANGUAGES,
+    acts_on="texts with a word of a list of synonyms, outside set phrases",
 )

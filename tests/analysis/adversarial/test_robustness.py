@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bsx.analysis.adversarial.perturb import perturb
 from bsx.analysis.adversarial.result import CaseResult, Robustness
 from bsx.analysis.adversarial.robustness import Metric, robustness
+from bsx.analysis.perturbations.perturb import perturb
 from bsx.analysis.stats.clusters import adjust
 from bsx.errors import InputError, UnknownNameError
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bsx.analysis.adversarial.perturb import perturb
 from bsx.analysis.factors.parses import Parse, ParseCache, read_conllu
 from bsx.analysis.perturbations.names import names_of, word_spans
+from bsx.analysis.perturbations.perturb import perturb
 
 
 def parse(*rows: tuple[str, int, str, str] | tuple[str, int, str, str, str]) -> Parse:

@@ -11,11 +11,11 @@ from bsx.analysis.perturbations.names import Span, named, word_spans
 
 # Where a noun's form or article tells subject from object, their order does not: a swap would keep the meaning.
 _NO_CASE = ("da", "en", "es", "fr", "it", "nb", "nl", "nn", "no", "pt", "sv", "zh")
-_OBJECT_FORM = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
-_SUBJECT_FORM = {form: subject for subject, form in _OBJECT_FORM.items()}
+OBJECT_FORM = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
+_SUBJECT_FORM = {form: subject for subject, form in OBJECT_FORM.items()}
 _SUBJECT, _OBJECT = ("nsubj",), ("obj", "dobj")  # dobj: as spaCy's English models call it
 _KEEP_CAPITALS = ("de", "lb", "zh")  # nouns have a capital everywhere, or only foreign names have one
-_BREAK = set(':;“”„«»"()')
+BREAK = set(':;“”„«»"()')
 
 
 def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
@@ -32,24 +32,35 @@ def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     first, second = spans[a], spans[b]
     if first is None or second is None:
         return None
-    return _swapped(item, first, second)
+    return swapped(item, first, second)
 
 
 def _number(parse: Parse, at: int) -> str:
     return next((feature for feature in parse.feats[at].split("|") if feature.startswith("Number=")), "")
 
 
-def _swapped(item: Item, first: Span, second: Span, forms: tuple[str, str] | None = None) -> str:
-    """Let two pieces of a text change places; the first word of the text keeps its capital."""
+def swapped(
+    item: Item, first: Span, second: Span, forms: tuple[str, str] | None = None, between: str | None = None
+) -> str:
+    """Let two pieces of a text change places; the first word of the text keeps its capital.
+
+    Args:
+        item: the text.
+        first: where the one piece stands.
+        second: where the other one stands, behind it.
+        forms: how they are spelled in each other's place, if not as they are.
+        between: what shall stand between them, if not what does.
+    """
     text = item.text
     front, back = forms or (text[slice(*first)], text[slice(*second)])
     if not text[: first[0]].strip(" \"'“”‘’«»„(") and text[first[0]].isupper() and item.lang not in _KEEP_CAPITALS:
-        front = front if _keeps_capital(item, first) else front[0].lower() + front[1:]
+        front = front if keeps_capital(item, first) else front[0].lower() + front[1:]
         back = back[0].upper() + back[1:]
-    return text[: first[0]] + back + text[first[1] : second[0]] + front + text[second[1] :]
+    middle = text[first[1] : second[0]] if between is None else between
+    return text[: first[0]] + back + middle + front + text[second[1] :]
 
 
-def _keeps_capital(item: Item, span: Span) -> bool:
+def keeps_capital(item: Item, span: Span) -> bool:
     """Tell whether what begins a text would have its capital elsewhere too: a name, an acronym, *I*."""
     if item.parse is None:
         return True
@@ -68,10 +79,10 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
     spans = word_spans(item.text, parse)
     found = []
     for verb in range(1, len(parse.words) + 1):
-        subject, thing = (_phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
+        subject, thing = (phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
         if subject is None or thing is None:
             continue
-        forms = _forms(item, subject, thing)
+        forms = clause_forms(item, subject, thing)
         apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
         if forms is not None and apart and forms[0].lower() != forms[1].lower():
             found.append((subject[0], thing[0], forms))
@@ -80,40 +91,43 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
     first, second, forms = rng.choice(found)
     if first > second:
         first, second, forms = second, first, (forms[1], forms[0])
-    return _swapped(item, first, second, forms)
+    return swapped(item, first, second, forms)
 
 
 Phrase = tuple[Span, int, int]  # where it stands, its head's index, how many words it has
 
 
-def _phrase(parse: Parse, verb: int, relations: tuple[str, ...], spans: list[Span | None]) -> Phrase | None:
+def phrase(parse: Parse, verb: int, relations: tuple[str, ...], spans: list[Span | None]) -> Phrase | None:
     """Return a verb's dependent with such a relation and all that hangs on it, if that is one piece of the text."""
     heads = [
         at
         for at, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True))
         if head == verb and relation in relations
     ]
-    if len(heads) != 1:
-        return None
-    whole = {heads[0] + 1}
+    return phrase_of(parse, heads[0], spans) if len(heads) == 1 else None
+
+
+def phrase_of(parse: Parse, top: int, spans: list[Span | None]) -> Phrase | None:
+    """Return a word, given by its index, with all that hangs on it, if that is one piece of the text."""
+    whole = {top + 1}
     while True:
         more = {at for at, head in enumerate(parse.heads, start=1) if head in whole} - whole
         if not more:
             break
         whole |= more
     first, last = min(whole), max(whole)
-    while parse.upos[last - 1] == "PUNCT" and last > heads[0] + 1:
+    while parse.upos[last - 1] == "PUNCT" and last > top + 1:
         whole.discard(last)
         last -= 1
-    if any(_BREAK & set(parse.words[at - 1]) for at in whole):
+    if any(BREAK & set(parse.words[at - 1]) for at in whole):
         return None
     start, end = spans[first - 1], spans[last - 1]
     if last - first + 1 != len(whole) or start is None or end is None:
         return None
-    return (start[0], end[1]), heads[0], len(whole)
+    return (start[0], end[1]), top, len(whole)
 
 
-def _forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] | None:
+def clause_forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] | None:
     """Return how subject and object are spelled in each other's place; None if that cannot be said."""
     spelled = [item.text[slice(*phrase[0])] for phrase in (subject, thing)]
     parse = item.parse
@@ -124,7 +138,7 @@ def _forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] | None
     pronouns = [parse.upos[phrase[1]] == "PRON" for phrase in (subject, thing)]
     if any(pronouns) and item.lang != "en":
         return None
-    for side, table in enumerate((_OBJECT_FORM, _SUBJECT_FORM)):
+    for side, table in enumerate((OBJECT_FORM, _SUBJECT_FORM)):
         word = spelled[side] if spelled[side] == "I" else spelled[side].lower()
         if not pronouns[side] or word in ("you", "it", "this", "that", "these", "those"):
             continue

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, Perturbation
 from bsx.analysis.perturbations.catalogue import get_perturbation
+from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.support.settings import in_range
 
 
@@ -51,6 +52,7 @@ def perturb(
     lang: str | None = None,
     sources: Sequence[str] | None = None,
     parses: Sequence[Parse | None] | None = None,
+    inflections: Inflections | None = None,
 ) -> Perturbed:
     """Change texts by a perturbation.
 
@@ -62,6 +64,7 @@ def perturb(
         lang: language of the texts, for perturbations that have rules for it.
         sources: n source texts, for ``source``.
         parses: n parses, None for a text without one, for perturbations that need them.
+        inflections: forms of words from treebanks, for those that need them; English ones are known by rule.
 
     Raises:
         UnknownNameError: if there is no such perturbation.
@@ -71,7 +74,9 @@ def perturb(
     ('cat sat.', '…')
     """
     found = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
-    made = found.apply(texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses)
+    made = found.apply(
+        texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses, inflections=inflections
+    )
     used = (DEFAULT_STRENGTH if strength is None else float(strength)) if found.graded else None
     changed = np.array(
         [new is not None and not _same(new, old) for new, old in zip(made, texts, strict=True)], dtype=np.bool_

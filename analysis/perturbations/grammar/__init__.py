@@ -1,0 +1,1 @@
+"""Changes to the grammar of a text: order, voice, word forms."""

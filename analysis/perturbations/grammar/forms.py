@@ -1,0 +1,153 @@
+"""Word forms changed: the number of nouns, tense, agreement of verbs, case."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.base import Change, Item, Perturbation
+from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
+from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM
+from bsx.analysis.perturbations.names import word_spans
+
+_OTHER_NUMBER = {"Sing": "Plur", "Plur": "Sing"}
+_OTHER_TENSE = {"Pres": "Past", "Past": "Pres"}
+_OTHER_CASE = {"Nom": "Acc", "Acc": "Dat", "Dat": "Nom", "Gen": "Nom", "Ins": "Nom", "Loc": "Nom"}
+_FITS_BOTH = frozenset(("the", "my", "your", "his", "her", "its", "our", "their", "some", "any", "no", "which", "what"))
+_CASES = dict(OBJECT_FORM) | {form: subject for subject, form in OBJECT_FORM.items() if form != "her"}
+
+_FIXED = ("compound", "fixed", "flat", "obl:tmod", "obl:unmarked", "obl:npmod", "nmod:unmarked", "nmod:npmod")
+
+Edit = tuple[int, str]  # which word, and what it becomes
+
+
+def _replacing(edits: Iterator[Edit] | list[Edit], item: Item, parse: Parse, rng: random.Random) -> str | None:
+    """Return the text with one of the edits, drawn at random."""
+    spans = word_spans(item.text, parse)
+    found = [(span, new) for at, new in edits if (span := spans[at]) is not None]
+    if not found:
+        return None
+    (start, end), new = rng.choice(found)
+    return item.text[:start] + new + item.text[end:]
+
+
+def _nouns(item: Item, parse: Parse) -> Iterator[Edit]:
+    """Yield nouns whose number shows in no other word: no subjects, no articles with number, nothing counted."""
+    for at, (tag, feats) in enumerate(zip(parse.upos, parse.feats, strict=True)):
+        number = as_features(feats).get("Number", "")
+        relation = parse.deprels[at]
+        if tag != "NOUN" or number not in _OTHER_NUMBER or "subj" in relation or relation in _FIXED:
+            continue
+        around = [i for i, head in enumerate(parse.heads) if head == at + 1]
+        shown = (
+            parse.deprels[i].startswith("nummod")
+            or (
+                parse.words[i].lower() not in _FITS_BOTH
+                if item.lang == "en" and parse.upos[i] == "DET"
+                else item.lang != "en" and "Number=" in parse.feats[i]
+            )
+            for i in around
+        )
+        if not any(shown):
+            yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[number]})
+
+
+def _changed(item: Item, parse: Parse, at: int, changes: dict[str, str]) -> Iterator[Edit]:
+    new = inflected(
+        parse.words[at], parse.upos[at], parse.feats[at], changes, lang=item.lang, treebanks=item.inflections
+    )
+    if new is not None:
+        yield at, new
+
+
+def _finite(parse: Parse) -> Iterator[tuple[int, dict[str, str]]]:
+    for at, (tag, feats) in enumerate(zip(parse.upos, parse.feats, strict=True)):
+        has = as_features(feats)
+        if tag in ("VERB", "AUX") and has.get("VerbForm", "Fin") == "Fin" and has.get("Mood", "Ind") == "Ind":
+            yield at, has
+
+
+def _tenses(item: Item, parse: Parse) -> Iterator[Edit]:
+    for at, has in _finite(parse):
+        if has.get("Tense") not in _OTHER_TENSE:
+            continue
+        agreeing = {} if "Number" in has or item.lang != "en" else _subject(parse, at)
+        if agreeing is not None:
+            yield from _changed(item, parse, at, {**agreeing, "Tense": _OTHER_TENSE[has["Tense"]]})
+
+
+def _subject(parse: Parse, at: int) -> dict[str, str] | None:
+    """Return number and person of an English verb's subject; None if it has none."""
+    verb = parse.heads[at] - 1 if parse.upos[at] == "AUX" else at
+    for place, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True)):
+        if head == verb + 1 and relation.startswith("nsubj"):
+            word = parse.words[place].lower()
+            joined = any(h == place + 1 and r == "conj" for h, r in zip(parse.heads, parse.deprels, strict=True))
+            many = joined or word in ("we", "you", "they") or "Number=Plur" in parse.feats[place]
+            return {"Number": "Plur" if many else "Sing", "Person": "1" if word == "i" else "3"}
+    return None
+
+
+def _agreements(item: Item, parse: Parse) -> Iterator[Edit]:
+    for at, has in _finite(parse):
+        if has.get("Number") in _OTHER_NUMBER and has.get("Person", "3") == "3":
+            yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[has["Number"]]})
+
+
+def _cases(item: Item, parse: Parse) -> Iterator[Edit]:
+    spans = word_spans(item.text, parse)
+    for at, (word, tag, feats) in enumerate(zip(parse.words, parse.upos, parse.feats, strict=True)):
+        has, span = as_features(feats), spans[at]
+        if item.lang == "en":
+            new = "she" if word.lower() == "her" else _CASES.get(word if word == "I" else word.lower())
+            alone = span is not None and item.text[span[1] : span[1] + 1] not in ("'", "’")  # not of "I'm"
+            if tag == "PRON" and new is not None and alone and "Poss" not in has:
+                yield at, new[0].upper() + new[1:] if word[0].isupper() and (word != "I" or at == 0) else new
+        elif tag in ("DET", "PRON", "ADJ", "NOUN") and has.get("Case") in _OTHER_CASE:
+            yield from _changed(item, parse, at, {"Case": _OTHER_CASE[has["Case"]]})
+
+
+def _change(edits: object) -> Change:
+    def change(item: Item, strength: float, rng: random.Random) -> str | None:
+        if item.parse is None or not item.parse.deprels:
+            return None
+        return _replacing(edits(item, item.parse), item, item.parse, rng)  # type: ignore[operator]
+
+    return change
+
+
+_NEEDS = frozenset({"parse", "inflections"})
+
+NOUN_NUMBER = Perturbation(
+    "noun-number",
+    "a noun becomes plural, or singular",
+    False,
+    _change(_nouns),
+    acts_on="texts with a noun whose number shows in no other word",
+    needs=_NEEDS,
+)
+TENSE = Perturbation(
+    "tense",
+    "a present verb becomes past, or a past one present",
+    False,
+    _change(_tenses),
+    acts_on="texts with a finite verb of which the other tense is known",
+    needs=_NEEDS,
+)
+AGREEMENT = Perturbation(
+    "agreement",
+    "a verb no longer agrees with its subject in number: they goes",
+    True,
+    _change(_agreements),
+    acts_on="texts with a finite verb in the third person that shows its number",
+    needs=_NEEDS,
+)
+CASE = Perturbation(
+    "case",
+    "a pronoun, article or noun takes a wrong case: for he",
+    True,
+    _change(_cases),
+    acts_on="texts with an English personal pronoun, or a word of which a treebank has another case",
+    needs=_NEEDS,
+)

@@ -1,0 +1,145 @@
+"""The same said in another order: an adverbial moved, coordinated words exchanged, active made passive."""
+
+from __future__ import annotations
+
+import random
+
+from bsx.analysis.factors.parses import Parse
+from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
+from bsx.analysis.perturbations.grammar.swaps import BREAK, clause_forms, keeps_capital, phrase, phrase_of, swapped
+from bsx.analysis.perturbations.names import Span, word_spans
+
+_FRONTING = ("en", "es", "fr", "it", "pt")  # the verb stays where it is behind what is put in front
+_MOVES = ("obl", "obl:tmod", "obl:unmarked", "obl:npmod", "advcl")
+_STATE_TEXT = "have has had lack lacks lacked mean means meant cost costs become becomes became resemble"
+_STATES = frozenset(_STATE_TEXT.split())
+_COMPARING = ("als", "wie", "than", "as")
+_LIKE = ("NOUN", "PROPN", "ADJ")
+
+
+def _reorder(item: Item, strength: float, rng: random.Random) -> str | None:
+    parse = item.parse
+    if parse is None or not parse.deprels:
+        return None
+    spans = word_spans(item.text, parse)
+    found = [*_coordinated(item, parse, spans), *(_fronted(item, parse, spans) if item.lang in _FRONTING else [])]
+    return rng.choice(found) if found else None
+
+
+def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
+    """Return the text with two coordinated words exchanged, for each pair of them: *dogs and cats*."""
+    found = []
+    for at in range(len(parse.words) - 2):
+        head, last = at, at + 2
+        joined = parse.deprels[at + 1] == "cc" and parse.deprels[last] == "conj" and parse.heads[last] == head + 1
+        joined = joined and parse.words[at + 1].lower() not in _COMPARING
+        alike = parse.upos[head] == parse.upos[last] and parse.upos[head] in _LIKE
+        alone = sum(governor in (head + 1, last + 1) for governor in parse.heads) == 2 + sum(
+            governor == head + 1 and place < head for place, governor in enumerate(parse.heads)
+        )  # what stands in front of the first belongs to both, if to either
+        first, second = spans[head], spans[last]
+        if joined and alike and alone and first is not None and second is not None and head > 0:
+            shared = [place for place, governor in enumerate(parse.heads) if governor == head + 1 and place < head]
+            if all(
+                parse.upos[place] in ("ADP", "DET", "PUNCT") and parse.words[place].lower() not in ("a", "an")
+                for place in shared
+            ):
+                found.append(swapped(item, first, second))
+    return found
+
+
+def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
+    """Return the text with the adverbial at its end moved to its front, if it has one and is one sentence."""
+    roots = [at for at, head in enumerate(parse.heads, start=1) if head == 0]
+    if len(roots) != 1 or any(BREAK & set(word) for word in parse.words):
+        return []
+    text = item.text
+    body = text.rstrip().rstrip(".!")
+    found = []
+    for at, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True)):
+        if head != roots[0] or relation not in _MOVES:
+            continue
+        whole = phrase_of(parse, at, spans)
+        if whole is None or whole[0][1] != len(body) or whole[2] < 2:
+            continue
+        start, end = whole[0]
+        if text[start:end].lower().startswith(("if ", "whether ", "that ")):
+            continue  # more often what is asked or said
+        rest = body[:start].rstrip().rstrip(",")
+        subject = next(
+            (i for i, governor in enumerate(parse.heads) if governor == roots[0] and "subj" in parse.deprels[i]), None
+        )
+        opens = subject is not None and (first := phrase_of(parse, subject, spans)) is not None and first[0][0] == 0
+        if opens and rest:
+            front = text[start].upper() + text[start + 1 : end]
+            kept = rest if keeps_capital(item, (0, 1)) else rest[0].lower() + rest[1:]
+            found.append(f"{front}, {kept}{text[len(body) :]}")
+    return found
+
+
+def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
+    parse = item.parse
+    if parse is None or not parse.deprels:
+        return None
+    spans = word_spans(item.text, parse)
+    found = []
+    for at in range(len(parse.words)):
+        has, place = as_features(parse.feats[at]), spans[at]
+        tense = has.get("Tense")
+        if (
+            parse.words[at].lower() in _STATES
+            or parse.upos[at] != "VERB"
+            or has.get("VerbForm", "Fin") != "Fin"
+            or tense is None
+            or place is None
+        ):
+            continue
+        around = [parse.deprels[i] for i, head in enumerate(parse.heads) if head == at + 1]
+        if any(one.startswith(("aux", "iobj", "ccomp", "xcomp", "expl", "compound", "cop", "conj")) for one in around):
+            continue
+        subject, thing = (phrase(parse, at + 1, relations, spans) for relations in (("nsubj",), ("obj",)))
+        if subject is None or thing is None:
+            continue
+        (start, before), (after, end) = subject[0], thing[0]
+        adjacent = item.text[before : place[0]].isspace() and item.text[place[1] : after].isspace()
+        forms = clause_forms(item, subject, thing) if adjacent else None
+        number = _number(parse, thing[1])
+        past = inflected(
+            parse.words[at], "VERB", parse.feats[at], {"Tense": "Past", "VerbForm": "Part"}, lang="en", treebanks=None
+        )
+        participle = past or (parse.words[at] if tense == "Past" and parse.words[at].endswith("ed") else None)
+        reflexive = parse.words[thing[1]].lower().endswith(("self", "selves", "other"))
+        if forms is None or participle is None or reflexive:
+            continue
+        first = forms[1].lower() == "i"
+        being = {"Past": ("was", "were"), "Pres": ("am" if first else "is", "are")}[tense][number == "Plur"]
+        found.append(swapped(item, (start, before), (after, end), forms, f" {being} {participle} by "))
+    return rng.choice(found) if found else None
+
+
+def _number(parse: Parse, at: int) -> str:
+    joined = any(
+        head == at + 1 and relation == "conj" for head, relation in zip(parse.heads, parse.deprels, strict=True)
+    )
+    many = parse.words[at].lower() in ("us", "them", "you", "these", "those")
+    return "Plur" if joined or many else as_features(parse.feats[at]).get("Number", "Sing")
+
+
+REORDER = Perturbation(
+    "reorder",
+    "an adverbial moves from the end to the front, or two words joined by and change places",
+    True,
+    _reorder,
+    acts_on="texts with two such words; in en, es, fr, it and pt those with an adverbial at the end",
+    needs=frozenset({"parse"}),
+)
+VOICE = Perturbation(
+    "voice",
+    "an active clause becomes passive",
+    True,
+    _voice,
+    languages=("en",),
+    acts_on="texts with a verb in present or past between its subject and its object",
+    needs=frozenset({"parse"}),
+)
