@@ -13,7 +13,8 @@ _VERBS = """
     fly flew flown|forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen
     get got got|give gave given|go went gone|grow grew grown|hang hung hung|have had had|hear heard heard
     hide hid hidden|hit hit hit|hold held held|hurt hurt hurt|keep kept kept|know knew known|lay laid laid|lead led led
-    leave left left|lend lent lent|let let let|lose lost lost|make made made|mean meant meant|meet met met|overcome overcame overcome
+    leave left left|lend lent lent|let let let|lose lost lost
+    make made made|mean meant meant|meet met met|overcome overcame overcome
     pay paid paid|put put put|read read read|ride rode ridden|ring rang rung|rise rose risen|run ran run|say said said
     see saw seen|seek sought sought|sell sold sold|send sent sent|set set set|shake shook shaken|shoot shot shot
     show showed shown|shut shut shut|sing sang sung|sink sank sunk|sit sat sat|sleep slept slept|slide slid slid
