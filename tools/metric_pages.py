@@ -103,6 +103,8 @@ def cost(entry: MetricEntry) -> str:
     """Return what the benchmark measured for the metric, or for another one run by the same code."""
     if entry.name == "trained":
         return "that of its encoder, and of each of its networks"
+    if entry.implementation.startswith("bsx.metrics.lexical.sentinels:"):
+        return "that of counting words"
     measured: dict[str, str] = {}
     for line in BENCHMARK.read_text(encoding="utf-8").splitlines():
         if line.startswith("| `"):

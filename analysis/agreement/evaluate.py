@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, PairTest, averaged
-from bsx.analysis.agreement.measures import Agreement, CorpusScores, Rows, agreement, upside_down
+from bsx.analysis.agreement.measures import Agreement, CorpusScores, MetricAgreement, Rows, agreement, upside_down
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, significance_clusters
 from bsx.analysis.stats.results import Comparison
@@ -40,6 +41,7 @@ def meta_evaluate(
     system: str | None = None,
     segment: str | None = None,
     lower: Sequence[str] = (),
+    sentinels: Sequence[str] = (),
     corpus: Mapping[str, CorpusScores] | None = None,
     **settings: Unpack[MetaOptions],
 ) -> MetaResult:
@@ -56,6 +58,9 @@ def meta_evaluate(
         system: column of systems; needed for all levels but ``seg``.
         segment: column of segments; with ``system`` one row for each system and segment.
         lower: metrics of which lower is better; their signs are turned.
+        sentinels: controls, which cannot know how good a translation is: columns, such as the length of candidates,
+            ``constant``, the same score for all, or ``shuffled``, the first metric's scores dealt out anew within each
+            group. They are measured as metrics are, and each metric is tested against them, but they win nothing.
         corpus: metric -> what its corpus scores are made of; without, a system's score is a mean over segments.
         settings: fields of `bsx.analysis.agreement.settings.MetaSettings`: level, statistic, test, …
 
@@ -64,7 +69,10 @@ def meta_evaluate(
         InputError: naming group and column of what cannot be analysed.
     """
     config = build_config(settings, MetaSettings, spelling="`{}=`")
-    _check_names(columns, metrics, human, [group, system, segment], lower)
+    known = column_names(columns)
+    controls = columns_of(sentinels, known, metrics)
+    _check_names(columns, metrics, human, [*controls, group, system, segment], lower, [*metrics, *controls])
+    check_constant(sentinels, known, config)
     if config.level in ("darr", "hybrid") and (system is None or segment is None):
         raise InputError(f"`level={config.level}` compares systems on segments: name the columns system and segment")
     if config.level == "sys" and system is None:
@@ -73,7 +81,7 @@ def meta_evaluate(
         raise InputError(f"`grouping={config.grouping}` needs the columns system and segment")
     if segment is not None and system is None:
         raise InputError("segment without system: name the column system too")
-    numbers = {name: number_column(name, columns[name]) for name in [*metrics, human]}
+    numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, human]}
     n = len(numbers[human])
     if not n:
         raise InputError("the table has no rows")
@@ -86,8 +94,10 @@ def meta_evaluate(
             raise InputError(f"column {name!r} has {size} rows, {human!r} has {n}")
     if config.nan == "error":
         _refuse_missing(numbers)
-    corpus = {name: upside_down(one) if name in lower else one for name, one in (corpus or {}).items()}
     groups = labels[group] if group is not None else ["all"] * n
+    rest = [name for name in sentinels if name not in controls]
+    numbers |= {name: made(name, numbers[metrics[0]], groups, config.seed) for name in rest}
+    corpus = {name: upside_down(one) if name in lower else one for name, one in (corpus or {}).items()}
     if "average" in groups and len(set(groups)) > 1:
         raise InputError(f"column {group!r}: a group is called 'average', as the mean of all groups is: rename it")
     results = []
@@ -98,17 +108,27 @@ def meta_evaluate(
         where = "" if group is None else f"group {label}: "
         try:
             here = {name: CorpusScores(one.statistics[chosen], one.score) for name, one in corpus.items()}
-            found, said = _group(str(label), rows, human, names[0], names[1], here, config)
+            found, said = _group(str(label), rows, human, names[0], names[1], here, config, sentinels)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(found)
         notes += [f"{where}{note}" for note in said]
     if config.correction_over == "all":
         results = _corrected_over_all(results, config)
-    average = [_average(name, results, config) for name in metrics]
-    tests = average_tests(metrics, results, config) if len(results) > 1 else ()
+    average = [_average(name, results, config, competes=name in metrics) for name in [*metrics, *sentinels]]
+    several = len(results) > 1
+    between = [(a, b) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
     return MetaResult(
-        config, human, tuple(metrics), tuple(results), tuple(average), tuple(notes), tests, system is not None
+        config,
+        human,
+        tuple(metrics),
+        tuple(results),
+        tuple(average),
+        tuple(notes),
+        average_tests(between, results, config) if several else (),
+        system is not None,
+        tuple(sentinels),
+        average_tests([(a, b) for a in metrics for b in sentinels], results, config) if several else (),
     )
 
 
@@ -120,11 +140,12 @@ def _group(
     segment: Labels | None,
     corpus: Mapping[str, CorpusScores],
     config: MetaSettings,
+    sentinels: Sequence[str],
 ) -> tuple[GroupResult, list[str]]:
     """Return one group's result and notes on what is missing from it."""
     notes = [f"{name} has no value here" for name, x in rows.items() if np.isnan(x).all() and name != human]
     rows = {name: x for name, x in rows.items() if name == human or not np.isnan(x).all()}
-    if len(rows) == 1:
+    if not rows.keys() - {human, *sentinels}:
         raise InputError("no metric has a value")
     missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
     whole: Rows | None = None
@@ -143,6 +164,8 @@ def _group(
         people = shaped.pop(human)
         rows = shaped
     for name, x in {**rows, human: people}.items():
+        if name in sentinels and orders_ties(config):
+            continue
         (present,) = vectors({name: x[~np.isnan(x)]}, minimum=1)
         if np.ptp(present) == 0:
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
@@ -152,9 +175,13 @@ def _group(
         data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus)
     found = agreement(data, config)
     notes += found.notes
-    tests, clusters = _tests(found, config)
+    metrics = [metric for metric in found.metrics if metric.metric not in sentinels]
+    controls = [metric for metric in found.metrics if metric.metric in sentinels]
+    tests, clusters = _tests(found, [metric.metric for metric in metrics], config)
+    against = _against(found, metrics, controls, config)
     left_out = len(missing) - kept
-    return GroupResult(label, kept, left_out, tuple(found.metrics), found.test, tests, clusters), notes
+    group = GroupResult(label, kept, left_out, tuple(metrics), found.test, tests, clusters, tuple(controls), against)
+    return group, notes
 
 
 def _matrices(
@@ -204,9 +231,27 @@ def _whole(
     return Rows(columns, people, every=columns, judged=people, corpus=arranged)
 
 
-def _tests(found: Agreement, config: MetaSettings) -> tuple[tuple[PairTest, ...], Clusters | None]:
+def _against(
+    found: Agreement, metrics: Sequence[MetricAgreement], controls: Sequence[MetricAgreement], config: MetaSettings
+) -> tuple[PairTest, ...]:
+    """Return the test of each metric against each control, corrected as the settings say."""
+    if found.test == "none":
+        return ()
+    pairs = [(a.metric, b.metric) for a in metrics for b in controls]
+    tests = [PairTest(a, b, found.compare(a, b), None) for a, b in pairs]
+    return _corrected(tests, config) if config.correction_over == "group" else tuple(tests)
+
+
+def _corrected(tests: Sequence[PairTest], config: MetaSettings) -> tuple[PairTest, ...]:
+    if config.correction == "none" or not tests:
+        return tuple(tests)
+    kind = "p_two_sided" if config.alternative == "two-sided" else "p"
+    adjusted = adjust([getattr(test.comparison, kind) for test in tests], config.correction)
+    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(tests, adjusted, strict=True))
+
+
+def _tests(found: Agreement, names: list[str], config: MetaSettings) -> tuple[tuple[PairTest, ...], Clusters | None]:
     """Return all tests, corrected as the settings say, and the clusters they give."""
-    names = [metric.metric for metric in found.metrics]
     if found.test == "none" or len(names) < 2:
         return (), None
     # compare_all wants arrays; the comparison of a level knows its own, so names travel as numbers.
@@ -253,11 +298,15 @@ def _corrected_over_all(results: list[GroupResult], config: MetaSettings) -> lis
         values = dict(zip(names, group.clusters.values, strict=True))
         clusters = significance_clusters(values, p, alpha=config.alpha)
         found[group.group] = replace(group, tests=tuple(tests), clusters=clusters)
-    return [found.get(group.group, group) for group in results]
+    against = iter(_corrected([test for group in results for test in group.control_tests], config))
+    return [
+        replace(found.get(group.group, group), control_tests=tuple(next(against) for _ in group.control_tests))
+        for group in results
+    ]
 
 
 def average_tests(
-    metrics: Sequence[str], groups: Sequence[GroupResult], config: MetaSettings
+    pairs: Sequence[tuple[str, str]], groups: Sequence[GroupResult], config: MetaSettings
 ) -> tuple[AverageTest, ...]:
     """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
 
@@ -266,18 +315,18 @@ def average_tests(
     """
     normal = need("scipy.stats", "the test of an average").norm
     found: list[AverageTest] = []
-    for i, a in enumerate(metrics):
-        for b in metrics[i + 1 :]:
-            tests = [test.comparison for group in groups for test in group.tests if (test.a, test.b) == (a, b)]
-            if len(tests) < len(groups):
-                continue
-            errors = [_standard_error(test, normal) for test in tests]
-            together = sum(errors) if config.sources == "shared" else math.hypot(*errors)
-            difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
-            z = difference / error if error > 0 else 0.0
-            half = float(normal.ppf((1 + config.confidence) / 2)) * error
-            p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
-            found.append(AverageTest(a, b, difference, difference - half, difference + half, p, two, two))
+    for a, b in pairs:
+        every = [test for group in groups for test in (*group.tests, *group.control_tests)]
+        tests = [test.comparison for test in every if (test.a, test.b) == (a, b)]
+        if len(tests) < len(groups):
+            continue
+        errors = [_standard_error(test, normal) for test in tests]
+        together = sum(errors) if config.sources == "shared" else math.hypot(*errors)
+        difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
+        z = difference / error if error > 0 else 0.0
+        half = float(normal.ppf((1 + config.confidence) / 2)) * error
+        p, two = float(normal.sf(z)), float(2 * normal.sf(abs(z)))
+        found.append(AverageTest(a, b, difference, difference - half, difference + half, p, two, two))
     adjusted: Iterable[float] = adjust([test.p_two_sided for test in found], config.correction) if found else ()
     return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(found, adjusted, strict=True))
 
@@ -292,14 +341,14 @@ def _standard_error(test: Comparison, normal: Untyped) -> float:
     return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
 
 
-def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -> Average:
+def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings, *, competes: bool) -> Average:
     """Return the plain mean over groups; its interval combines those of the groups, as independent or as dependent.
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
     """
     found = [group.find(metric) for group in groups]
     tested = [group.clusters for group in groups if group.clusters is not None]
-    wins = sum(metric in clusters.winners for clusters in tested) if tested else None
+    wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
     present = [agreement for agreement in found if agreement is not None]
     nothing = math.nan
     names = averaged(config)
@@ -318,7 +367,12 @@ def _average(metric: str, groups: Sequence[GroupResult], config: MetaSettings) -
 
 
 def _check_names(
-    columns: TableLike, metrics: Sequence[str], human: str, others: Sequence[str | None], lower: Sequence[str]
+    columns: TableLike,
+    metrics: Sequence[str],
+    human: str,
+    others: Sequence[str | None],
+    lower: Sequence[str],
+    scored: Sequence[str],
 ) -> None:
     if isinstance(metrics, str):
         raise InputError(f"metrics is a single text: give a list of columns, [{metrics!r}]")
@@ -335,8 +389,8 @@ def _check_names(
         if used.count(name) > 1:
             raise InputError(f"the column {name!r} is named twice")
     for name in lower:
-        if name not in metrics:
-            raise UnknownNameError(f"`lower=`: {name!r} is none of the metrics {', '.join(metrics)}")
+        if name not in scored:
+            raise UnknownNameError(f"`lower=`: {name!r} is none of the metrics {', '.join(scored)}")
 
 
 def _refuse_missing(numbers: Mapping[str, Array]) -> None:

@@ -51,6 +51,19 @@ class AverageTest:
     p_two_sided: float
     p_adjusted: float
 
+    def to_row(self, method: str) -> MetaTestRow:
+        """Return the test as it stands in the document of ``bsx meta``."""
+        return MetaTestRow(
+            a=self.a,
+            b=self.b,
+            difference=self.difference,
+            ci=(self.low, self.high),
+            p=self.p,
+            p_two_sided=self.p_two_sided,
+            p_adjusted=self.p_adjusted,
+            method=method,
+        )
+
 
 @dataclass(frozen=True)
 class PairTest:
@@ -69,6 +82,26 @@ class PairTest:
     comparison: Comparison
     p_adjusted: float | None
 
+    def wins(self, alternative: str, alpha: float) -> bool:
+        """Return whether the first metric is significantly better, by the p that makes winners."""
+        plain = self.comparison.p if alternative == "greater" else self.comparison.p_two_sided
+        p = plain if self.p_adjusted is None else self.p_adjusted
+        return self.comparison.difference > 0 and p < alpha
+
+    def to_row(self) -> MetaTestRow:
+        """Return the test as it stands in the document of ``bsx meta``."""
+        return MetaTestRow(
+            a=self.a,
+            b=self.b,
+            difference=self.comparison.difference,
+            ci=(self.comparison.low, self.comparison.high),
+            statistic=self.comparison.statistic,
+            p=self.comparison.p,
+            p_two_sided=self.comparison.p_two_sided,
+            p_adjusted=self.p_adjusted,
+            method=self.comparison.method,
+        )
+
 
 @dataclass(frozen=True)
 class GroupResult:
@@ -82,6 +115,8 @@ class GroupResult:
         test: the test that was run.
         tests: every ordered pair of them.
         clusters: winners and ranks; None if nothing was tested.
+        sentinels: agreement of the controls, which are no competitors.
+        control_tests: each metric against each control.
     """
 
     group: str
@@ -91,10 +126,12 @@ class GroupResult:
     test: str
     tests: tuple[PairTest, ...]
     clusters: Clusters | None
+    sentinels: tuple[MetricAgreement, ...] = ()
+    control_tests: tuple[PairTest, ...] = ()
 
     def find(self, metric: str) -> MetricAgreement | None:
         """Return a metric's agreement, None if it has no values in this group; ``group[metric]`` is never None."""
-        return next((found for found in self.metrics if found.metric == metric), None)
+        return next((found for found in (*self.metrics, *self.sentinels) if found.metric == metric), None)
 
     def __getitem__(self, metric: str) -> MetricAgreement:
         """Return a metric's agreement.
@@ -104,7 +141,7 @@ class GroupResult:
         """
         found = self.find(metric)
         if found is None:
-            there = [known.metric for known in self.metrics]
+            there = [known.metric for known in (*self.metrics, *self.sentinels)]
             hint = did_you_mean(metric, there)
             raise UnknownNameError(f"group {self.group!r} has no metric {metric!r}; it has {', '.join(there)}.{hint}")
         return found
@@ -119,28 +156,22 @@ class GroupResult:
             MetaMetricRow.model_validate({"metric": m.metric, **m.figures, "ci": (m.low, m.high), "method": m.method})
             for m in self.metrics
         ]
-        tests = [
-            MetaTestRow(
-                a=test.a,
-                b=test.b,
-                difference=test.comparison.difference,
-                ci=(test.comparison.low, test.comparison.high),
-                statistic=test.comparison.statistic,
-                p=test.comparison.p,
-                p_two_sided=test.comparison.p_two_sided,
-                p_adjusted=test.p_adjusted,
-                method=test.comparison.method,
+        controls = [
+            MetaMetricRow.model_validate(
+                {"metric": m.metric, **m.figures, "ci": (m.low, m.high), "method": m.method, "control": True}
             )
-            for test in self.tests
+            for m in self.sentinels
         ]
+        more = {"control_tests": [test.to_row() for test in self.control_tests]} if controls else {}
         return MetaGroupRow(
             group=self.group,
             n=self.n,
             left_out=self.left_out,
-            metrics=metrics,
-            tests=tests,
+            metrics=[*metrics, *controls],
+            tests=[test.to_row() for test in self.tests],
             test=self.test,
             clusters=clusters,
+            **more,
         )
 
 

@@ -27,7 +27,7 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
         result: from `bsx.analysis.agreement.evaluate.meta_evaluate`.
         path: .png, .svg or .pdf.
     """
-    groups, metrics = result.groups, result.metrics
+    groups, metrics = result.groups, [*result.metrics, *result.sentinels]
     height = 1.2 + len(metrics) * max(0.35, 0.16 * len(groups))
     with picture(path, 6.4, height) as figure:
         axes = figure.add_subplot()
@@ -40,10 +40,11 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
                     continue
                 wins = group.clusters is None or name in group.clusters.winners
                 axes.plot([found.low, found.high], [place + shift] * 2, color=colour, lw=1.2)
-                axes.plot(found.value, place + shift, "o", ms=4.5, color=colour, mfc=colour if wins else "white")
+                shape = "x" if name in result.sentinels else "o"
+                axes.plot(found.value, place + shift, shape, ms=4.5, color=colour, mfc=colour if wins else "white")
             axes.plot([], [], "o-", ms=4.5, lw=1.2, color=colour, label=label(group.group))
         axes.axvline(0, color="#999999", lw=0.8)
-        axes.set_yticks(range(len(metrics)), [label(name) for name in metrics])
+        axes.set_yticks(range(len(metrics)), [label(result.shown(name)) for name in metrics])
         axes.set_ylim(len(metrics) - 0.4, -0.6)
         level = f"{100 * result.settings.confidence:g} % interval"
         filled = "; filled: not outperformed" if any(group.clusters is not None for group in groups) else ""

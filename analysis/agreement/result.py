@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, averaged
 from bsx.analysis.agreement.settings import MetaSettings
-from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow, MetaTestRow
+from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.support.aligned import text_table
 
@@ -24,10 +24,12 @@ class MetaResult:
         human: the column of human scores.
         metrics: names, in the order given.
         groups: one result a group, in order of first appearance.
-        average: one entry a metric.
+        average: one entry a metric, then one a control.
         notes: what was left out or turned round, one sentence each.
         systems: whether rows are arranged by system and segment.
         average_tests: of each pair of metrics' mean difference; empty for one group, or if nothing was tested.
+        sentinels: names of the controls.
+        control_tests: of the mean difference of each metric from each control.
     """
 
     settings: MetaSettings
@@ -38,6 +40,25 @@ class MetaResult:
     notes: tuple[str, ...] = ()
     average_tests: tuple[AverageTest, ...] = ()
     systems: bool = False
+    sentinels: tuple[str, ...] = ()
+    control_tests: tuple[AverageTest, ...] = ()
+
+    def beats(self, metric: str, sentinel: str, group: str) -> bool | None:
+        """Return whether a metric agrees better than a control in a group.
+
+        It does if the difference is significant, as it is for winners, or without tests if its value is higher. None
+        if one of the two has no value there.
+        """
+        found = next(one for one in self.groups if one.group == group)
+        for test in found.control_tests:
+            if (test.a, test.b) == (metric, sentinel):
+                return test.wins(self.settings.alternative, self.settings.alpha)
+        ours, control = found.find(metric), found.find(sentinel)
+        return None if ours is None or control is None else ours.value > control.value
+
+    def shown(self, metric: str) -> str:
+        """Return what a row of a table is called: a control says that it is one."""
+        return f"{metric} (control)" if metric in self.sentinels else metric
 
     @property
     def headline(self) -> str:
@@ -47,33 +68,27 @@ class MetaResult:
     def to_document(self) -> MetaDocument:
         """Return the document that ``bsx meta`` prints, without provenance."""
         rows = [
-            MetaMetricRow.model_validate({"metric": a.metric, **a.figures, "ci": (a.low, a.high), "wins": a.wins})
+            MetaMetricRow.model_validate(
+                {"metric": a.metric, **a.figures, "ci": (a.low, a.high), "wins": a.wins}
+                | ({"control": True} if a.metric in self.sentinels else {})
+            )
             for a in self.average
         ]
+        how = f"mean difference, normal, {self.settings.sources} groups"
+        more = {"control_tests": [test.to_row(how) for test in self.control_tests]} if self.sentinels else {}
         return MetaDocument(
             groups=[group.to_row() for group in self.groups],
             average=MetaAverageRow(
                 groups=len(self.groups),
                 metrics=rows,
-                tests=[
-                    MetaTestRow(
-                        a=test.a,
-                        b=test.b,
-                        difference=test.difference,
-                        ci=(test.low, test.high),
-                        p=test.p,
-                        p_two_sided=test.p_two_sided,
-                        p_adjusted=test.p_adjusted,
-                        method=f"mean difference, normal, {self.settings.sources} groups",
-                    )
-                    for test in self.average_tests
-                ],
+                tests=[test.to_row(how) for test in self.average_tests],
+                **more,
             ),
             target=self.settings.target,
             headline=self.headline,
             human=self.human,
             settings=self.settings.model_dump(),
-            notes=list(self.notes),
+            notes=[*self.notes, *_beside_controls(self)],
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -101,20 +116,23 @@ class MetaResult:
             "winner",
             "rank",
             "method",
+            *(["control"] if self.sentinels else []),
         ]
         rows: list[list[object]] = [header]
         for group in self.groups:
             ranks = _ranks(group)
-            for found in group.metrics:
-                winner = "" if group.clusters is None else int(found.metric in group.clusters.winners)
+            for found in (*group.metrics, *group.sentinels):
+                control = found.metric in self.sentinels
+                winner = "" if group.clusters is None or control else int(found.metric in group.clusters.winners)
                 values = [_plain(found.figures.get(name)) for name in figures]
                 ends = [_plain(found.low), _plain(found.high)]
                 row = [group.group, found.metric, group.n, *values, *ends, winner, ranks.get(found.metric, "")]
-                rows.append([*row, found.method])
+                rows.append([*row, found.method, *([int(control)] if self.sentinels else [])])
         for average in self.average:
             values = [_plain(average.figures.get(name)) for name in figures]
             ends = [_plain(average.low), _plain(average.high)]
-            rows.append(["average", average.metric, "", *values, *ends, "", "", "mean of groups"])
+            mark = [int(average.metric in self.sentinels)] if self.sentinels else []
+            rows.append(["average", average.metric, "", *values, *ends, "", "", "mean of groups", *mark])
         return csv_table(rows)
 
     def to_markdown(self) -> str:
@@ -122,7 +140,7 @@ class MetaResult:
         several = len(self.groups) > 1
         rows = [["metric", *(markdown_escape(g.group) for g in self.groups), *(["average"] if several else [])]]
         for average in self.average:
-            cells = [markdown_escape(average.metric)]
+            cells = [markdown_escape(self.shown(average.metric))]
             for group in self.groups:
                 found = group.find(average.metric)
                 wins = group.clusters is not None and average.metric in group.clusters.winners
@@ -141,7 +159,7 @@ class MetaResult:
         heads = ["metric", *(latex_escape(group.group) for group in groups), *(["average"] if several else [])]
         rows = [heads]
         for average in self.average:
-            values, ends = [latex_escape(average.metric)], [""]
+            values, ends = [latex_escape(self.shown(average.metric))], [""]
             for group in groups:
                 found = group.find(average.metric)
                 if found is None:
@@ -156,7 +174,8 @@ class MetaResult:
                 ends.append("" if math.isnan(average.value) else _small(average.low, average.high))
             rows += [values, ends]
         level = f"{100 * self.settings.confidence:g} % intervals"
-        return f"% {self.headline} with {self.human}; below: {level}\n{latex_table(rows)}\n"
+        said = "".join(f"% {line}\n" for line in _beside_controls(self))
+        return f"% {self.headline} with {self.human}; below: {level}\n{said}{latex_table(rows)}\n"
 
 
 def _figures(result: MetaResult) -> list[str]:
@@ -168,13 +187,14 @@ def _figures(result: MetaResult) -> list[str]:
 def _summary(result: MetaResult) -> str:
     rows = [["", *(group.group for group in result.groups), "average", *(["wins"] if _tested(result) else [])]]
     for average in result.average:
-        cells = [average.metric]
+        cells = [result.shown(average.metric)]
         for group in result.groups:
             found = group.find(average.metric)
             mark = "*" if group.clusters is not None and average.metric in group.clusters.winners else " "
             cells.append("-" if found is None else f"{found.value:.3f}{mark}")
         cells.append("-" if math.isnan(average.value) else _bracket(average.value, average.low, average.high))
-        rows.append([*cells, *([str(average.wins)] if _tested(result) else [])])
+        wins = "-" if average.wins is None else str(average.wins)
+        rows.append([*cells, *([wins] if _tested(result) else [])])
     return text_table(rows)
 
 
@@ -185,18 +205,20 @@ def _group(result: MetaResult, group: GroupResult) -> str:
     heads = [TITLES.get(name, name) for name in figures]
     rows = [["", heads[0], interval, *heads[1:], *(["rank"] if ranks else [])]]
     order = sorted(group.metrics, key=lambda found: -found.value)
-    for found in order:
+    for found in (*order, *group.sentinels):
         wins = group.clusters is not None and found.metric in group.clusters.winners
         cells = [_figure(found.figures.get(name)) for name in figures]
         first = f"{cells[0]}{'*' if wins else ' '}"
         ends = f"[{found.low:.3f}, {found.high:.3f}]"
-        rows.append([found.metric, first, ends, *cells[1:], *([str(ranks[found.metric])] if ranks else [])])
+        rank = [str(ranks.get(found.metric, "-"))] if ranks else []
+        rows.append([result.shown(found.metric), first, ends, *cells[1:], *rank])
     left_out = f", {group.left_out} rows left out" if group.left_out else ""
     return f"{group.group} ({group.n} rows{left_out})\n{text_table(rows)}"
 
 
 def _caption(result: MetaResult) -> str:
-    methods = list(dict.fromkeys(found.method for group in result.groups for found in group.metrics))
+    every = [found for group in result.groups for found in (*group.metrics, *group.sentinels)]
+    methods = list(dict.fromkeys(found.method for found in every))
     lines = [f"{result.headline} with {result.human}: {'; '.join(methods)}."]
     if result.settings.level in ("seg", "sys"):
         rows = result.settings.level == "seg" and not result.systems
@@ -216,7 +238,24 @@ def _caption(result: MetaResult) -> str:
     if result.average_tests:
         found = [f"{t.a} {'>' if t.difference > 0 else '<'} {t.b}" for t in beaten]
         lines.append(f"On average, two-sided p < {result.settings.alpha:g}: {', '.join(found) or 'no pair differs'}.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_beside_controls(result)])
+
+
+def _beside_controls(result: MetaResult) -> list[str]:
+    """Return which metrics are no better than a control, which cannot know how good a translation is."""
+    lines = []
+    for control in result.sentinels:
+        missed = {
+            name: [group.group for group in result.groups if result.beats(name, control, group.group) is False]
+            for name in result.metrics
+        }
+        several = len(result.groups) > 1
+        said = [f"{name} ({', '.join(groups)})" if several else name for name, groups in missed.items() if groups]
+        tested = any(group.control_tests for group in result.groups)
+        how = "significantly better" if tested else "higher"
+        verdict = f"not {how}: {', '.join(said)}" if said else f"every metric is {how}"
+        lines.append(f"Beside the control {control}: {verdict}.")
+    return lines
 
 
 def _tested(result: MetaResult) -> bool:

@@ -14,6 +14,7 @@ class MetaMetricRow(DocumentPart):
     ci: Interval
     method: str = ""
     wins: int | None = None
+    control: bool = False
 
     @model_serializer(mode="wrap")
     def _figures_second(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -53,6 +54,7 @@ class MetaGroupRow(DocumentPart):
     tests: list[MetaTestRow]
     test: str = ""
     clusters: ClusterRow | None
+    control_tests: list[MetaTestRow] = []
 
 
 class MetaAverageRow(DocumentPart):
@@ -61,6 +63,7 @@ class MetaAverageRow(DocumentPart):
     groups: int
     metrics: list[MetaMetricRow]
     tests: list[MetaTestRow] = []
+    control_tests: list[MetaTestRow] = []
 
 
 class MetaDocument(ResultDocument):

@@ -44,8 +44,12 @@ def _value(figure: MetaMetricRow, headline: str) -> Number:
 
 
 def _best(figures: Sequence[MetaMetricRow], headline: str) -> MetaMetricRow | None:
-    defined = [figure for figure in figures if _value(figure, headline) is not None]
+    defined = [figure for figure in figures if _value(figure, headline) is not None and not figure.control]
     return max(defined, key=lambda figure: _value(figure, headline) or 0.0) if defined else None
+
+
+def _name(figure: MetaMetricRow) -> str:
+    return f"{figure.metric} (control)" if figure.control else figure.metric
 
 
 def _lead(content: MetaDocument) -> str:
@@ -62,7 +66,7 @@ def _lead(content: MetaDocument) -> str:
 
 
 def _chart(content: MetaDocument) -> Chart:
-    metrics = [figure.metric for figure in content.average.metrics]
+    metrics = [_name(figure) for figure in content.average.metrics]
     several = len(content.groups) > 1
     points = []
     blocks = [(group.group, group.metrics) for group in content.groups]
@@ -70,10 +74,10 @@ def _chart(content: MetaDocument) -> Chart:
         blocks.append(("average", content.average.metrics))
     for group, figures in blocks:
         for figure in figures:
-            place = metrics.index(figure.metric) if several else 0
+            place = metrics.index(_name(figure)) if several else 0
             low, high = figure.ci or (None, None)
-            row = group if several else figure.metric
-            points.append(charts.Point(row, place, _value(figure, content.headline), low, high, figure.metric))
+            row = group if several else _name(figure)
+            points.append(charts.Point(row, place, _value(figure, content.headline), low, high, _name(figure)))
     series = len(metrics) if several else 1
     alt = f"{_lead(content)} The tables below hold every figure."
     spec = charts.intervals(points, alt=alt, axis=f"{content.headline} with {content.human}", series=series)
@@ -86,7 +90,7 @@ def _summary(content: MetaDocument) -> ReportTable:
     heads = ["metric", *(group.group for group in content.groups), "average", "interval", "wins"]
     rows = []
     for average in content.average.metrics:
-        cells: list[Cell] = [text(average.metric)]
+        cells: list[Cell] = [text(_name(average))]
         for group in content.groups:
             figure = next((figure for figure in group.metrics if figure.metric == average.metric), None)
             wins = group.clusters is not None and average.metric in group.clusters.winners
@@ -106,7 +110,7 @@ def _figures(content: MetaDocument) -> ReportTable:
     for group in content.groups:
         for figure in group.metrics:
             wins = group.clusters is not None and figure.metric in group.clusters.winners
-            first = [text(figure.metric)] + ([text(group.group)] if several else [])
+            first = [text(_name(figure))] + ([text(group.group)] if several else [])
             value = number(_value(figure, content.headline), strong=wins)
             cells = [_figure(figure.more.get(key)) for key in keys[1:]]
             rank = Cell(NONE) if group.clusters is None else number(group.clusters.ranks.get(figure.metric))
@@ -129,7 +133,7 @@ def _tests(content: MetaDocument) -> ReportTable | None:
         return None
     said = content.settings.get("alpha")
     alpha = said if isinstance(said, float) else 0.05
-    metrics = [figure.metric for figure in content.average.metrics]
+    metrics = [figure.metric for figure in content.average.metrics if not figure.control]
     rows = []
     for a in metrics:
         cells: list[Cell] = [text(a)]

@@ -39,6 +39,13 @@ def meta(
     group: Annotated[str | None, typer.Option(help="Column whose values are analysed apart and averaged.")] = None,
     system: Annotated[str | None, typer.Option(help="Column of systems.")] = None,
     segment: Annotated[str | None, typer.Option(help="Column of segments.")] = None,
+    sentinel: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Controls, which cannot know how good a translation is: columns, or beside --metric metrics such as "
+            "length and overlap; constant; shuffled, the first metric's scores dealt out anew. Repeatable."
+        ),
+    ] = None,
     metric: Score = None,
     data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
     candidate: Annotated[
@@ -76,7 +83,7 @@ def meta(
             check_picture(path)
     with progress_bar() as report:
         found = evaluate(
-            Wanted(names(column), human, group, system, segment, names(lower)),
+            Wanted(names(column), human, group, system, segment, names(lower), names(sentinel)),
             file=file,
             metrics=specs(metric),
             texts=Input([], [], None, data, candidate or [], reference or [], source, None),

@@ -13,6 +13,7 @@ import numpy as np
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.sentinels import MADE, columns_of
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.cells import Spelled, spelled
@@ -27,6 +28,7 @@ from bsx.metrics.blocks import Values
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import about, apart, flags, summarise
 from bsx.metrics.totals import Totals
+from bsx.metrics.zoo import metric_names
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
@@ -48,6 +50,7 @@ class Wanted:
         system: column of systems.
         segment: column of segments.
         lower: those of ``columns`` of which lower is better.
+        sentinels: controls: columns, metrics to compute beside ``metrics=``, ``constant`` or ``shuffled``.
     """
 
     columns: list[str]
@@ -56,6 +59,7 @@ class Wanted:
     system: str | None = None
     segment: str | None = None
     lower: list[str] = field(default_factory=list)
+    sentinels: list[str] = field(default_factory=list)
 
     def labels(self) -> list[str]:
         """Return the columns that are not numbers."""
@@ -151,7 +155,13 @@ def meta(
         if wanted.segment is not None and wanted.system is None and len(texts.candidate) < 2:
             # Said before anything is scored; several candidate columns are the systems.
             raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
-        columns = score_columns(metrics, texts, wanted, given, progress, keep=scores_out is not None)
+        if twice := [name for name in wanted.sentinels if name in metrics]:
+            raise InputError(f"`sentinel=`: {twice[0]!r} is among the metrics already: it is one or the other")
+        known = metric_names()
+        scored = [name for name in wanted.sentinels if name.partition(":")[0] in known]
+        there = [name for name in wanted.sentinels if name not in scored and name not in MADE]
+        every = replace(wanted, columns=[*wanted.columns, *there])
+        columns = score_columns([*metrics, *scored], texts, every, given, progress, keep=scores_out is not None)
         if scores_out is not None:
             columns.save(scores_out)
     else:
@@ -164,12 +174,13 @@ def meta(
     names = columns.wanted
     result = meta_evaluate(
         columns.values,
-        metrics=names.columns,
+        metrics=[name for name in names.columns if name not in wanted.sentinels],
         human=names.human[0],
         group=names.group,
         system=names.system,
         segment=names.segment,
         lower=names.lower,
+        sentinels=wanted.sentinels,
         corpus=columns.corpus,
         **how,
     )
@@ -190,16 +201,18 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
             "several go with `metrics=` and as many `candidate=` columns"
         )
     table = Table(file)
-    values = read_columns(table, [*wanted.columns, *wanted.human], wanted.labels())
+    controls = columns_of(wanted.sentinels, table.columns, wanted.columns)
+    values = read_columns(table, [*wanted.columns, *controls, *wanted.human], wanted.labels())
     notes = []
     if wanted.system is None and "system" in table.columns:
         notes.append(
             f"{table.name} has a column 'system', but rows are taken as independent: `system=` and `segment=` name "
             "columns"
         )
-    turned = [name for name in lower_by_sidecar(file) if name in wanted.columns and name not in wanted.lower]
+    read = [*wanted.columns, *controls]
+    turned = [name for name in lower_by_sidecar(file) if name in read and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
-    signatures = known_signatures(file, wanted.columns)
+    signatures = known_signatures(file, read)
     return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, signatures=signatures)
 
 

@@ -1,0 +1,187 @@
+"""Controls beside metrics: measured and tested as metrics are, marked in every output, never winners."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis import meta_evaluate
+from bsx.analysis.agreement.sentinels import made
+from bsx.errors import InputError, UnknownNameError
+from tests.analysis.agreement.test_evaluate import invented
+
+Run = Callable[..., Any]
+
+
+def table() -> dict[str, list[Any]]:
+    """The poor metric knows less of people than the length does."""
+    columns = invented(1)
+    rng = np.random.default_rng(2)
+    columns["length"] = (np.array(columns["human"]) + 1.5 * rng.normal(size=len(columns["human"]))).tolist()
+    return columns
+
+
+def evaluated(**settings: Any) -> Any:
+    options = {"group": "lp", "system": "system", "segment": "segment", **settings}
+    return meta_evaluate(table(), metrics=["good", "poor"], human="human", **options)
+
+
+def test_metrics_are_what_they_are_without_controls() -> None:
+    plain, beside = evaluated(), evaluated(sentinels=["length", "shuffled"])
+    for one, other in zip(plain.groups, beside.groups, strict=True):
+        assert (one.metrics, one.tests, one.clusters) == (other.metrics, other.tests, other.clusters)
+    assert plain.average == beside.average[:2]
+    assert [one.metric for one in beside.groups[0].sentinels] == ["length", "shuffled"]
+    assert beside.average[2].wins is None
+
+
+def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
+    as_metric = meta_evaluate(
+        table(), metrics=["good", "poor", "length"], human="human", group="lp", system="system", segment="segment"
+    )
+    beside = evaluated(sentinels=["length"])
+    for one, other in zip(as_metric.groups, beside.groups, strict=True):
+        assert one["length"] == other["length"]
+        expected = {(t.a, t.b): t.comparison for t in one.tests if t.b == "length"}
+        assert {(t.a, t.b): t.comparison for t in other.control_tests} == expected
+    expected_average = {(t.a, t.b): t.p_two_sided for t in as_metric.average_tests if t.b == "length"}
+    assert {(t.a, t.b): t.p_two_sided for t in beside.control_tests} == expected_average
+
+
+@pytest.mark.parametrize("over", ["group", "all"])
+def test_tests_against_controls_are_corrected_as_a_family(over: Any) -> None:
+    found = evaluated(sentinels=["length", "shuffled"], correction="holm", correction_over=over)
+    families = [group.control_tests for group in found.groups]
+    for tests in families if over == "group" else [[test for family in families for test in family]]:
+        p = np.array([test.comparison.p_two_sided for test in tests])
+        order = np.argsort(p)
+        holm = np.maximum.accumulate(np.minimum(1, p[order] * (len(p) - np.arange(len(p)))))
+        assert [tests[i].p_adjusted for i in order] == pytest.approx(holm)
+
+
+def test_a_metric_that_does_not_beat_a_control_is_named() -> None:
+    found = evaluated(sentinels=["length", "shuffled"])
+    assert found.beats("good", "length", "xx-en")
+    assert not found.beats("poor", "length", "xx-en")
+    text = found.to_text()
+    assert "Beside the control length: not significantly better: poor (yy-en, xx-en)." in text
+    assert text.count("length (control)") == 3  # the summary and two groups
+    assert "length (control)" in found.to_markdown()
+    assert "length (control)" in found.to_latex()
+    assert "% Beside the control length: not significantly better: poor" in found.to_latex()
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert {row["metric"] for row in rows if row["control"] == "1"} == {"length", "shuffled"}
+    assert {row["winner"] for row in rows if row["control"] == "1"} == {""}
+    document = found.to_dict()
+    assert [row.get("control", False) for row in document["groups"][0]["metrics"]] == [False, False, True, True]
+    assert len(document["groups"][0]["control_tests"]) == len(document["average"]["control_tests"]) == 4
+    assert any("control length" in note for note in document["notes"])
+    untested = evaluated(sentinels=["length"], test="none")
+    assert "Beside the control length: not higher: poor" in untested.to_text()
+
+
+@pytest.mark.parametrize("level", ["seg", "sys", "darr", "hybrid"])
+def test_at_every_level(level: Any) -> None:
+    more = {"threshold": 0.5} if level == "darr" else {}
+    found = evaluated(level=level, sentinels=["length", "shuffled"], resamples=50, **more)
+    assert all(len(group.control_tests) == 4 for group in found.groups)
+
+
+def test_a_constant_is_right_about_ties_and_nothing_else() -> None:
+    columns = table()
+    columns["human"] = np.round(columns["human"]).tolist()
+    found = meta_evaluate(
+        columns,
+        metrics=["good"],
+        human="human",
+        system="system",
+        segment="segment",
+        statistic="acc_eq",
+        sentinels=["constant"],
+    )
+    human = np.array(columns["human"]).reshape(5, 30)
+    i, j = np.triu_indices(5, k=1)
+    assert found.groups[0]["constant"].value == pytest.approx(np.mean(human[i] == human[j]))
+    assert found.groups[0].control_tests[0].wins("two-sided", 0.05)
+
+
+def test_shuffled_scores_are_the_groups_own_and_follow_the_seed() -> None:
+    scores, groups = np.array([1.0, np.nan, 3, 4, 5, 6, 7, 8]), ["a"] * 4 + ["b"] * 4
+    once, again, other = (made("shuffled", scores, groups, seed) for seed in (1, 1, 3))
+    assert np.array_equal(once, again, equal_nan=True)
+    assert not np.array_equal(once, other, equal_nan=True)
+    assert np.isnan(once[1])
+    assert Counter(once[4:]) == Counter(scores[4:])
+
+
+def test_what_cannot_be_a_control() -> None:
+    with pytest.raises(InputError, match="a constant has no correlation"):
+        evaluated(sentinels=["constant"])
+    with pytest.raises(InputError, match="'good' is among the metrics"):
+        evaluated(sentinels=["good"])
+    with pytest.raises(InputError, match="named twice"):
+        evaluated(sentinels=["length", "length"])
+    with pytest.raises(UnknownNameError, match=r"'lenght' is neither a column .* Near: length"):
+        evaluated(sentinels=["lenght"])
+
+
+def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) -> None:
+    data = Path(str(bsx.__file__)).parent / "examples" / "en-systems.tsv"
+    sides = [part for name in ("atlas", "brook") for part in ("--candidate", name, "--human", f"{name}_grade")]
+    kept = tmp_path / "scores.tsv"
+    done = cli(
+        "meta",
+        "--data",
+        data,
+        "--metric",
+        "chrf",
+        "--segment",
+        "id",
+        *sides,
+        "--sentinel",
+        "length,shuffled",
+        "--sentinel",
+        "overlap:unit=characters",
+        "--scores-out",
+        kept,
+        "--format",
+        "json",
+        "--resamples",
+        50,
+    )
+    assert done.status == 0, done.err
+    names = [row["metric"] for row in json.loads(done.out)["groups"][0]["metrics"] if row.get("control")]
+    assert names == ["length", "shuffled", "overlap:unit=characters"]
+    columns = ["--human", "human", "--system", "system", "--segment", "id", "--resamples", 50]
+    again = cli("meta", kept, "--column", "chrf", "--sentinel", "length,shuffled", *columns, "--format", "json")
+    first, second = (json.loads(out)["groups"][0]["metrics"][1] for out in (done.out, again.out))
+    assert first == second
+    wrong = cli("meta", kept, "--column", "chrf", "--sentinel", "overlaps", *columns)
+    assert (wrong.status, wrong.err.count("\n")) == (2, 1)
+    assert "--sentinel: 'overlaps' is neither" in wrong.err
+
+
+def test_length_and_overlap_by_hand() -> None:
+    candidates, references = ["The cat  sat", "", "猫 坐"], ["the cat sat down", "a dog", "坐"]
+    sources = ["die Katze saß", "ein Hund", "a"]
+    assert bsx.get_metric("length").score(candidates, references).values.tolist() == [9, 0, 2]
+    assert bsx.get_metric("length:unit=words").score(candidates, references).values.tolist() == [3, 0, 2]
+    assert bsx.get_metric("length-qe:of=other,unit=words").score(candidates, sources=sources).values[0] == 3
+    assert bsx.get_metric("overlap").score(candidates, references).values == pytest.approx([6 / 7, 0, 2 / 3])
+    letters = bsx.get_metric("overlap:unit=characters").score(candidates, references).values
+    assert letters == pytest.approx([18 / 22, 0, 2 / 3])
+
+
+def test_a_table_keeps_its_own_constant() -> None:
+    columns = {**invented(), "constant": np.arange(150.0).tolist()}
+    found = meta_evaluate(columns, metrics=["good"], human="human", sentinels=["constant"])
+    assert abs(found.groups[0]["constant"].value) < 0.3
