@@ -176,7 +176,7 @@ def _group(
     found = agreement(data, config)
     notes += found.notes
     metrics = [metric for metric in found.metrics if metric.metric not in sentinels]
-    controls = [metric for metric in found.metrics if metric.metric in sentinels]
+    controls = [metric for name in sentinels for metric in found.metrics if metric.metric == name]
     tests, clusters = _tests(found, [metric.metric for metric in metrics], config)
     against = _against(found, metrics, controls, config)
     left_out = len(missing) - kept
