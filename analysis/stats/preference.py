@@ -191,7 +191,33 @@ def clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence:
     n, share = len(right), float(right.mean())
     sums, sizes = np.bincount(of, weights=right.astype(np.float64)), np.bincount(of)
     variance = float(((sums - share * sizes) ** 2).sum()) / n**2 * len(sums) / max(len(sums) - 1, 1)
-    worth = share * (1 - share) / variance if variance > 0 else float(len(sums))
+    return _wilson(share, share * (1 - share) / variance if variance > 0 else float(len(sums)), n, confidence)
+
+
+def dyadic_share(right: NDArray[np.bool_], sides: NDArray[np.int64], confidence: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of pairs that share members, such as all pairs of some systems.
+
+    Source: the variance of Aronow, Samii & Assenova 2015, equation 2, in which pairs with a member in common may depend
+    on each other in any way; from it, as many pairs as would be as informative if they were independent. Where all
+    pairs are right, or none, these are as many as can be drawn without a common member.
+
+    Args:
+        right: whether each pair is right (n,).
+        sides: numbers of its two members (n, 2), which differ.
+        confidence: level of the interval.
+    """
+    n, share = len(right), float(right.mean())
+    errors = right.astype(np.float64) - share
+    members, places = np.unique(sides, return_inverse=True)
+    sums = np.bincount(places.ravel(), weights=np.repeat(errors, 2))
+    correction = len(members) / max(len(members) - 1, 1)
+    variance = correction * float((sums**2).sum() - (errors**2).sum()) / n**2
+    worth = share * (1 - share) / variance if variance > 0 else len(members) / 2
+    return _wilson(share, worth, n, confidence)
+
+
+def _wilson(share: float, worth: float, n: int, confidence: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of n items that are worth so many independent ones."""
     worth = min(max(worth, 1.0), float(n))
     z = float(need("scipy.stats", "intervals of shares").norm.ppf((1 + confidence) / 2))
     centre, scale = share + z * z / (2 * worth), 1 + z * z / worth

@@ -134,7 +134,7 @@ def challenge_metrics(
         "weights": dict(result.weights),
     }
     named |= {name: str(value) for name, value in set_fields(settings).items()}
-    return ChallengeRun(result, _document(result), named, signatures, notes, said)
+    return ChallengeRun(result, challenge_document(result), named, signatures, notes, said)
 
 
 def _scored(
@@ -170,7 +170,8 @@ def _scored(
     return rows, about(metrics)
 
 
-def _document(result: ChallengeResult) -> ChallengeDocument:
+def challenge_document(result: ChallengeResult) -> ChallengeDocument:
+    """Return the document that ``bsx adversarial challenge`` prints, without settings, notes and provenance."""
     metrics = {}
     for one in result.results:
         metrics[one.metric] = ChallengedMetric(

@@ -1,0 +1,305 @@
+"""What ``bsx card`` prints: a metric's card, in one shape whatever was measured."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bsx.analysis.documents.adversarial import DetectionRow, DropRow, LeftOutRow, TripleRow
+from bsx.analysis.documents.agreement import PeopleCurveRow
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
+from bsx.analysis.documents.challenge import ChallengedMetric
+from bsx.analysis.documents.disentangling import NoticeRow
+
+SCHEMA = 1
+"""Version of a card's shape; another one is refused where cards are read."""
+
+PartName = Literal[
+    "agreement",
+    "factors",
+    "paraphrase",
+    "perturbations",
+    "challenge",
+    "sentinels",
+    "invariance",
+    "cost",
+    "languages",
+]
+
+
+class CardTest(DocumentPart):
+    """One test of a card; ``p`` is two-sided, ``p_adjusted`` corrected over all tests of the card.
+
+    ``b`` is the other metric or the sentinel, or what the metric is tested against, such as 0.
+    """
+
+    data: str
+    level: str = ""
+    group: str = ""
+    figure: str
+    a: str
+    b: str
+    difference: Number = None
+    ci: Interval = None
+    p: Number
+    p_adjusted: Number = None
+    method: str = ""
+
+
+class CardPart(DocumentPart):
+    """What every part has."""
+
+    tests: list[CardTest] = []
+    notes: list[str] = []
+
+
+class AgreementRow(DocumentPart):
+    """Agreement with people in one group of a table, or its mean over groups; ``others`` are further figures."""
+
+    data: str
+    level: str
+    group: str
+    n: int | None = None
+    statistic: str
+    value: Number
+    ci: Interval
+    rank: int | None = None
+    of: int | None = None
+    others: dict[str, Number] = {}
+    method: str = ""
+
+
+class AgreementPart(CardPart):
+    """Agreement with people by language pair and level, and how often people agree with a difference that large."""
+
+    rows: list[AgreementRow]
+    people: list[PeopleCurveRow] = []
+
+
+class ProfileRow(DocumentPart):
+    """The metric regressed on linguistic factors of one table; dictionaries are keyed by factor."""
+
+    data: str
+    group: str
+    n: int
+    factors: list[str]
+    coef: dict[str, Number]
+    ci: dict[str, Interval]
+    p: dict[str, Number]
+    r2: Number
+    r2_ci: Interval = None
+    r2_share: dict[str, Number]
+    se: str = ""
+    warnings: list[NoticeRow] = []
+
+
+class FactorsPart(CardPart):
+    """Factor profiles: what scores go with (observational) and what moves them (interventional)."""
+
+    observational: list[ProfileRow]
+    interventional: list[dict[str, object]] = []
+    left_out: dict[str, str] = {}
+
+
+class PairsRow(DetectionRow):
+    """The metric as a detector of paraphrases on one set of pairs."""
+
+    data: str
+
+
+class TriplesRow(TripleRow):
+    """How often the metric prefers the paraphrase in one set of triples."""
+
+    data: str
+
+
+class ParaphrasePart(CardPart):
+    """Paraphrase pairs and triples."""
+
+    pairs: list[PairsRow] = []
+    triples: list[TriplesRow] = []
+
+
+class PerturbedRow(DropRow):
+    """What one perturbation does to the metric's scores of one table's references."""
+
+    data: str
+    group: str = ""
+
+
+class PerturbationsPart(CardPart):
+    """Sensitivities to controlled changes."""
+
+    rows: list[PerturbedRow]
+    left_out: list[LeftOutRow] = []
+
+
+class ChallengeSetRow(ChallengedMetric):
+    """The metric on one challenge set."""
+
+    data: str
+    group: str = ""
+
+
+class ChallengePart(CardPart):
+    """Challenge sets by phenomenon."""
+
+    sets: list[ChallengeSetRow]
+
+
+class SentinelRow(DocumentPart):
+    """What one sentinel reaches where the metric reached ``metric_value``."""
+
+    sentinel: str
+    data: str
+    level: str = ""
+    group: str = ""
+    figure: str
+    value: Number
+    ci: Interval = None
+    metric_value: Number = None
+    note: str = ""
+
+
+class SentinelsPart(CardPart):
+    """What is trivial: metrics that cannot know anything, beside this one."""
+
+    rows: list[SentinelRow]
+
+
+class InvarianceRow(DocumentPart):
+    """One check: scores that should be the same, or should be the highest.
+
+    Attributes:
+        name: of the check.
+        what: in words.
+        n: rows that could show a difference.
+        changed: rows that do.
+        largest: largest difference, in the metric's own unit.
+        holds: whether none does; None where nothing could be checked.
+        kind: ``invariance``; ``determinism``; ``property`` for what need not hold.
+    """
+
+    name: str
+    what: str
+    n: int
+    changed: int
+    largest: Number
+    holds: bool | None
+    kind: str = "invariance"
+    group: str = ""
+    note: str = ""
+
+
+class InvariancePart(CardPart):
+    """Invariance and determinism."""
+
+    checks: list[InvarianceRow]
+    tolerance: Number
+
+
+class CostRow(DocumentPart):
+    """What it takes to score; seconds and their range are for 1,000 segments, memory is in MB."""
+
+    seconds: Number
+    seconds_range: Interval = None
+    start_seconds: Number
+    memory: Number
+    memory_before: Number = None
+    runs: int
+
+
+class CostPart(CardPart):
+    """Cost on one machine, beside chrF in the same run."""
+
+    n: int
+    metric: CostRow
+    chrf: CostRow | None = None
+    times_chrf: Number = None
+    machine: dict[str, object] = {}
+
+
+class LanguageRow(DocumentPart):
+    """One language in which the metric was measured."""
+
+    lang: str
+    data: list[str]
+    segments: int
+    truncated: int
+    truncated_share: Number
+    empty: int = 0
+    failed: int = 0
+    agreement: Number = None
+    declared: bool | None = None
+    notes: list[str] = []
+
+
+class LanguagesPart(CardPart):
+    """Languages: which the registry declares, which were measured; and how many segments were cut."""
+
+    declared: list[str] | str
+    source: str = ""
+    measured: list[LanguageRow]
+
+
+class CardParts(DocumentPart):
+    """The parts that were made."""
+
+    agreement: AgreementPart | None = None
+    factors: FactorsPart | None = None
+    paraphrase: ParaphrasePart | None = None
+    perturbations: PerturbationsPart | None = None
+    challenge: ChallengePart | None = None
+    sentinels: SentinelsPart | None = None
+    invariance: InvariancePart | None = None
+    cost: CostPart | None = None
+    languages: LanguagesPart | None = None
+
+    def made(self) -> dict[str, CardPart]:
+        """Return the parts that are there, by name."""
+        found = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: part for name, part in found if part is not None}
+
+
+class PartStatus(DocumentPart):
+    """What became of a part: ``made``, ``left out`` or ``failed``, and why."""
+
+    status: Literal["made", "left out", "failed"]
+    reason: str = ""
+
+
+class CardData(DocumentPart):
+    """One table that the card rests on."""
+
+    name: str
+    kind: str
+    n: int
+    sha256: str
+    languages: list[str] = []
+    groups: list[str] = []
+    examples: bool = False
+
+
+class FamilyRow(DocumentPart):
+    """All tests of the card as one family."""
+
+    tests: int
+    correction: str
+    alpha: Number
+    significant: int
+
+
+class CardDocument(ResultDocument):
+    """A metric card: ``parts`` holds what was made, ``status`` what became of every part."""
+
+    schema_version: int
+    metric: str
+    kind: Literal["metric", "column"]
+    signature: str
+    signatures: dict[str, str] = {}
+    higher_is_better: bool = True
+    partial: bool
+    data: list[CardData]
+    against: list[str] = []
+    status: dict[str, PartStatus]
+    parts: CardParts
+    multiplicity: FamilyRow

@@ -1,0 +1,1 @@
+"""Metric cards: everything that can be measured of a metric, in one run."""

@@ -1,0 +1,370 @@
+"""The steps of a card on judged segments: agreement with people, beside sentinels, and how often people agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.groups import AverageTest, GroupResult, PairTest
+from bsx.analysis.agreement.measures import CorpusScores
+from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
+from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.documents.cards import AgreementRow, SentinelRow
+from bsx.errors import InputError
+from bsx.jobs.carding.data import DataSet, Judged, Texts
+from bsx.jobs.carding.desk import Desk, Findings, Subject, test_row
+from bsx.jobs.carding.scoring import Problem, Scored
+from bsx.support.checks import Array
+
+_LEVELS = {"seg": "segment", "sys": "system"}
+_SHUFFLED = "shuffled candidates"
+_CONSTANT = "constant"
+
+
+def agree(desk: Desk) -> Findings:
+    """Correlate every subject and sentinel with people, by language pair and level, and test them."""
+    found = Findings()
+    for one in desk.of("judged"):
+        if not isinstance(one.content, Judged):
+            continue
+        if one.content.human is None:
+            reason = Problem(False, f"{one.name} has no human scores (a column human)")
+            for subject in desk.subjects:
+                found.miss("agreement", subject.name, reason)
+            continue
+        scored = desk.judged(one)
+        here = {name: scores for name, scores in scored.items() if isinstance(scores, Scored)}
+        for subject in desk.subjects:
+            problem = scored[subject.name]
+            if isinstance(problem, Problem):
+                found.miss("agreement", subject.name, problem)
+            else:
+                found.add("agreement", subject.name, notes=problem.notes(f"{one.name}: {subject.name}"))
+        if any(subject.name in here for subject in desk.subjects):
+            for level in ("seg", "sys") if one.content.system is not None else ("seg",):
+                _level(found, desk, one, one.content, here, level)
+            for subject in desk.subjects:
+                if subject.name in here:
+                    curves = people(one.content, subject.name, here[subject.name], desk.how["confidence"])
+                    rows = [{**curve.to_row().to_dict(), "data": one.name} for curve in curves]
+                    found.add("agreement", subject.name, people=rows)
+                    if not subject.column:
+                        _shuffle(found, desk, one, one.content, subject, here[subject.name])
+    return found
+
+
+def _level(found: Findings, desk: Desk, one: DataSet, content: Judged, here: Mapping[str, Scored], level: str) -> None:
+    result, notes = _evaluated(content, here, level, desk)
+    where = f"{one.name}, {_LEVELS[level]} level"
+    if result is None:
+        for subject in desk.subjects:
+            if subject.name in here:
+                found.add("agreement", subject.name, notes=[f"{where}: {note}" for note in notes])
+        return
+    for subject in desk.subjects:
+        if subject.name not in here:
+            continue
+        name = subject.name
+        rows, tests, against = [], [], []
+        for group in result.groups:
+            if group.find(name) is not None:
+                rows.append(_row(result, group, name, one.name, level))
+            for other in here:
+                test = next((t for t in group.tests if (t.a, t.b) == (name, other)), None)
+                if test is not None:
+                    row = _test(test, result, one.name, level, group.group)
+                    (against if other in desk.sentinels else tests).extend(row)
+        if len(result.groups) > 1:
+            rows += _average(result, name, one.name, level)
+            for average in result.average_tests:
+                if name in (average.a, average.b):
+                    row = _average_test(average, name, result, one.name, level)
+                    other = average.b if average.a == name else average.a
+                    (against if other in desk.sentinels else tests).extend(row)
+        said = [f"{where}: {note}" for note in dict.fromkeys([*notes, *result.notes])]
+        found.add("agreement", name, rows=rows, tests=tests, notes=said)
+        reached = [
+            SentinelRow(
+                sentinel=sentinel,
+                data=one.name,
+                level=_LEVELS[level],
+                group=group.group,
+                figure=result.headline,
+                value=its.value,
+                ci=(its.low, its.high),
+                metric_value=own.value,
+            ).to_dict()
+            for group in result.groups
+            if (own := group.find(name)) is not None
+            for sentinel in desk.sentinels
+            if (its := group.find(sentinel)) is not None
+        ]
+        reached += [
+            SentinelRow(
+                sentinel=_CONSTANT,
+                data=one.name,
+                level=_LEVELS[level],
+                group=group.group,
+                figure=result.headline,
+                value=None,
+                metric_value=own.value,
+                note="not defined: what is the same everywhere ranks nothing",
+            ).to_dict()
+            for group in result.groups
+            if (own := group.find(name)) is not None
+        ]
+        found.add("sentinels", name, rows=reached, tests=against)
+
+
+def _evaluated(
+    content: Judged, here: Mapping[str, Scored], level: str, desk: Desk
+) -> tuple[MetaResult | None, list[str]]:
+    """Return the agreement in all groups where it is defined, and notes on the others."""
+    notes: list[str] = []
+    kept = np.ones(len(content), dtype=bool)
+    groups = np.array(content.group, dtype=object)
+    systems = content.system is not None
+    while kept.any():
+        columns: dict[str, object] = {"human": content.human[kept], "lp": [str(g) for g in groups[kept]]}  # type: ignore[index]
+        if systems and content.system is not None and content.segment is not None:
+            columns["system"] = [content.system[i] for i in np.flatnonzero(kept)]
+            columns["segment"] = [content.segment[i] for i in np.flatnonzero(kept)]
+        corpus = {}
+        for name, scored in here.items():
+            columns[name] = _varied(scored.values, groups, columns["human"], kept)[kept]
+            if scored.corpus is not None and level == "sys":
+                corpus[name] = CorpusScores(scored.corpus.statistics[kept], scored.corpus.score)
+        try:
+            result = meta_evaluate(
+                columns,
+                metrics=list(here),
+                human="human",
+                group="lp",
+                system="system" if systems else None,
+                segment="segment" if systems else None,
+                corpus=corpus,
+                level=level,  # type: ignore[arg-type]
+                nan="omit",
+                resamples=desk.how["resamples"],
+                confidence=desk.how["confidence"],
+                alpha=desk.how["alpha"],
+                seed=desk.how["seed"],
+                correction="holm",
+            )
+        except InputError as error:
+            message = str(error)
+            label = message.removeprefix("group ").partition(":")[0] if message.startswith("group ") else None
+            if label not in set(groups[kept].tolist()):
+                return None, [*notes, message]
+            if systems and level == "seg" and "more than once" in message:
+                systems = False  # a system has several rows of a segment: rows are taken one by one
+                continue
+            notes.append(f"left out: {message}")
+            kept &= groups != label
+        else:
+            return result, notes
+    return None, notes
+
+
+def _varied(values: Array, groups: Array, human: object, kept: Array) -> Array:
+    """Return the values with NaN in groups where all are the same: nothing can be ranked there."""
+    found = values.copy()
+    for label in set(groups[kept].tolist()):
+        inside = groups == label
+        there = values[inside][~np.isnan(values[inside])]
+        if len(there) and np.ptp(there) == 0:
+            found[inside] = np.nan
+    return found
+
+
+def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str) -> dict[str, object]:
+    own = group[name]
+    ranks = dict(zip(group.clusters.names, group.clusters.ranks, strict=True)) if group.clusters is not None else {}
+    figures = {key: value for key, value in own.figures.items() if not isinstance(value, list)}
+    return AgreementRow(
+        data=data,
+        level=_LEVELS[level],
+        group=group.group,
+        n=group.n,
+        statistic=result.headline,
+        value=own.value,
+        ci=(own.low, own.high),
+        rank=ranks.get(name),
+        of=len(ranks) or None,
+        others={key: value for key, value in figures.items() if key != result.headline},
+        method=own.method,
+    ).to_dict()
+
+
+def _average(result: MetaResult, name: str, data: str, level: str) -> list[dict[str, object]]:
+    own = next(average for average in result.average if average.metric == name)
+    if own.value != own.value:
+        return []
+    return [
+        AgreementRow(
+            data=data,
+            level=_LEVELS[level],
+            group="average",
+            n=sum(group.n for group in result.groups),
+            statistic=result.headline,
+            value=own.value,
+            ci=(own.low, own.high),
+            method=f"mean of {len(result.groups)} groups",
+        ).to_dict()
+    ]
+
+
+def _test(test: PairTest, result: MetaResult, data: str, level: str, group: str) -> list[dict[str, object]]:
+    one = test.comparison
+    return test_row(
+        data=data,
+        level=_LEVELS[level],
+        group=group,
+        figure=result.headline,
+        a=test.a,
+        b=test.b,
+        difference=one.difference,
+        ci=(one.low, one.high),
+        p=one.p_two_sided,
+        method=one.method,
+    )
+
+
+def _average_test(test: AverageTest, name: str, result: MetaResult, data: str, level: str) -> list[dict[str, object]]:
+    turned = test.a != name
+    sign = -1 if turned else 1
+    return test_row(
+        data=data,
+        level=_LEVELS[level],
+        group="average",
+        figure=result.headline,
+        a=name,
+        b=test.a if turned else test.b,
+        difference=sign * test.difference,
+        ci=(-test.high, -test.low) if turned else (test.low, test.high),
+        p=test.p_two_sided,
+        method="mean difference over groups, normal",
+    )
+
+
+def _shuffle(found: Findings, desk: Desk, one: DataSet, content: Judged, subject: Subject, scored: Scored) -> None:
+    """Let the metric score another row's candidate: what is left of its agreement is not about the candidate."""
+    texts = content.texts
+    if texts.candidates is None:
+        return
+    order = np.arange(len(content))
+    draw = np.random.default_rng(desk.how["seed"])
+    for label in dict.fromkeys(content.group):
+        rows = np.flatnonzero([group == label for group in content.group])
+        order[rows] = _deranged(rows, draw)
+    moved = Texts([texts.candidates[i] for i in order], texts.references, texts.sources)
+    other = desk.lab.score(one.lang, moved, [subject.name])[subject.name]
+    if isinstance(other, Problem):
+        found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {other.reason}"])
+        return
+    plain = Scored(other.values, other.signature)
+    result, notes = _evaluated(content, {subject.name: scored, _SHUFFLED: plain}, "seg", desk)
+    if result is None:
+        found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {note}" for note in notes])
+        return
+    rows, tests = [], []
+    for group in result.groups:
+        its, own = group.find(_SHUFFLED), group.find(subject.name)
+        if its is None or own is None:
+            continue
+        rows.append(
+            SentinelRow(
+                sentinel=_SHUFFLED,
+                data=one.name,
+                level="segment",
+                group=group.group,
+                figure=result.headline,
+                value=its.value,
+                ci=(its.low, its.high),
+                metric_value=own.value,
+            ).to_dict()
+        )
+        for test in group.tests:
+            if (test.a, test.b) == (subject.name, _SHUFFLED):
+                tests += _test(test, result, one.name, "seg", group.group)
+    found.add("sentinels", subject.name, rows=rows, tests=tests)
+
+
+def _deranged(rows: Array, draw: np.random.Generator) -> Array:
+    """Return the rows in an order in which none stands in its place: one cycle through all, drawn at random."""
+    cycle = draw.permutation(rows)
+    found = np.empty_like(rows)
+    place = {int(row): i for i, row in enumerate(rows)}
+    for row, after in zip(cycle, np.roll(cycle, 1), strict=True):
+        found[place[int(row)]] = after
+    return found
+
+
+def people(content: Judged, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
+    """Return how often people agreed with differences of a metric: pairs of systems, and of segments, by group."""
+    groups = list(dict.fromkeys(content.group))
+    wholes = [("all", list(range(len(content))))] if len(groups) > 1 else []
+    parts = [(g, [i for i, group in enumerate(content.group) if group == g]) for g in groups]
+    found = []
+    for group, rows in [*wholes, *parts]:
+        for level in ("systems", "segments"):
+            try:
+                found.append(_curve(content, name, scored, group, rows, level, confidence))
+            except InputError:
+                continue  # no pair that both sides tell apart, or no systems
+    return found
+
+
+def _curve(
+    content: Judged,
+    name: str,
+    scored: Scored,
+    group: str,
+    rows: Sequence[int],
+    level: Level,
+    confidence: float,
+) -> PeopleCurve:
+    human = content.human
+    if human is None or (level == "systems" and content.system is None):
+        raise InputError("nothing to compare")
+    if level == "systems" and content.system is not None:
+        values, people_say, within = system_scores(content, scored, rows)
+        return people_curve(
+            values, people_say, within=within, level=level, metric=name, group=group, confidence=confidence
+        )
+    lps = [content.group[i] for i in rows]
+    units = None
+    if content.segment is not None:
+        units = [f"{lp}\t{content.segment[i]}" for lp, i in zip(lps, rows, strict=True)]
+        if len(set(units)) == len(units):
+            units = None
+    return people_curve(
+        scored.values[list(rows)],
+        human[list(rows)],
+        of=units,
+        within=units if units is not None else lps,
+        metric=name,
+        group=group,
+        confidence=confidence,
+    )
+
+
+def system_scores(content: Judged, scored: Scored, rows: Sequence[int]) -> tuple[list[float], list[float], list[str]]:
+    """Return each system's score, people's mean, and its group; on the segments that have both."""
+    assert content.system is not None  # noqa: S101 - for the type checker
+    assert content.human is not None  # noqa: S101
+    by_system: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if scored.values[row] == scored.values[row] and content.human[row] == content.human[row]:
+            by_system.setdefault((content.group[row], content.system[row]), []).append(row)
+    values, people_say, within = [], [], []
+    for (group, _), own in by_system.items():
+        corpus = scored.corpus
+        values.append(
+            float(scored.values[own].mean()) if corpus is None else corpus.score(corpus.statistics[own].sum(axis=0))
+        )
+        people_say.append(float(content.human[own].mean()))
+        within.append(group)
+    return values, people_say, within

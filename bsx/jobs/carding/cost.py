@@ -1,0 +1,163 @@
+"""What it takes to score: seconds and memory of a process that does nothing else, beside chrF in the same run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bsx.analysis.documents.cards import CostRow
+from bsx.bertscore.config import ScorerConfig
+from bsx.jobs.carding.data import DataSet, Judged, Texts
+from bsx.jobs.carding.desk import Desk, Findings
+from bsx.jobs.carding.scoring import Problem
+from bsx.support.settings import set_fields
+from bsx.support.untyped import JsonObject
+
+_RUNS = 3
+_LONG = 5.0  # seconds of a run after which it is not repeated
+_REFERENCE = "chrf"
+
+
+def costs(desk: Desk, settings: ScorerConfig) -> Findings:
+    """Time every metric, each in a process of its own, and chrF on the same texts."""
+    found = Findings()
+    of_chrf: dict[str, JsonObject] = {}
+    for subject in desk.subjects:
+        if subject.column:
+            reason = f"{subject.name} is a column of scores, which costs nothing to read"
+            found.miss("cost", subject.name, Problem(False, reason))
+            continue
+        one = next((one for one in desk.of("judged") if _fits(desk, one, subject.name)), None)
+        if one is None or not isinstance(one.content, Judged):
+            found.miss("cost", subject.name, Problem(False, f"no table has what {subject.name} compares"))
+            continue
+        texts = one.content.texts.at(list(range(min(len(one.content), desk.how["timed"]))))
+        run = {name: str(value) if isinstance(value, Path) else value for name, value in set_fields(settings).items()}
+        run["lang"] = one.lang
+        try:
+            own = measure(subject.name, texts, run)
+            if texts.references is not None and one.name not in of_chrf:
+                alone = {name: value for name, value in run.items() if name in ("registry", "lang")}
+                of_chrf[one.name] = own if subject.name == _REFERENCE else measure(_REFERENCE, texts, alone)
+        except _FailedError as error:
+            found.miss("cost", subject.name, Problem(True, str(error)))
+            continue
+        beside = of_chrf.get(one.name)
+        times = None if beside is None else float(own["seconds"]) / float(beside["seconds"])
+        machine = {"processor": _processor(), "cores": os.cpu_count(), "platform": platform.platform(terse=True)}
+        machine["threads"] = os.environ.get("OMP_NUM_THREADS", "")
+        note = f"{one.name}: {len(texts)} segments in {one.lang}; seconds are for 1,000"
+        found.add(
+            "cost", subject.name, n=len(texts), metric=own, chrf=beside, times_chrf=times, machine=machine, notes=[note]
+        )
+    return found
+
+
+class _FailedError(Exception):
+    """A process that measures did not come to an end."""
+
+
+def _fits(desk: Desk, one: DataSet, name: str) -> bool:
+    if not isinstance(one.content, Judged) or one.content.texts.candidates is None:
+        return False
+    metric = desk.lab.build(one.lang)[name]
+    return not isinstance(metric, Problem) and metric.needs <= one.content.texts.has
+
+
+def measure(spec: str, texts: Texts, run: JsonObject) -> JsonObject:
+    """Return the cost of scoring texts with one metric, measured in a process of its own.
+
+    Args:
+        spec: the metric.
+        texts: the rows.
+        run: model, language, and where and within what limits to run; plain values.
+
+    Returns:
+        A `CostRow` as a mapping.
+    """
+    asked = {
+        "spec": spec,
+        "candidates": texts.candidates,
+        "references": texts.references,
+        "sources": texts.sources,
+        "run": run,
+    }
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from bsx.jobs.carding.cost import main; main()"],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise _FailedError(f"the process that measures {spec} failed: {last}")
+    found: JsonObject = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    """Measure in this process what standard input asks for, and print it."""
+    asked = json.loads(sys.stdin.read())
+    from bsx.metrics.zoo import get_metric
+
+    before = _memory()
+    start = time.perf_counter()
+    metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
+    sides = [asked[name] for name in ("candidates", "references", "sources")]
+    metric.score(*(side if side is None else side[:2] for side in sides))
+    started = time.perf_counter() - start
+    seconds: list[float] = []
+    while len(seconds) < _RUNS and not (seconds and seconds[-1] > _LONG):
+        # Texts are remembered from call to call; a metric built anew knows none.
+        metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
+        metric.score(*(side if side is None else side[:2] for side in sides))
+        begin = time.perf_counter()
+        metric.score(*sides)
+        seconds.append((time.perf_counter() - begin) * 1000 / len(asked["candidates"]))
+    middle = sorted(seconds)[len(seconds) // 2]
+    row = CostRow(
+        seconds=middle,
+        seconds_range=(min(seconds), max(seconds)),
+        start_seconds=started,
+        memory=_memory(),
+        memory_before=before,
+        runs=len(seconds),
+    )
+    print(json.dumps(row.to_dict()))
+
+
+def _own(run: JsonObject) -> JsonObject:
+    """Return settings of paths as paths; a cache of vectors would hide what it takes to compute them."""
+    found: JsonObject = {name: Path(run[name]) for name in ("registry",) if run.get(name) is not None}
+    return {**found, "cache": None} if "cache" in run else found
+
+
+def _memory() -> float:
+    """Return the most memory that this process ever had, in MB."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # what getrusage says, a process inherits from the one that started it
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    import resource  # there is none on Windows
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / 1024 / (1024 if sys.platform == "darwin" else 1)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,381 @@
+"""What a card is made from: tables told apart by their columns, and the shipped examples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
+from bsx.analysis.datasets.judged import reference_columns
+from bsx.analysis.datasets.pairs import load_pairs
+from bsx.analysis.datasets.triples import TripleTable, load_triples
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.languages import find_language
+from bsx.data.lines import NamedFile
+from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.checks import Array
+
+Kind = Literal["judged", "pairs", "triples", "challenge"]
+
+_HUMAN = ("human", "human_z", "z")
+_SEGMENT = ("segment", "sid")
+_LAYOUTS = (
+    "judged texts: candidate, reference or source, human, and perhaps lp, system, segment; published scores: human and "
+    "the columns of scores; pairs: sentence1 sentence2 label; triples: anchor paraphrase nonparaphrase; a challenge "
+    "set: good bad phenomenon, and reference or source"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Rows to score, all in one language.
+
+    Attributes:
+        candidates: n texts; None if the table holds none.
+        references: n lists of texts, or None.
+        sources: n texts, or None.
+    """
+
+    candidates: list[str] | None = None
+    references: list[tuple[str, ...]] | None = None
+    sources: list[str] | None = None
+
+    @property
+    def has(self) -> frozenset[str]:
+        """What there is."""
+        sides = {"candidate": self.candidates, "reference": self.references, "source": self.sources}
+        return frozenset(name for name, texts in sides.items() if texts is not None)
+
+    def at(self, rows: Sequence[int]) -> Texts:
+        """Return some rows."""
+        return Texts(
+            None if self.candidates is None else [self.candidates[i] for i in rows],
+            None if self.references is None else [self.references[i] for i in rows],
+            None if self.sources is None else [self.sources[i] for i in rows],
+        )
+
+    def __len__(self) -> int:
+        return 0 if self.candidates is None else len(self.candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Segments, with human scores if there are any, in one language.
+
+    Attributes:
+        texts: the rows.
+        human: (n,), or None.
+        group: language pair of each row.
+        system: system of each row, or None.
+        segment: segment of each row; None if each row is one.
+        columns: the table's other columns (n cells each).
+    """
+
+    texts: Texts
+    human: Array | None
+    group: list[str]
+    system: list[str] | None
+    segment: list[str] | None
+    columns: Mapping[str, list[object]]
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def at(self, rows: Sequence[int]) -> Judged:
+        """Return some rows."""
+        return Judged(
+            self.texts.at(rows),
+            None if self.human is None else self.human[list(rows)],
+            [self.group[i] for i in rows],
+            None if self.system is None else [self.system[i] for i in rows],
+            None if self.segment is None else [self.segment[i] for i in rows],
+            {name: [cells[i] for i in rows] for name, cells in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """One table, or one language of it.
+
+    Attributes:
+        name: the file's name.
+        kind: what it holds.
+        lang: language of the texts.
+        sha256: digest of the file.
+        content: what was read, by kind.
+        n: rows.
+        examples: whether it is one of the shipped examples.
+        notes: what a reader must know.
+        path: the file.
+    """
+
+    name: str
+    kind: Kind
+    lang: str
+    sha256: str
+    content: Judged | TripleTable | ChallengeSet | Pairs
+    n: int
+    examples: bool = False
+    notes: tuple[str, ...] = ()
+    path: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Labelled pairs: the second sentence is the candidate, the first what it is compared with.
+
+    Attributes:
+        texts: the rows.
+        labels: 1 for a paraphrase (n,).
+        columns: published scores, by name.
+    """
+
+    texts: Texts
+    labels: Array
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+
+def read_data(
+    paths: Sequence[Path],
+    catalog: Catalog,
+    *,
+    lang: str | None,
+    human: str | None,
+    columns: Sequence[str],
+    limit: int | None,
+    seed: int,
+) -> tuple[list[DataSet], list[str]]:
+    """Read tables and folders of tables; what each is, its columns say.
+
+    Args:
+        paths: tables, or folders; without any, the shipped examples are read.
+        catalog: the registry, for languages.
+        lang: language of the texts; rows of a column lp into another are left out.
+        human: column of human scores; human, human_z or z unless given.
+        columns: columns of published scores that are wanted.
+        limit: at most so many rows of each language of a table, drawn at random.
+        seed: of the draw.
+
+    Returns:
+        The data sets, and notes.
+
+    Raises:
+        InputError: naming a file that cannot be read, or is nothing that a card can be made from.
+    """
+    wanted = find_language(lang, catalog).code if lang is not None else None
+    found: list[DataSet] = []
+    notes: list[str] = []
+    for path in paths:
+        for file in _files(path):
+            try:
+                found += _read(file, catalog, wanted, human, columns)
+            except _UnknownError as error:
+                if not path.is_dir():
+                    raise InputError(str(error)) from error
+                notes.append(f"left out: {error}")
+    if not paths:
+        found = [one for one in _examples() if wanted is None or one.lang == wanted]
+        if not found:
+            raise InputError(f"the shipped examples hold no texts in {wanted}: name tables with `data=`")
+        notes.append(
+            "these are the shipped examples, invented sentences with the grades that their authors meant: figures on "
+            "them show how a card looks and are no evidence; `data=FILE` names tables of your own"
+        )
+    if not found:
+        named = ", ".join(map(str, paths))
+        raise InputError(f"{named}: holds no table with rows {'in ' + wanted if wanted else ''} to make a card from")
+    return [_limited(one, limit, seed) for one in found], notes
+
+
+class _UnknownError(Exception):
+    """A table that is nothing a card can be made from."""
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    tables = sorted(file for file in path.iterdir() if NamedFile(file).suffix in TABLE_FORMATS and file.is_file())
+    if tables:
+        yield from tables
+    elif any(path.glob("*.json")):
+        yield path  # DEMETR is a folder
+    else:
+        raise InputError(f"{path}: the folder holds no table ({', '.join(TABLE_FORMATS)})")
+
+
+def _digest(path: Path) -> str:
+    if not path.is_dir():
+        return NamedFile(path).digest()
+    whole = hashlib.sha256()
+    for file in sorted(path.glob("*.json")):
+        whole.update(NamedFile(file).digest().encode())
+    return whole.hexdigest()
+
+
+def _read(
+    path: Path, catalog: Catalog, lang: str | None, human: str | None, columns: Sequence[str]
+) -> Iterator[DataSet]:
+    digest = _digest(path)
+    if path.is_dir() or NamedFile(path).suffix == ".json":
+        yield from _challenge(path, digest, lang, ())
+        return
+    table = Table(path)
+    there = set(table.columns)
+    if there & {"good", "good-translation"} and there & {"bad", "incorrect-translation"}:
+        sides = [name for name in columns if {f"{name}-good", f"{name}-bad"} <= there]
+        yield from _challenge(path, digest, lang, sides)
+    elif {"anchor", "paraphrase", "nonparaphrase"} <= there:
+        content = load_triples(path, [])
+        yield DataSet(path.name, "triples", lang or "en", digest, content, len(content.triples), path=path)
+    elif {"question1", "question2", "is_duplicate"} <= there or (
+        {"sentence1", "sentence2"} <= there and there & {"label", "noisy_label"}
+    ):
+        yield from _labelled(path, digest, lang, [name for name in columns if name in there])
+    else:
+        yield from _judged(table, path, digest, catalog, lang, human)
+
+
+def _labelled(path: Path, digest: str, lang: str | None, columns: Sequence[str]) -> Iterator[DataSet]:
+    try:
+        triples = load_triples(path, columns)
+    except (InputError, UnknownNameError):
+        pass  # some sentence has not as many paraphrases as others: these are pairs
+    else:
+        yield DataSet(path.name, "triples", lang or "en", digest, triples, len(triples.triples), path=path)
+        return
+    table = load_pairs(path, metrics=columns)
+    texts = Texts(table.texts("reference"), [(text,) for text in table.texts("candidate")])
+    numbers = {name: table.numbers(name) for name in columns}
+    content = Pairs(texts, table.numbers("label"), numbers)
+    yield DataSet(path.name, "pairs", lang or "en", digest, content, len(table), notes=table.notes, path=path)
+
+
+def _challenge(path: Path, digest: str, lang: str | None, columns: Sequence[str]) -> Iterator[DataSet]:
+    every = load_challenge(path, columns)
+    by_language: dict[str, list[int]] = {}
+    for place, pair in enumerate(every.pairs):
+        # A language pair says which language the translations are in; a language, which the sources are in (DEMETR).
+        target = pair.lang.rpartition("-")[2] if "-" in pair.lang else (lang or "en")
+        by_language.setdefault(target, []).append(place)
+    for target, rows in by_language.items():
+        if lang is None or target == lang:
+            content = replace(
+                every,
+                pairs=tuple(every.pairs[i] for i in rows),
+                scores={name: (good[rows], bad[rows]) for name, (good, bad) in every.scores.items()},
+            )
+            yield DataSet(path.name, "challenge", target, digest, content, len(rows), notes=every.notes, path=path)
+
+
+def _judged(
+    table: Table, path: Path, digest: str, catalog: Catalog, lang: str | None, human: str | None
+) -> Iterator[DataSet]:
+    candidate, references, source, people = _sides(table)
+    if human is not None:
+        table.require(human)
+        people = human
+    if candidate is None and people is None:
+        columns = ", ".join(table.columns[:12]) + (", …" if len(table.columns) > 12 else "")
+        raise _UnknownError(f"{path}: has the columns {columns}, by which a card knows no table; it knows {_LAYOUTS}")
+    if candidate is not None and not references and source is None:
+        raise _UnknownError(f"{path}: has candidates, but neither references nor sources to compare them with")
+    rows = list(table.rows())
+    if not rows:
+        raise InputError(f"{path}: has a header but no rows")
+    segment = table.first(*_SEGMENT)
+    system = "system" if "system" in table.columns else None
+    apart: dict[str, list[int]] = {}
+    groups = []
+    for place, row in enumerate(rows):
+        group = row.name("lp") if "lp" in table.columns else "all"
+        target = group.rpartition("-")[2] if "-" in group else row.name("lang") if "lang" in table.columns else None
+        groups.append(group)
+        apart.setdefault(target or lang or "en", []).append(place)
+    for target, places in apart.items():
+        if lang is not None and _code(target, catalog) != lang:
+            continue
+        some = [rows[i] for i in places]
+        texts = Texts()
+        if candidate is not None:
+            texts = Texts(
+                [row.text(candidate) for row in some],
+                [tuple(text for name in references for text in row.texts(name) if text) for row in some]
+                if references
+                else None,
+                [row.text(source) for row in some] if source is not None else None,
+            )
+        units = [row.name(segment) for row in some] if segment is not None else None
+        if units is None and system is not None:
+            units = texts.sources or ([refs[0] for refs in texts.references] if texts.references else None)
+        content = Judged(
+            texts,
+            None if people is None else np.array([row.number(people) for row in some]),
+            [groups[i] for i in places],
+            None if system is None or units is None else [row.name(system) for row in some],
+            units if system is not None else None,
+            {name: [row[name] for row in some] for name in table.columns},
+        )
+        yield DataSet(path.name, "judged", _code(target, catalog), digest, content, len(some), path=path)
+
+
+def _code(target: str, catalog: Catalog) -> str:
+    try:
+        return find_language(target, catalog).code
+    except UnknownNameError:
+        return target
+
+
+def _sides(table: Table) -> tuple[str | None, list[str], str | None, str | None]:
+    """Return the columns of candidates, references, sources, and of human scores if the layout names them."""
+    if {"sentence1", "sentence2"} <= set(table.columns):
+        return "sentence1", ["sentence2"], None, table.first("score")
+    return table.first("candidate"), reference_columns(table.columns), table.first("source"), table.first(*_HUMAN)
+
+
+def _limited(one: DataSet, limit: int | None, seed: int) -> DataSet:
+    """Return at most so many rows, drawn at random and left in their order."""
+    if limit is None or one.n <= limit:
+        return one
+    rows = sorted(np.random.default_rng(seed).choice(one.n, limit, replace=False).tolist())
+    content: Judged | TripleTable | ChallengeSet | Pairs
+    if isinstance(one.content, Judged):
+        content = one.content.at(rows)
+    elif isinstance(one.content, Pairs):
+        columns = {name: values[rows] for name, values in one.content.columns.items()}
+        content = Pairs(one.content.texts.at(rows), one.content.labels[rows], columns)
+    else:
+        scores = {name: (good[rows], bad[rows]) for name, (good, bad) in one.content.scores.items()}
+        if isinstance(one.content, TripleTable):
+            content = replace(one.content, triples=tuple(one.content.triples[i] for i in rows), scores=scores)
+        else:
+            content = replace(one.content, pairs=tuple(one.content.pairs[i] for i in rows), scores=scores)
+    note = f"{limit} of {one.n} rows, drawn at random (`limit={limit}`, seed {seed})"
+    return replace(one, content=content, n=limit, notes=(*one.notes, note))
+
+
+_EXAMPLES = (("en-systems.tsv", "en"), ("de-systems.tsv", "de"), ("en-triples.tsv", "en"))
+_SYSTEMS = ("atlas", "brook", "cinder")
+
+
+def _examples() -> Iterator[DataSet]:
+    """Yield the shipped examples: three systems' candidates of the same segments, and triples."""
+    for name, lang in _EXAMPLES:
+        with resources.as_file(resources.files("bsx.examples").joinpath(name)) as path:
+            if name.endswith("triples.tsv"):
+                triples = load_triples(path, [])
+                yield DataSet(name, "triples", lang, _digest(path), triples, len(triples.triples), True)
+                continue
+            rows = [(row, system) for row in Table(path).rows() for system in _SYSTEMS]
+            texts = Texts([row.text(system) for row, system in rows], [(row.text("reference"),) for row, _ in rows])
+            human = np.array([row.number(f"{system}_grade") for row, system in rows])
+            segments = [row.name("id") for row, _ in rows]
+            content = Judged(texts, human, ["all"] * len(rows), [system for _, system in rows], segments, {})
+            yield DataSet(name, "judged", lang, _digest(path), content, len(rows), True)

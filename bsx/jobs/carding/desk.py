@@ -1,0 +1,184 @@
+"""What every step of a card works with: metrics, data and settings of the run, and how findings are gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypedDict
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.documents.cards import CardTest
+from bsx.data.columns import number_column
+from bsx.errors import BsxError
+from bsx.jobs.carding.data import DataSet, Judged, Kind
+from bsx.jobs.carding.scoring import Lab, Problem, Scored
+from bsx.jobs.settings import Confidence, Seed
+from bsx.support.untyped import JsonObject
+
+
+class CardSettings(TypedDict, total=False):
+    """How much a card measures, and how."""
+
+    human: Annotated[str | None, Field(default=None, description="Column of human scores; human or human_z.")]
+    limit: Annotated[
+        int | None,
+        Field(default=None, ge=20, description="Use at most this many rows of a table, drawn at random."),
+    ]
+    perturbed: Annotated[int, Field(default=200, ge=10, description="References to perturb, drawn at random.")]
+    checked: Annotated[int, Field(default=100, ge=10, description="Rows to check invariance on, drawn at random.")]
+    timed: Annotated[int, Field(default=1000, ge=10, description="Segments to measure the cost on.")]
+    parser: Annotated[
+        Literal["stanza", "spacy"] | None, Field(default=None, description="Parse texts, for the factors of syntax.")
+    ]
+    parser_dir: Annotated[str | None, Field(default=None, description="Its models.")]
+    resamples: Annotated[int, Field(default=1000, ge=20, description="Bootstrap resamples.")]
+    confidence: Confidence
+    alpha: Annotated[float, Field(default=0.05, gt=0, lt=1, description="Level of significance over all tests.")]
+    seed: Seed
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a card is about: a metric, or a column of published scores.
+
+    Attributes:
+        name: spec, or name of the column.
+        column: whether it is a column.
+        lower: of a column, whether lower is better.
+    """
+
+    name: str
+    column: bool = False
+    lower: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """A run.
+
+    Attributes:
+        subjects: what cards are made of.
+        sentinels: metrics that cannot know anything, by name.
+        lab: subjects that are metrics, and sentinels.
+        data: tables by language.
+        how: settings.
+    """
+
+    subjects: tuple[Subject, ...]
+    sentinels: tuple[str, ...]
+    lab: Lab
+    data: tuple[DataSet, ...]
+    how: CardSettings
+
+    def of(self, kind: Kind) -> Iterator[DataSet]:
+        """Yield the data sets of a kind."""
+        return (one for one in self.data if one.kind == kind)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Subjects that are metrics, and sentinels."""
+        return [one.name for one in self.subjects if not one.column] + list(self.sentinels)
+
+    def judged(self, one: DataSet) -> dict[str, Scored | Problem]:
+        """Return the scores of all subjects and sentinels on a table of segments."""
+        assert isinstance(one.content, Judged)  # noqa: S101 - for the type checker
+        found: dict[str, Scored | Problem] = {}
+        if one.content.texts.candidates is not None:
+            found = self.lab.score(one.lang, one.content.texts, self.metrics)
+        else:
+            found = {name: Problem(False, f"{one.name} holds no texts to score") for name in self.metrics}
+        for subject in self.subjects:
+            if subject.column:
+                found[subject.name] = _published(subject, one)
+        return found
+
+
+def _published(subject: Subject, one: DataSet) -> Scored | Problem:
+    assert isinstance(one.content, Judged)  # noqa: S101 - for the type checker
+    if subject.name not in one.content.columns:
+        return Problem(False, f"{one.name} has no column {subject.name!r}")
+    try:
+        values = number_column(subject.name, one.content.columns[subject.name])
+    except BsxError as error:
+        return Problem(True, f"{one.name}: {error}")
+    if np.isnan(values).all():
+        return Problem(False, f"{one.name}: the column {subject.name!r} has no value in {one.lang}")
+    return Scored(-values if subject.lower else values, f"column:{subject.name}|published:yes")
+
+
+@dataclass
+class Findings:
+    """What a step found of each subject, part by part.
+
+    Attributes:
+        made: part -> subject -> lists that belong to the part.
+        problems: part -> subject -> why something is missing.
+    """
+
+    made: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
+    problems: dict[str, dict[str, list[Problem]]] = field(default_factory=dict)
+
+    def add(self, part: str, subject: str, **items: object) -> None:
+        """Add items: a list is appended to, anything else is set."""
+        content = self.made.setdefault(part, {}).setdefault(subject, {})
+        for name, item in items.items():
+            if isinstance(item, list):
+                content.setdefault(name, []).extend(item)
+            else:
+                content[name] = item
+
+    def miss(self, part: str, subject: str, problem: Problem) -> None:
+        """Say why something is missing from a part."""
+        self.problems.setdefault(part, {}).setdefault(subject, []).append(problem)
+
+    def merge(self, other: Findings) -> None:
+        """Take over what another step found."""
+        for part, of in other.made.items():
+            for subject, content in of.items():
+                self.add(part, subject, **content)
+        for part, missing in other.problems.items():
+            for subject, problems in missing.items():
+                for problem in problems:
+                    self.miss(part, subject, problem)
+
+    def to_dict(self) -> JsonObject:
+        """Return plain values."""
+        return {
+            "made": self.made,
+            "problems": [
+                [part, subject, problem.failed, problem.reason]
+                for part, of in self.problems.items()
+                for subject, several in of.items()
+                for problem in several
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, object]) -> Findings:
+        """Read what `to_dict` returned."""
+        found = cls(made=content["made"])  # type: ignore[arg-type]
+        for part, subject, failed, reason in content["problems"]:  # type: ignore[attr-defined]
+            found.miss(part, subject, Problem(failed, reason))
+        return found
+
+    @property
+    def broken(self) -> bool:
+        """Whether anything failed, which another run may mend."""
+        return any(problem.failed for of in self.problems.values() for several in of.values() for problem in several)
+
+
+Step = Callable[[Desk], Findings]
+
+
+def test_row(*, data: str, figure: str, a: str, b: str, p: float, **more: object) -> list[JsonObject]:
+    """Return a test as a list of one row, or of none where it is not defined."""
+    if p != p:
+        return []
+    return [CardTest.model_validate({"data": data, "figure": figure, "a": a, "b": b, "p": p, **more}).to_dict()]
+
+
+def others(names: Sequence[str], name: str) -> list[str]:
+    """Return all names but one."""
+    return [other for other in names if other != name]
