@@ -1,4 +1,4 @@
-"""Analysis of metric scores: works on tables, arrays and callables and never builds a scorer.
+"""Analysis of metric scores: works on tables, arrays and callables; only `metric_card`, a job, builds scorers.
 
 Agreement with people, tests between systems, what layers know, what a metric measures, whether it can be fooled,
 ensembles, reports, and data with human judgments. Each name is imported when it is first asked for.
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.plots import draw_significance as draw_significance
     from bsx.analysis.agreement.result import MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
+    from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
+    from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
+    from bsx.analysis.cards.pages import card_report as card_report
+    from bsx.analysis.cards.reading import read_cards as read_cards
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
     from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
@@ -132,6 +136,8 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
     from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
+
+    from bsx.jobs.carding.run import CardRun as CardRun, metric_card as metric_card
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TriplesDocument
 from bsx.analysis.documents.agreement import CompareDocument, MetaDocument
 from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
@@ -18,5 +19,6 @@ KINDS: dict[str, type[ResultDocument]] = {
     "adversarial-perturb": PerturbDocument,
     "adversarial-challenge": ChallengeDocument,
     "ensemble": EnsembleDocument,
+    "card": CardDocument,
 }
 """``provenance.kind`` -> class."""

@@ -8,6 +8,7 @@ from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.report.agreement import agreement
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.blocks import Prose
+from bsx.analysis.report.cards import cards
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.ensembles import ensembles
 from bsx.analysis.report.profiles import profiles
@@ -61,6 +62,7 @@ def build_report(
         profiles(documents),
         robust,
         ensembles(documents),
+        *cards(documents),
         segments(documents),
         repeat(documents, origin, aligner.signature),
     ]

@@ -19,6 +19,7 @@ COMMANDS = {
     "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
     "metrics": ("bsx.cli.metrics", "List metrics, show one, fit an alignment, run the ablation of matching."),
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
+    "card": ("bsx.cli.card", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
@@ -40,7 +41,7 @@ COMMANDS = {
 HEADINGS = {
     "Score texts": ("score", "compare", "match"),
     "Choose a model or metric": ("models", "metrics", "registry"),
-    "Evaluate metrics": ("meta", "data"),
+    "Evaluate metrics": ("meta", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),

@@ -100,7 +100,7 @@ def show(content: object, text: Callable[[], str], format: str, output: Path | N
 def form_of(format: str, output: Path | None) -> str:
     """Return the format asked for: where it is the usual one, ``text``, what the name of the output ends in."""
     suffix = output.suffix.lower() if output is not None and format == "text" else ""
-    return {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}.get(suffix, format)
+    return {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown", ".html": "html"}.get(suffix, format)
 
 
 def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, object]], output: Path | None) -> None:

@@ -1,0 +1,1 @@
+"""Metric cards side by side, and as text, Markdown or one page."""

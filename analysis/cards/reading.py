@@ -1,0 +1,40 @@
+"""Reading cards: files with one card or several, of the version that this bsx knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bsx.analysis.documents.cards import SCHEMA, CardDocument
+from bsx.analysis.report.documents import parse_document
+from bsx.data.lines import NamedFile
+from bsx.errors import InputError
+
+
+def read_cards(paths: Sequence[str | Path]) -> list[CardDocument]:
+    """Read the cards in JSON files, each with one card, or with several under ``cards``.
+
+    Raises:
+        InputError: naming a file that holds none, or one of another version.
+    """
+    return [card for path in paths for card in _cards(path)]
+
+
+def _cards(path: str | Path) -> Iterator[CardDocument]:
+    file = NamedFile(path)
+    content: object = file.json()
+    several = content.get("cards") if isinstance(content, Mapping) and "cards" in content else [content]
+    if not isinstance(several, list) or not several:
+        raise InputError(f"{file.name}: holds no card")
+    for one in several:
+        version = one.get("schema_version") if isinstance(one, Mapping) else None
+        if version is None:
+            raise InputError(f"{file.name}: is no metric card, as `bsx.analysis.metric_card(…)` returns them")
+        if version != SCHEMA:
+            raise InputError(
+                f"{file.name}: is a card of version {version!r}, and this bsx reads version {SCHEMA}: make it anew"
+            )
+        found = parse_document(one, file.name)
+        if not isinstance(found, CardDocument):
+            raise InputError(f"{file.name}: is no metric card, as `bsx.analysis.metric_card(…)` returns them")
+        yield found

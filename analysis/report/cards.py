@@ -1,0 +1,369 @@
+"""Metric cards: every part of a card as a section, whatever it is written as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from bsx.analysis.documents.agreement import PeopleCurveRow
+from bsx.analysis.documents.cards import (
+    AgreementPart,
+    CardDocument,
+    CardTest,
+    ChallengePart,
+    CostPart,
+    CostRow,
+    FactorsPart,
+    InvariancePart,
+    LanguagesPart,
+    ParaphrasePart,
+    PerturbationsPart,
+    SentinelsPart,
+)
+from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Prose, ReportTable, Section
+from bsx.analysis.report.cells import NONE, interval, number, p_value, percent, plain_table, table, text
+from bsx.analysis.report.documents import Document
+from bsx.analysis.report.scored import contents
+
+_TITLES = {
+    "agreement": "Agreement with people",
+    "factors": "What its scores go with",
+    "paraphrase": "Paraphrases",
+    "perturbations": "Controlled changes",
+    "challenge": "Challenge sets",
+    "sentinels": "What is trivial",
+    "invariance": "What should change nothing",
+    "cost": "Cost",
+    "languages": "Languages",
+}
+
+
+def cards(documents: Sequence[Document]) -> list[Section]:
+    """Return the sections of all cards among a report's documents."""
+    found = [content for _, content in contents(documents, CardDocument)]
+    return [section for place, card in enumerate(found, start=1) for section in card_sections(card, place, len(found))]
+
+
+def card_sections(card: CardDocument, place: int = 1, of: int = 1) -> Iterator[Section]:
+    """Yield the sections of a card.
+
+    Args:
+        card: the card.
+        place: its number among several on a page.
+        of: how many there are.
+    """
+    before = f"{card.metric}: " if of > 1 else ""
+    yield _summary(card, f"card-{place}", before)
+    parts = card.parts.made()
+    for name, title in _TITLES.items():
+        part = parts.get(name)
+        if part is None:
+            continue
+        section = Section(f"card-{place}-{name}", f"{before}{title}")
+        section.blocks += _PARTS[name](part)
+        section.blocks += _tests(part.tests)
+        if part.notes:
+            section.blocks.append(Notes(tuple(part.notes)))
+        yield section
+
+
+def _summary(card: CardDocument, identity: str, before: str) -> Section:
+    section = Section(identity, f"{before}What this card rests on")
+    examples = [one for one in card.data if one.examples]
+    family = card.multiplicity
+    tables = "table" if len(card.data) == 1 else "tables"
+    section.lead = (
+        f"{card.metric}, {'published scores' if card.kind == 'column' else 'scored here'}, on {len(card.data)} "
+        f"{tables}{' of shipped examples' if examples else ''}. {family.tests} tests "
+        f"were made, all corrected together ({family.correction.capitalize()}): {family.significant} are below "
+        f"{family.alpha:g}."
+    )
+    rows = [
+        [
+            text(one.name),
+            text(one.kind),
+            text(", ".join(one.languages)),
+            number(one.n),
+            text(", ".join(one.groups[:12]) + (", …" if len(one.groups) > 12 else "")),
+            text(one.sha256[:12], code=True),
+        ]
+        for one in card.data
+    ]
+    section.blocks.append(
+        table("Data", ["table", "kind", "language", "rows", "groups", "sha256"], rows, sortable=False)
+    )
+    rows = [[text(_TITLES[name]), text(one.status), text(one.reason or NONE)] for name, one in card.status.items()]
+    section.blocks.append(table("Parts", ["part", "status", "why"], rows, sortable=False))
+    signed = [[text(lang), text(signature, code=True)] for lang, signature in card.signatures.items()]
+    if signed:
+        section.blocks.append(table("Signatures", ["language", "signature"], signed, sortable=False))
+    if card.notes:
+        section.blocks.append(Notes(tuple(card.notes)))
+    return section
+
+
+def _agreement(part: AgreementPart) -> Iterator[Block]:
+    rows = [
+        [
+            text(row.data),
+            text(row.level),
+            text(row.group),
+            number(row.n),
+            text(row.statistic),
+            number(row.value, strong=row.rank == 1),
+            interval(row.ci),
+            text(NONE if row.rank is None else f"{row.rank} (of {row.of})"),
+        ]
+        for row in part.rows
+    ]
+    heads = ["table", "level", "group", "rows", "statistic", "value", "interval", "rank"]
+    note = "Rank: metrics and sentinels of the run in clusters of significance (Holm within the group); 1 is best."
+    yield table("Correlation with human scores", heads, rows, note=note)
+    curves: list[PeopleCurveRow] = part.people
+    if curves:
+        yield Heading("How often people agree with a difference that large")
+        yield people_table(curves)
+
+
+def people_table(curves: Sequence[PeopleCurveRow], *, metric: bool = False) -> ReportTable:
+    """Return curves as a table, one row a step."""
+    rows = [
+        [
+            *([text(curve.metric)] if metric else []),
+            text(curve.data),
+            text(curve.level),
+            text(curve.group),
+            Cell(f"{number(step.low).text} to {number(step.high).text}", step.low),
+            number(step.n),
+            percent(step.share),
+            Cell(NONE)
+            if step.ci is None
+            else Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0]),
+        ]
+        for curve in curves
+        for step in curve.steps
+    ]
+    heads = ["table", "pairs of", "group", "difference", "pairs", "people agree", "interval"]
+    return table(
+        "Share of pairs in which people prefer the side that scores higher, by the difference in score",
+        [*(["metric"] if metric else []), *heads],
+        rows,
+        note="Pairs that people or the metric score the same are left out. Intervals allow for pairs that share a "
+        "system, a segment or a row.",
+        folded=len(rows) > 12,
+    )
+
+
+def _factors(part: FactorsPart) -> Iterator[Block]:
+    rows = []
+    for row in part.observational:
+        for place, factor in enumerate(row.factors):
+            share = row.r2_share.get(factor)
+            rows.append(
+                [
+                    text(row.data if not place else ""),
+                    text(row.group if not place else ""),
+                    number(row.n) if not place else Cell(""),
+                    text(factor),
+                    number(row.coef.get(factor)),
+                    interval(row.ci.get(factor)),
+                    number(share),
+                    percent(None if share is None or not row.r2 else share / row.r2),
+                    number(row.r2) if not place else Cell(""),
+                    interval(row.r2_ci) if not place else Cell(""),
+                ]
+            )
+    heads = ["table", "language", "rows", "factor", "coefficient", "interval", "of R²", "share", "R²", "interval of R²"]
+    note = "Observational: standardised coefficients say what scores go with, not what moves them."
+    yield table("Scores regressed on linguistic factors", heads, rows, note=note, sortable=False)
+    moved = part.interventional
+    if moved:
+        yield plain_table("Scores after controlled edits, regressed on the factors' changes", moved)
+    warnings = [notice.message for row in part.observational for notice in row.warnings]
+    left = [f"{name} is left out: {why}" for name, why in part.left_out.items()]
+    if warnings or left:
+        yield Notes(tuple(dict.fromkeys([*left, *warnings])))
+
+
+def _paraphrase(part: ParaphrasePart) -> Iterator[Block]:
+    pairs = [[text(row.data), number(row.n), number(row.auc), interval(row.ci)] for row in part.pairs]
+    if pairs:
+        yield table("Paraphrase pairs told from others", ["table", "pairs", "ROC AUC", "interval"], pairs)
+    triples = [
+        [text(row.data), number(row.n), percent(row.rate), interval(row.ci), number(row.mean_margin)]
+        for row in part.triples
+    ]
+    if triples:
+        heads = ["table", "triples", "prefers the paraphrase", "interval", "mean margin"]
+        yield table("Triples: a paraphrase against a sentence that shares words", heads, triples)
+
+
+def _perturbations(part: PerturbationsPart) -> Iterator[Block]:
+    rows = [
+        [
+            text(row.group),
+            text(row.perturbation + (f" {row.strength:g}" if row.strength is not None else "")),
+            text("keeps" if row.preserves else "changes"),
+            number(row.n),
+            number(row.drop),
+            interval(row.ci),
+            percent(row.relative_drop),
+            percent(row.unnoticed),
+            number(row.excess),
+            interval(row.excess_ci),
+        ]
+        for row in part.rows
+    ]
+    heads = ["language", "change", "meaning", "n", "drop", "interval", "of range", "unseen", "excess", "interval "]
+    note = (
+        "Drop: mean score of references beside themselves, less that of the changed ones. Of range: as a share of what "
+        "unrelated texts lose. Unseen: changed texts that score no lower. Excess: drop less that of the control."
+    )
+    yield table("What changes of the text do to the score", heads, rows, note=note)
+    left = [f"{row.perturbation} is left out ({row.why})" for row in part.left_out]
+    if left:
+        yield Notes(tuple(dict.fromkeys(left)))
+
+
+def _challenge(part: ChallengePart) -> Iterator[Block]:
+    rows = []
+    for one in part.sets:
+        found = [("all", "", one.overall), *((name, row.severity, row) for name, row in one.phenomena.items())]
+        for name, severity, row in found:
+            if row is not None:
+                rows.append(
+                    [
+                        text(one.data),
+                        text(one.group),
+                        text(name),
+                        text(severity or NONE),
+                        number(row.n),
+                        percent(row.rate, strong=name == "all"),
+                        interval(row.ci),
+                        number(row.kendall),
+                    ]
+                )
+    heads = ["table", "language", "phenomenon", "severity", "rows", "right", "interval", "Kendall-like"]
+    note = "Right: the good translation scores strictly higher; a tie is an error."
+    yield table("Good translations against bad ones", heads, rows, note=note)
+
+
+def _sentinels(part: SentinelsPart) -> Iterator[Block]:
+    rows = [
+        [
+            text(row.sentinel),
+            text(row.data),
+            text(row.level or NONE),
+            text(row.group or NONE),
+            text(row.figure),
+            number(row.value),
+            interval(row.ci),
+            number(row.metric_value),
+            text(row.note),
+        ]
+        for row in part.rows
+    ]
+    heads = ["sentinel", "table", "level", "group", "figure", "reaches", "interval", "this metric", ""]
+    yield table("What metrics reach that cannot know anything", heads, rows)
+
+
+def _invariance(part: InvariancePart) -> Iterator[Block]:
+    said = {True: "holds", False: "broken", None: "not tried"}
+    rows = [
+        [
+            text(row.group),
+            text(row.name),
+            text(row.what),
+            text(said[row.holds] if row.kind != "property" or row.holds is None else ("yes" if row.holds else "no")),
+            number(row.n),
+            number(row.changed),
+            Cell(NONE) if row.largest is None else Cell(f"{row.largest:.3g}", row.largest),
+        ]
+        for row in part.checks
+    ]
+    heads = ["language", "check", "what should hold", "", "rows", "differ", "largest difference"]
+    yield table("Invariance and determinism", heads, rows, sortable=False)
+
+
+def _cost(part: CostPart) -> Iterator[Block]:
+    def row(name: str, one: CostRow) -> list[Cell]:
+        memory = one.memory, one.memory_before
+        own = None if memory[0] is None or memory[1] is None else memory[0] - memory[1]
+        return [
+            text(name),
+            number(one.seconds),
+            interval(one.seconds_range),
+            number(one.start_seconds, 2),
+            number(one.memory, 0),
+            number(own, 0),
+        ]
+
+    rows = [row("this metric", part.metric)]
+    if part.chrf is not None:
+        rows.append(row("chrF", part.chrf))
+    heads = ["", "seconds", "lowest and highest", "to start, s", "most memory, MB", "of that its own"]
+    machine = ", ".join(f"{name} {value}" for name, value in part.machine.items() if value)
+    yield table(
+        "For 1,000 segments, in a process of its own", heads, rows, note=f"Measured on: {machine}.", sortable=False
+    )
+    if part.times_chrf is not None:
+        yield Prose(f"It takes {part.times_chrf:.3g} times as long as chrF in the same run.")
+
+
+def _languages(part: LanguagesPart) -> Iterator[Block]:
+    declared = part.declared
+    shown = declared if isinstance(declared, str) else ", ".join(declared)
+    source = f" ({part.source})" if part.source else ""
+    yield Prose(f"Declared by the registry: {shown}{source}.")
+    said = {True: "yes", False: "no", None: "any"}
+    rows = [
+        [
+            text(row.lang),
+            text(said[row.declared]),
+            number(row.segments),
+            percent(row.truncated_share),
+            number(row.empty),
+            number(row.failed),
+            number(row.agreement),
+        ]
+        for row in part.measured
+    ]
+    heads = ["language", "declared", "segments", "cut off", "empty", "failed", "mean agreement, segments"]
+    yield table("Measured", heads, rows)
+    doubts = [f"{row.lang}: {note}" for row in part.measured for note in row.notes]
+    if doubts:
+        yield Notes(tuple(doubts))
+
+
+def _tests(tests: Sequence[CardTest]) -> Iterator[Block]:
+    if not tests:
+        return
+    rows = [
+        [
+            text(test.data),
+            text(" ".join(filter(None, (test.level, test.group))) or NONE),
+            text(test.figure),
+            text(test.a),
+            text(test.b),
+            number(test.difference),
+            interval(test.ci),
+            p_value(test.p),
+            p_value(test.p_adjusted),
+        ]
+        for test in tests
+    ]
+    heads = ["table", "where", "figure", "A", "B", "A less B", "interval", "p", "p (all tests of the card)"]
+    methods = "; ".join(dict.fromkeys(test.method for test in tests if test.method))
+    yield table("Tests", heads, rows, note=f"{methods}.", folded=len(rows) > 12)
+
+
+_PARTS: Mapping[str, Callable[..., Iterator[Block]]] = {
+    "agreement": _agreement,
+    "factors": _factors,
+    "paraphrase": _paraphrase,
+    "perturbations": _perturbations,
+    "challenge": _challenge,
+    "sentinels": _sentinels,
+    "invariance": _invariance,
+    "cost": _cost,
+    "languages": _languages,
+}

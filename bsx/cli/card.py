@@ -1,0 +1,92 @@
+"""``bsx card``: all that can be measured of a metric, on one page; and cards side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say, spelled
+from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, specs, take, take_keywords, with_settings
+from bsx.cli.output import form_of, names, progress_bar, write_result
+from bsx.errors import InputError
+from bsx.jobs.carding.desk import CardSettings
+from bsx.support.json_text import to_json
+
+
+@with_settings(config=CardSettings)
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def card(
+    metrics: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SPEC…",
+            help="Metrics: NAME[:field=value,…]; see bsx metrics. With --compare, .json files of cards.",
+        ),
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Table or folder of tables, told apart by their columns: judged texts, pairs, triples, challenge "
+            "sets; repeatable. [the shipped examples]"
+        ),
+    ] = None,
+    column: Column = None,
+    lower: Lower = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Make only these parts: agreement, factors, paraphrase, perturbations, challenge, sentinels, "
+            "invariance, cost, languages."
+        ),
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Lay the cards in these files side by side, with clusters.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Take no step from an earlier run, finished or stopped.")
+    ] = False,
+    format: Annotated[
+        Literal["text", "json", "html", "markdown"],
+        typer.Option("--format", help="How to print; unless given, what the name of -o ends in says."),
+    ] = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Measure all that can be measured of metrics: one card each, step by step, with all tests corrected together."""
+    from bsx.analysis.cards.leaderboard import compare_cards
+    from bsx.analysis.cards.pages import card_report, page_text
+    from bsx.analysis.cards.reading import read_cards
+
+    form = form_of(format, output)
+    how = take_keywords(settings, CardSettings)
+    config = take(settings, ScorerConfig)
+    if compare:
+        if not metrics:
+            raise InputError("--compare: name the .json files of at least two cards")
+        board = compare_cards(read_cards(metrics), alpha=how["alpha"])
+        page, content, notes = board.to_report(), board.to_dict(), []
+    else:
+        from bsx.jobs.carding.run import metric_card
+
+        with progress_bar() as report:
+            found = metric_card(
+                specs(metrics),
+                data or (),
+                columns=names(column),
+                lower=names(lower),
+                parts=names(part),
+                fresh=fresh,
+                settings=config,
+                progress=report,
+                **how,
+            )
+        page, content, notes = card_report(found.cards), found.to_dict(), found.notes
+    forms = {"json": lambda: to_json(content), "html": page.to_html, "markdown": page.to_markdown}
+    write_result(forms.get(form, lambda: spelled(page_text(page)))(), output)
+    say(notes)
+    if output is not None:
+        print(f"bsx: wrote {output}", file=sys.stderr)

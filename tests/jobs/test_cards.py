@@ -1,0 +1,328 @@
+"""`bsx card` and `bsx.analysis.metric_card`: tables recognised, parts made, left out or failed, cards compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.analysis import compare_cards, metric_card, read_cards
+from bsx.analysis.documents.cards import CardParts
+from bsx.catalog.entries import Check, MetricEntry
+from bsx.errors import InputError, UnknownNameError
+from bsx.jobs.carding import scoring
+from bsx.metrics import zoo
+from bsx.metrics.base import Metric
+from bsx.metrics.blocks import Block, BlockScores
+from tests.conftest import Outcome
+
+Cli = Callable[..., Outcome]
+WORDS = ["the", "old", "harbour", "bridge", "closed", "to", "lorries", "on", "rainy", "day", "by", "its", "council"]
+PARTS = list(CardParts.model_fields)
+
+
+def write(path: Path, header: str, rows: Sequence[Sequence[object]]) -> Path:
+    path.write_text("\n".join([header.replace(" ", "\t"), *("\t".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def sentence(draw: np.random.Generator, length: int = 12) -> list[str]:
+    return draw.choice(WORDS, length).tolist()
+
+
+def damaged(draw: np.random.Generator, words: list[str], count: int) -> str:
+    words = list(words)
+    for place in draw.choice(len(words), count, replace=False):
+        words[place] = "zzz"
+    return " ".join(words)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One table of each kind; in the judged one, people count the words that are right."""
+    folder = tmp_path_factory.mktemp("tables")
+    draw = np.random.default_rng(5)
+    rows = []
+    for lp in ("de-en", "fr-en"):
+        for segment in range(15):
+            words = sentence(draw)
+            for system in range(4):
+                wrong = int(draw.integers(0, 4)) + 2 * system
+                human = -wrong + draw.normal(0, 1)
+                rows.append((lp, f"s{system}", segment, " ".join(words), damaged(draw, words, wrong), f"{human:.3f}"))
+    judged = write(folder / "judged.tsv", "lp system segment reference candidate human", rows)
+    pairs = []
+    for number in range(30):
+        words = sentence(draw)
+        pairs.append((" ".join(words), damaged(draw, words, 2 if number % 2 else 7), number % 2))
+    return {
+        "judged": judged,
+        "pairs": write(folder / "pairs.tsv", "sentence1 sentence2 label", pairs),
+        "triples": write(
+            folder / "triples.tsv",
+            "anchor paraphrase nonparaphrase",
+            [(a, damaged(draw, a.split(), 1), damaged(draw, a.split(), 6)) for a, _, _ in pairs],
+        ),
+        "challenge": write(
+            folder / "challenge.tsv",
+            "reference good bad phenomenon",
+            [(a, damaged(draw, a.split(), 1), damaged(draw, a.split(), 6), "cut") for a, _, _ in pairs],
+        ),
+    }
+
+
+class Failing(Metric):
+    """Counts equal words, and breaks on texts that the tests choose."""
+
+    entry = MetricEntry(
+        name="failing",
+        title="a metric that fails half way",
+        implementation="tests.jobs.test_cards:Failing",
+        needs=["candidate", "reference"],
+        citation="none",
+        check=Check(candidates=["a"], references=["a"], values=None),
+    )
+    broken: Callable[[Block], bool] = staticmethod(lambda block: False)
+
+    def score_block(self, block: Block, fitted: object) -> BlockScores:
+        if type(self).broken(block):
+            raise ZeroDivisionError("half way")
+        values = [
+            float(len(set(c.split()) & set(r[0].split()))) / 20
+            for c, r in zip(block.candidates, block.references, strict=True)
+        ]
+        return BlockScores(np.array(values), np.zeros(len(block), bool), np.zeros(len(block), np.int64))
+
+
+class _Point:
+    name = "failing"
+
+    def load(self) -> type:
+        return Failing
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Failing]]:
+    monkeypatch.setattr(zoo, "plugins", lambda: {"failing": _Point()})
+    yield Failing
+    Failing.broken = staticmethod(lambda block: False)
+
+
+def card(specs: str | list[str], data: object, tmp_path: Path, **how: Any) -> dict[str, Any]:
+    """Return the card of one metric as plain values."""
+    how.setdefault("resamples", 50)
+    found: dict[str, Any] = metric_card(specs, data, store=tmp_path / "store", **how).to_dict()  # type: ignore[arg-type]
+    return json.loads(json.dumps(found))
+
+
+def test_every_kind_of_table_makes_its_part(tables: dict[str, Path], tmp_path: Path) -> None:
+    parts = [part for part in PARTS if part not in ("cost", "perturbations")]
+    found = card("chrf", list(tables.values()), tmp_path, parts=parts)
+    assert list(found["parts"]) == parts
+    assert [one["kind"] for one in found["data"]] == ["judged", "pairs", "triples", "challenge"]
+    assert {name: one["status"] for name, one in found["status"].items()} == {
+        **dict.fromkeys(parts, "made"),
+        "cost": "left out",
+        "perturbations": "left out",
+    }
+    agreement = found["parts"]["agreement"]
+    levels = {(row["level"], row["group"]) for row in agreement["rows"]}
+    assert levels == {(level, lp) for level in ("segment", "system") for lp in ("de-en", "fr-en", "average")}
+    assert all(row["value"] > 0.7 for row in agreement["rows"])
+    assert found["parts"]["paraphrase"]["pairs"][0]["auc"] > 0.95
+    assert found["parts"]["paraphrase"]["triples"][0]["rate"] > 0.9
+    assert found["parts"]["challenge"]["sets"][0]["phenomena"]["cut"]["n"] == 30
+    assert {row["sentinel"] for row in found["parts"]["sentinels"]["rows"]} >= {"shuffled candidates", "constant"}
+    checks = {row["name"]: row for row in found["parts"]["invariance"]["checks"]}
+    assert checks["repeat"]["holds"]
+    assert checks["order"]["holds"]
+    assert found["signature"].startswith("metric:chrf|")
+
+
+def test_agreement_is_that_of_meta(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    found = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
+    out = cli(
+        "meta", "--metric", "chrf", "--data", tables["judged"], "--human", "human", "--group", "lp",
+        "--system", "system", "--segment", "segment", "--format", "json",
+    )  # fmt: skip
+    groups = {group["group"]: group["metrics"][0] for group in json.loads(out.out)["groups"]}
+    for row in found["parts"]["agreement"]["rows"]:
+        if row["level"] == "segment" and row["group"] != "average":
+            assert row["value"] == groups[row["group"]]["pearson"]
+
+
+def test_all_tests_of_a_card_are_one_family(tables: dict[str, Path], tmp_path: Path) -> None:
+    found = card(["chrf", "bleu"], tables["judged"], tmp_path, parts=["agreement", "factors", "sentinels"])
+    for one in found["cards"]:
+        tests = [test for part in one["parts"].values() for test in part.get("tests", [])]
+        assert one["multiplicity"]["tests"] == len(tests) > 5
+        order = sorted(tests, key=lambda test: test["p"])
+        running = 0.0
+        for place, test in enumerate(order):  # Holm 1979, by hand
+            running = max(running, min(1.0, (len(tests) - place) * test["p"]))
+            assert test["p_adjusted"] == pytest.approx(running)
+        assert one["multiplicity"]["significant"] == sum(test["p_adjusted"] < 0.05 for test in tests)
+
+
+def test_a_metric_that_fails_on_one_row_is_scored_on_the_others(
+    tables: dict[str, Path], tmp_path: Path, failing: type[Failing]
+) -> None:
+    lost = tables["judged"].read_text().splitlines()[7].split("\t")[4]
+    failing.broken = staticmethod(lambda block: lost in block.candidates)
+    found = card("failing", tables["judged"], tmp_path, parts=["agreement"])
+    assert found["status"]["agreement"]["status"] == "made"
+    assert any(
+        "failed on 1 of 120 rows" in note and "half way" in note for note in found["parts"]["agreement"]["notes"]
+    )
+
+
+def test_a_metric_that_fails_half_way_gives_a_partial_card(
+    tables: dict[str, Path], tmp_path: Path, failing: type[Failing]
+) -> None:
+    data = [tables["judged"], tables["triples"]]
+    failing.broken = staticmethod(lambda block: len(block) == 60)  # the triples, and nothing else
+    found = card(["failing", "chrf"], data, tmp_path, parts=["agreement", "paraphrase"])["cards"]
+    broken, whole = found
+    assert broken["partial"]
+    assert broken["status"]["agreement"]["status"] == "made"
+    assert broken["status"]["paraphrase"]["status"] == "failed"
+    assert "half way" in broken["status"]["paraphrase"]["reason"]
+    assert "paraphrase" not in broken["parts"]
+    assert whole["status"]["paraphrase"]["status"] == "made"
+
+
+def test_finished_steps_are_not_computed_again(
+    tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
+
+    def never(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scoring, "_run", never)
+        again = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
+        assert again["parts"] == first["parts"]
+        other = card("chrf", tables["judged"], tmp_path, parts=["agreement"], seed=2)  # scores are kept by themselves
+        assert other["parts"]["agreement"]["rows"][0]["value"] == first["parts"]["agreement"]["rows"][0]["value"]
+        with pytest.raises(KeyboardInterrupt):
+            card("chrf", tables["judged"], tmp_path, parts=["agreement"], fresh=True)
+
+
+def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_path: Path) -> None:
+    lines = tables["judged"].read_text().splitlines()
+    errors = ["ter", *(str(line.split("\t")[4].count("zzz")) for line in lines[1:])]
+    file = tmp_path / "published.tsv"
+    file.write_text("\n".join(f"{line}\t{count}" for line, count in zip(lines, errors, strict=True)) + "\n")
+    found = card([], file, tmp_path, columns=["ter"], lower=["ter"], parts=["agreement", "invariance"])
+    assert found["kind"] == "column"
+    assert all(row["value"] > 0.7 for row in found["parts"]["agreement"]["rows"])
+    assert found["status"]["invariance"] == {
+        "status": "left out",
+        "reason": "ter is a column of scores, which nothing can be tried on",
+    }
+
+
+def test_data_without_people_makes_the_rest(tables: dict[str, Path], tmp_path: Path) -> None:
+    rows = [line.split("\t")[3:5] for line in tables["judged"].read_text().splitlines()[1:]]
+    file = write(tmp_path / "texts.tsv", "reference candidate", rows)
+    found = card("chrf", file, tmp_path, parts=["agreement", "languages"])
+    assert found["status"]["agreement"]["reason"] == "texts.tsv has no human scores (a column human)"
+    assert found["status"]["languages"]["status"] == "made"
+    assert found["partial"]
+
+
+def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    nothing = write(tmp_path / "nothing.tsv", "one two", [(1, 2)])
+    for arguments, message in (
+        (["chrf", "--data", nothing], "nothing.tsv: has the columns one, two, by which a card knows no table"),
+        (["chrff", "--data", tables["judged"]], "unknown metric 'chrff'"),
+        (["chrf", "--data", tmp_path / "none.tsv"], "none.tsv"),
+        (["chrf", "--data", tables["judged"], "--part", "cots"], "--parts cots: there is no such part of a card"),
+        (["chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
+        ([], "name at least one metric"),
+        (["--compare", nothing], "nothing.tsv"),
+    ):
+        out = cli("card", *arguments)
+        assert (out.status, out.out) == (2, ""), arguments
+        assert message in out.err
+        assert out.err.count("\n") == 1
+
+
+def test_a_folder_is_read_table_by_table(tables: dict[str, Path], tmp_path: Path) -> None:
+    folder = tables["judged"].parent
+    write(folder / "zz-unknown.tsv", "one two", [(1, 2)])
+    found = card("chrf", folder, tmp_path, parts=["challenge"])
+    (folder / "zz-unknown.tsv").unlink()
+    assert {one["kind"] for one in found["data"]} == {"judged", "pairs", "triples", "challenge"}
+    assert any(note.startswith("left out: ") and "zz-unknown.tsv" in note for note in found["notes"])
+
+
+def test_examples_are_marked(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BSX_CACHE", str(tmp_path))
+    out = cli("card", "chrf", "--part", "languages", "--format", "json")
+    found = json.loads(out.out)
+    assert found["metric"] == "chrf"
+    assert all(one["examples"] for one in found["data"])
+    assert [row["lang"] for row in found["parts"]["languages"]["measured"]] == ["en", "de"]
+    assert "are no evidence" in out.err
+
+
+def test_pages_are_escaped_and_whole(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    evil = tmp_path / "<script>.tsv"
+    evil.write_text(tables["judged"].read_text())
+    for ending in ("html", "md", "txt"):
+        out = cli("card", "chrf", "--data", evil, "--part", "languages", "-o", tmp_path / f"card.{ending}")
+        assert out.status == 0, out.err
+        page = (tmp_path / f"card.{ending}").read_text()
+        assert "Languages" in page
+        assert ending == "txt" or "<script>.tsv" not in page
+
+
+def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    for name in ("chrf", "bleu"):
+        cli("card", name, "--data", tables["judged"], "--part", "agreement", "-o", tmp_path / f"{name}.json")
+    out = cli("card", "--compare", tmp_path / "chrf.json", tmp_path / "bleu.json", "--format", "json")
+    board = json.loads(out.out)
+    assert board["metrics"] == ["chrf", "bleu"]
+    assert {figure["tests"]["intervals"] for figure in board["figures"]} == {1}  # from two runs: nothing paired
+    for figure in board["figures"]:
+        values = [row["value"] for row in figure["standings"]]
+        assert values == sorted(values, reverse=True)
+        assert figure["standings"][0]["rank"] == 1
+    both = tmp_path / "both.json"
+    cli("card", "chrf", "bleu", "--data", tables["judged"], "--part", "agreement", "-o", both)
+    assert len(read_cards([both])) == 2
+    paired = compare_cards(read_cards([both])).figures
+    assert all(figure.tests["paired"] == 1 for figure in paired if figure.level == "segment")
+    assert "Leaderboard" in cli("card", "--compare", both).out
+
+
+def test_a_card_of_another_version_is_refused(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    found = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps({**found, "schema_version": 0}))
+    out = cli("card", "--compare", old, old)
+    assert out.status == 2
+    assert "old.json: is a card of version 0, and this bsx reads version 1" in out.err
+    (tmp_path / "new.json").write_text(json.dumps(found))
+    with pytest.raises(InputError, match="two cards of chrf"):
+        compare_cards(read_cards([tmp_path / "new.json"] * 2))
+
+
+def test_the_run_knows_its_cards(tables: dict[str, Path], tmp_path: Path) -> None:
+    run = metric_card("chrf", tables["judged"], store=tmp_path, parts=["languages"])
+    assert run["chrf"].metric == "chrf"
+    with pytest.raises(UnknownNameError, match="there is no card of 'bleu'"):
+        run["bleu"]
+
+
+def test_cost_is_measured_beside_chrf(tables: dict[str, Path], tmp_path: Path) -> None:
+    cost = card("chrf", tables["judged"], tmp_path, parts=["cost"], timed=10)["parts"]["cost"]
+    assert cost["metric"]["seconds"] > 0
+    assert cost["metric"]["memory"] > cost["metric"]["memory_before"] > 10
+    assert cost["times_chrf"] == 1
