@@ -116,7 +116,7 @@ def _agreement(part: AgreementPart) -> Iterator[Block]:
         for row in part.rows
     ]
     heads = ["table", "level", "group", "rows", "statistic", "value", "interval", "rank"]
-    note = "Rank: metrics and sentinels of the run in clusters of significance (Holm within the group); 1 is best."
+    note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
     yield table("Correlation with human scores", heads, rows, note=note)
     curves: list[PeopleCurveRow] = part.people
     if curves:

@@ -56,7 +56,7 @@ def agree(desk: Desk) -> Findings:
 
 
 def _level(found: Findings, desk: Desk, one: DataSet, content: Judged, here: Mapping[str, Scored], level: str) -> None:
-    result, notes = _evaluated(content, here, level, desk)
+    result, notes = _evaluated(content, here, level, desk, [name for name in desk.sentinels if name in here])
     where = f"{one.name}, {_LEVELS[level]} level"
     if result is None:
         for subject in desk.subjects:
@@ -71,18 +71,16 @@ def _level(found: Findings, desk: Desk, one: DataSet, content: Judged, here: Map
         for group in result.groups:
             if group.find(name) is not None:
                 rows.append(_row(result, group, name, one.name, level))
-            for other in here:
-                test = next((t for t in group.tests if (t.a, t.b) == (name, other)), None)
-                if test is not None:
-                    row = _test(test, result, one.name, level, group.group)
-                    (against if other in desk.sentinels else tests).extend(row)
+            for into, of in ((tests, group.tests), (against, group.control_tests)):
+                for test in of:
+                    if test.a == name:
+                        into += _test(test, result, one.name, level, group.group)
         if len(result.groups) > 1:
             rows += _average(result, name, one.name, level)
-            for average in result.average_tests:
-                if name in (average.a, average.b):
-                    row = _average_test(average, name, result, one.name, level)
-                    other = average.b if average.a == name else average.a
-                    (against if other in desk.sentinels else tests).extend(row)
+            for into, means in ((tests, result.average_tests), (against, result.control_tests)):
+                for mean in means:
+                    if name in (mean.a, mean.b):
+                        into += _average_test(mean, name, result, one.name, level)
         said = [f"{where}: {note}" for note in dict.fromkeys([*notes, *result.notes])]
         found.add("agreement", name, rows=rows, tests=tests, notes=said)
         reached = [
@@ -119,7 +117,7 @@ def _level(found: Findings, desk: Desk, one: DataSet, content: Judged, here: Map
 
 
 def _evaluated(
-    content: Judged, here: Mapping[str, Scored], level: str, desk: Desk
+    content: Judged, here: Mapping[str, Scored], level: str, desk: Desk, sentinels: Sequence[str]
 ) -> tuple[MetaResult | None, list[str]]:
     """Return the agreement in all groups where it is defined, and notes on the others."""
     notes: list[str] = []
@@ -140,7 +138,8 @@ def _evaluated(
         try:
             result = meta_evaluate(
                 columns,
-                metrics=list(here),
+                metrics=[name for name in here if name not in sentinels],
+                sentinels=sentinels,
                 human="human",
                 group="lp",
                 system="system" if systems else None,
@@ -271,7 +270,7 @@ def _shuffle(found: Findings, desk: Desk, one: DataSet, content: Judged, subject
         found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {other.reason}"])
         return
     plain = Scored(other.values, other.signature)
-    result, notes = _evaluated(content, {subject.name: scored, _SHUFFLED: plain}, "seg", desk)
+    result, notes = _evaluated(content, {subject.name: scored, _SHUFFLED: plain}, "seg", desk, [_SHUFFLED])
     if result is None:
         found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {note}" for note in notes])
         return
@@ -292,9 +291,8 @@ def _shuffle(found: Findings, desk: Desk, one: DataSet, content: Judged, subject
                 metric_value=own.value,
             ).to_dict()
         )
-        for test in group.tests:
-            if (test.a, test.b) == (subject.name, _SHUFFLED):
-                tests += _test(test, result, one.name, "seg", group.group)
+        for test in group.control_tests:
+            tests += _test(test, result, one.name, "seg", group.group)
     found.add("sentinels", subject.name, rows=rows, tests=tests)
 
 

@@ -89,6 +89,8 @@ class Desk:
             found = self.lab.score(one.lang, one.content.texts, self.metrics)
         else:
             found = {name: Problem(False, f"{one.name} holds no texts to score") for name in self.metrics}
+        if isinstance(found.get("length"), Scored):
+            found.pop("length-qe", None)  # it is the same
         for subject in self.subjects:
             if subject.column:
                 found[subject.name] = _published(subject, one)

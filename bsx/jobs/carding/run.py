@@ -33,7 +33,7 @@ from bsx.support.settings import complete, set_fields, takes
 from bsx.support.untyped import JsonObject
 
 PARTS: tuple[str, ...] = get_args(PartName)
-SENTINELS = ("length", "overlap")
+SENTINELS = ("length", "length-qe", "overlap")
 """Metrics of the zoo that cannot know how good a translation is."""
 _CORRECTION = "holm"
 
