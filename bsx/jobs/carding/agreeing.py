@@ -13,8 +13,8 @@ from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.documents.cards import AgreementRow, SentinelRow
 from bsx.errors import InputError
-from bsx.jobs.carding.data import DataSet, Judged, Texts
-from bsx.jobs.carding.desk import Desk, Findings, Subject, test_row
+from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
+from bsx.jobs.carding.desk import Desk, CardFindings, Subject, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 
@@ -23,11 +23,11 @@ _SHUFFLED = "shuffled candidates"
 _CONSTANT = "constant"
 
 
-def agree(desk: Desk) -> Findings:
+def agree(desk: Desk) -> CardFindings:
     """Correlate every subject and sentinel with people, by language pair and level, and test them."""
-    found = Findings()
+    found = CardFindings()
     for one in desk.of("judged"):
-        if not isinstance(one.content, Judged):
+        if not isinstance(one.content, JudgedRows):
             continue
         if one.content.human is None:
             reason = Problem(False, f"{one.name} has no human scores (a column human)")
@@ -55,7 +55,9 @@ def agree(desk: Desk) -> Findings:
     return found
 
 
-def _level(found: Findings, desk: Desk, one: DataSet, content: Judged, here: Mapping[str, Scored], level: str) -> None:
+def _level(
+    found: CardFindings, desk: Desk, one: DataSet, content: JudgedRows, here: Mapping[str, Scored], level: str
+) -> None:
     result, notes = _evaluated(content, here, level, desk, [name for name in desk.sentinels if name in here])
     where = f"{one.name}, {_LEVELS[level]} level"
     if result is None:
@@ -117,7 +119,7 @@ def _level(found: Findings, desk: Desk, one: DataSet, content: Judged, here: Map
 
 
 def _evaluated(
-    content: Judged, here: Mapping[str, Scored], level: str, desk: Desk, sentinels: Sequence[str]
+    content: JudgedRows, here: Mapping[str, Scored], level: str, desk: Desk, sentinels: Sequence[str]
 ) -> tuple[MetaResult | None, list[str]]:
     """Return the agreement in all groups where it is defined, and notes on the others."""
     notes: list[str] = []
@@ -151,7 +153,7 @@ def _evaluated(
                 confidence=desk.how["confidence"],
                 alpha=desk.how["alpha"],
                 seed=desk.how["seed"],
-                correction="holm",
+                correction="holm" if len(here) - len(sentinels) > 1 else "none",
                 **({} if tested else {"test": "none"}),
             )
         except InputError as error:
@@ -254,7 +256,9 @@ def _average_test(test: AverageTest, name: str, result: MetaResult, data: str, l
     )
 
 
-def _shuffle(found: Findings, desk: Desk, one: DataSet, content: Judged, subject: Subject, scored: Scored) -> None:
+def _shuffle(
+    found: CardFindings, desk: Desk, one: DataSet, content: JudgedRows, subject: Subject, scored: Scored
+) -> None:
     """Let the metric score another row's candidate: what is left of its agreement is not about the candidate."""
     texts = content.texts
     if texts.candidates is None:
@@ -264,7 +268,7 @@ def _shuffle(found: Findings, desk: Desk, one: DataSet, content: Judged, subject
     for label in dict.fromkeys(content.group):
         rows = np.flatnonzero([group == label for group in content.group])
         order[rows] = _deranged(rows, draw)
-    moved = Texts([texts.candidates[i] for i in order], texts.references, texts.sources)
+    moved = RowTexts([texts.candidates[i] for i in order], texts.references, texts.sources)
     other = desk.lab.score(one.lang, moved, [subject.name])[subject.name]
     if isinstance(other, Problem):
         found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {other.reason}"])
@@ -306,7 +310,7 @@ def _deranged(rows: Array, draw: np.random.Generator) -> Array:
     return found
 
 
-def people(content: Judged, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
+def people(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
     """Return how often people agreed with differences of a metric: pairs of systems, and of segments, by group."""
     groups = list(dict.fromkeys(content.group))
     wholes = [("all", list(range(len(content))))] if len(groups) > 1 else []
@@ -322,7 +326,7 @@ def people(content: Judged, name: str, scored: Scored, confidence: float) -> lis
 
 
 def _curve(
-    content: Judged,
+    content: JudgedRows,
     name: str,
     scored: Scored,
     group: str,
@@ -355,7 +359,9 @@ def _curve(
     )
 
 
-def system_scores(content: Judged, scored: Scored, rows: Sequence[int]) -> tuple[list[float], list[float], list[str]]:
+def system_scores(
+    content: JudgedRows, scored: Scored, rows: Sequence[int]
+) -> tuple[list[float], list[float], list[str]]:
     """Return each system's score, people's mean, and its group; on the segments that have both."""
     assert content.system is not None  # noqa: S101 - for the type checker
     assert content.human is not None  # noqa: S101

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bsx.analysis.documents.cards import CostRow
 from bsx.bertscore.config import ScorerConfig
-from bsx.jobs.carding.data import DataSet, Judged, Texts
-from bsx.jobs.carding.desk import Desk, Findings
+from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
+from bsx.jobs.carding.desk import Desk, CardFindings
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject
@@ -23,9 +23,9 @@ _LONG = 5.0  # seconds of a run after which it is not repeated
 _REFERENCE = "chrf"
 
 
-def costs(desk: Desk, settings: ScorerConfig) -> Findings:
+def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
     """Time every metric, each in a process of its own, and chrF on the same texts."""
-    found = Findings()
+    found = CardFindings()
     of_chrf: dict[str, JsonObject] = {}
     for subject in desk.subjects:
         if subject.column:
@@ -33,7 +33,7 @@ def costs(desk: Desk, settings: ScorerConfig) -> Findings:
             found.miss("cost", subject.name, Problem(False, reason))
             continue
         one = next((one for one in desk.of("judged") if _fits(desk, one, subject.name)), None)
-        if one is None or not isinstance(one.content, Judged):
+        if one is None or not isinstance(one.content, JudgedRows):
             found.miss("cost", subject.name, Problem(False, f"no table has what {subject.name} compares"))
             continue
         texts = one.content.texts.at(list(range(min(len(one.content), desk.how["timed"]))))
@@ -63,13 +63,13 @@ class _FailedError(Exception):
 
 
 def _fits(desk: Desk, one: DataSet, name: str) -> bool:
-    if not isinstance(one.content, Judged) or one.content.texts.candidates is None:
+    if not isinstance(one.content, JudgedRows) or one.content.texts.candidates is None:
         return False
     metric = desk.lab.build(one.lang)[name]
     return not isinstance(metric, Problem) and metric.needs <= one.content.texts.has
 
 
-def measure(spec: str, texts: Texts, run: JsonObject) -> JsonObject:
+def measure(spec: str, texts: RowTexts, run: JsonObject) -> JsonObject:
     """Return the cost of scoring texts with one metric, measured in a process of its own.
 
     Args:
@@ -117,7 +117,7 @@ def main() -> None:
     started = time.perf_counter() - start
     seconds: list[float] = []
     while len(seconds) < _RUNS and not (seconds and seconds[-1] > _LONG):
-        # Texts are remembered from call to call; a metric built anew knows none.
+        # RowTexts are remembered from call to call; a metric built anew knows none.
         metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
         metric.score(*(side if side is None else side[:2] for side in sides))
         begin = time.perf_counter()

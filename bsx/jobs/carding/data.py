@@ -34,7 +34,7 @@ _LAYOUTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class RowTexts:
     """Rows to score, all in one language.
 
     Attributes:
@@ -53,9 +53,9 @@ class Texts:
         sides = {"candidate": self.candidates, "reference": self.references, "source": self.sources}
         return frozenset(name for name, texts in sides.items() if texts is not None)
 
-    def at(self, rows: Sequence[int]) -> Texts:
+    def at(self, rows: Sequence[int]) -> RowTexts:
         """Return some rows."""
-        return Texts(
+        return RowTexts(
             None if self.candidates is None else [self.candidates[i] for i in rows],
             None if self.references is None else [self.references[i] for i in rows],
             None if self.sources is None else [self.sources[i] for i in rows],
@@ -66,7 +66,7 @@ class Texts:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedRows:
     """Segments, with human scores if there are any, in one language.
 
     Attributes:
@@ -78,7 +78,7 @@ class Judged:
         columns: the table's other columns (n cells each).
     """
 
-    texts: Texts
+    texts: RowTexts
     human: Array | None
     group: list[str]
     system: list[str] | None
@@ -88,9 +88,9 @@ class Judged:
     def __len__(self) -> int:
         return len(self.group)
 
-    def at(self, rows: Sequence[int]) -> Judged:
+    def at(self, rows: Sequence[int]) -> JudgedRows:
         """Return some rows."""
-        return Judged(
+        return JudgedRows(
             self.texts.at(rows),
             None if self.human is None else self.human[list(rows)],
             [self.group[i] for i in rows],
@@ -120,7 +120,7 @@ class DataSet:
     kind: Kind
     lang: str
     sha256: str
-    content: Judged | TripleTable | ChallengeSet | Pairs
+    content: JudgedRows | TripleTable | ChallengeSet | LabelledPairs
     n: int
     examples: bool = False
     notes: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ class DataSet:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class LabelledPairs:
     """Labelled pairs: the second sentence is the candidate, the first what it is compared with.
 
     Attributes:
@@ -137,7 +137,7 @@ class Pairs:
         columns: published scores, by name.
     """
 
-    texts: Texts
+    texts: RowTexts
     labels: Array
     columns: Mapping[str, Array] = field(default_factory=dict)
 
@@ -252,9 +252,9 @@ def _labelled(path: Path, digest: str, lang: str | None, columns: Sequence[str])
         yield DataSet(path.name, "triples", lang or "en", digest, triples, len(triples.triples), path=path)
         return
     table = load_pairs(path, metrics=columns)
-    texts = Texts(table.texts("reference"), [(text,) for text in table.texts("candidate")])
+    texts = RowTexts(table.texts("reference"), [(text,) for text in table.texts("candidate")])
     numbers = {name: table.numbers(name) for name in columns}
-    content = Pairs(texts, table.numbers("label"), numbers)
+    content = LabelledPairs(texts, table.numbers("label"), numbers)
     yield DataSet(path.name, "pairs", lang or "en", digest, content, len(table), notes=table.notes, path=path)
 
 
@@ -303,9 +303,9 @@ def _judged(
         if lang is not None and _code(target, catalog) != lang:
             continue
         some = [rows[i] for i in places]
-        texts = Texts()
+        texts = RowTexts()
         if candidate is not None:
-            texts = Texts(
+            texts = RowTexts(
                 [row.text(candidate) for row in some],
                 [tuple(text for name in references for text in row.texts(name) if text) for row in some]
                 if references
@@ -315,7 +315,7 @@ def _judged(
         units = [row.name(segment) for row in some] if segment is not None else None
         if units is None and system is not None:
             units = texts.sources or ([refs[0] for refs in texts.references] if texts.references else None)
-        content = Judged(
+        content = JudgedRows(
             texts,
             None if people is None else np.array([row.number(people) for row in some]),
             [groups[i] for i in places],
@@ -345,12 +345,12 @@ def _limited(one: DataSet, limit: int | None, seed: int) -> DataSet:
     if limit is None or one.n <= limit:
         return one
     rows = sorted(np.random.default_rng(seed).choice(one.n, limit, replace=False).tolist())
-    content: Judged | TripleTable | ChallengeSet | Pairs
-    if isinstance(one.content, Judged):
+    content: JudgedRows | TripleTable | ChallengeSet | LabelledPairs
+    if isinstance(one.content, JudgedRows):
         content = one.content.at(rows)
-    elif isinstance(one.content, Pairs):
+    elif isinstance(one.content, LabelledPairs):
         columns = {name: values[rows] for name, values in one.content.columns.items()}
-        content = Pairs(one.content.texts.at(rows), one.content.labels[rows], columns)
+        content = LabelledPairs(one.content.texts.at(rows), one.content.labels[rows], columns)
     else:
         scores = {name: (good[rows], bad[rows]) for name, (good, bad) in one.content.scores.items()}
         if isinstance(one.content, TripleTable):
@@ -374,8 +374,8 @@ def _examples() -> Iterator[DataSet]:
                 yield DataSet(name, "triples", lang, _digest(path), triples, len(triples.triples), True)
                 continue
             rows = [(row, system) for row in Table(path).rows() for system in _SYSTEMS]
-            texts = Texts([row.text(system) for row, system in rows], [(row.text("reference"),) for row, _ in rows])
+            texts = RowTexts([row.text(system) for row, system in rows], [(row.text("reference"),) for row, _ in rows])
             human = np.array([row.number(f"{system}_grade") for row, system in rows])
             segments = [row.name("id") for row, _ in rows]
-            content = Judged(texts, human, ["all"] * len(rows), [system for _, system in rows], segments, {})
+            content = JudgedRows(texts, human, ["all"] * len(rows), [system for _, system in rows], segments, {})
             yield DataSet(name, "judged", lang, _digest(path), content, len(rows), True)

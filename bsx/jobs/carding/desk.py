@@ -12,7 +12,7 @@ from pydantic import Field
 from bsx.analysis.documents.cards import CardTest
 from bsx.data.columns import number_column
 from bsx.errors import BsxError
-from bsx.jobs.carding.data import DataSet, Judged, Kind
+from bsx.jobs.carding.data import DataSet, JudgedRows, Kind
 from bsx.jobs.carding.scoring import Lab, Problem, Scored
 from bsx.jobs.settings import Confidence, Seed
 from bsx.support.untyped import JsonObject
@@ -83,7 +83,7 @@ class Desk:
 
     def judged(self, one: DataSet) -> dict[str, Scored | Problem]:
         """Return the scores of all subjects and sentinels on a table of segments."""
-        assert isinstance(one.content, Judged)  # noqa: S101 - for the type checker
+        assert isinstance(one.content, JudgedRows)  # noqa: S101 - for the type checker
         found: dict[str, Scored | Problem] = {}
         if one.content.texts.candidates is not None:
             found = self.lab.score(one.lang, one.content.texts, self.metrics)
@@ -98,7 +98,7 @@ class Desk:
 
 
 def _published(subject: Subject, one: DataSet) -> Scored | Problem:
-    assert isinstance(one.content, Judged)  # noqa: S101 - for the type checker
+    assert isinstance(one.content, JudgedRows)  # noqa: S101 - for the type checker
     if subject.name not in one.content.columns:
         return Problem(False, f"{one.name} has no column {subject.name!r}")
     try:
@@ -111,7 +111,7 @@ def _published(subject: Subject, one: DataSet) -> Scored | Problem:
 
 
 @dataclass
-class Findings:
+class CardFindings:
     """What a step found of each subject, part by part.
 
     Attributes:
@@ -135,7 +135,7 @@ class Findings:
         """Say why something is missing from a part."""
         self.problems.setdefault(part, {}).setdefault(subject, []).append(problem)
 
-    def merge(self, other: Findings) -> None:
+    def merge(self, other: CardFindings) -> None:
         """Take over what another step found."""
         for part, of in other.made.items():
             for subject, content in of.items():
@@ -158,7 +158,7 @@ class Findings:
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, object]) -> Findings:
+    def from_dict(cls, content: Mapping[str, object]) -> CardFindings:
         """Read what `to_dict` returned."""
         found = cls(made=content["made"])  # type: ignore[arg-type]
         for part, subject, failed, reason in content["problems"]:  # type: ignore[attr-defined]
@@ -171,7 +171,7 @@ class Findings:
         return any(problem.failed for of in self.problems.values() for several in of.values() for problem in several)
 
 
-Step = Callable[[Desk], Findings]
+Step = Callable[[Desk], CardFindings]
 
 
 def test_row(*, data: str, figure: str, a: str, b: str, p: float, **more: object) -> list[JsonObject]:

@@ -17,8 +17,8 @@ from bsx.analysis.documents.cards import SentinelRow
 from bsx.analysis.stats.folds import Rows, units
 from bsx.analysis.stats.preference import McNemar
 from bsx.errors import BsxError, InputError
-from bsx.jobs.carding.data import DataSet, Judged, Pairs, Texts
-from bsx.jobs.carding.desk import Desk, Findings, test_row
+from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, RowTexts
+from bsx.jobs.carding.desk import Desk, CardFindings, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.jobs.fooling.challenge import challenge_document
 from bsx.support.checks import Array
@@ -27,11 +27,11 @@ from bsx.support.untyped import JsonObject
 Two = tuple[Array, Array]
 
 
-def paraphrases(desk: Desk) -> Findings:
+def paraphrases(desk: Desk) -> CardFindings:
     """Take subjects and sentinels for detectors of paraphrases, on pairs and on triples."""
-    found = Findings()
+    found = CardFindings()
     for one in desk.of("pairs"):
-        if isinstance(one.content, Pairs):
+        if isinstance(one.content, LabelledPairs):
             _pairs(found, desk, one, one.content)
     for one in desk.of("triples"):
         if isinstance(one.content, TripleTable):
@@ -39,7 +39,7 @@ def paraphrases(desk: Desk) -> Findings:
     return found
 
 
-def _pairs(found: Findings, desk: Desk, one: DataSet, content: Pairs) -> None:
+def _pairs(found: CardFindings, desk: Desk, one: DataSet, content: LabelledPairs) -> None:
     scores = _kept(found, desk, one, "paraphrase", desk.lab.score(one.lang, content.texts, desk.metrics))
     for subject in desk.subjects:
         if subject.column and subject.name in content.columns:
@@ -87,9 +87,9 @@ def _pairs(found: Findings, desk: Desk, one: DataSet, content: Pairs) -> None:
         _reached(found, one, subject.name, "constant", "ROC AUC", 0.5, None, own.auc, "by definition")
 
 
-def _triples(found: Findings, desk: Desk, one: DataSet, content: TripleTable) -> None:
+def _triples(found: CardFindings, desk: Desk, one: DataSet, content: TripleTable) -> None:
     triples = content.triples
-    texts = Texts(
+    texts = RowTexts(
         [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples], [(t.anchor,) for t in triples] * 2
     )
     halves = _halved(_kept(found, desk, one, "paraphrase", desk.lab.score(one.lang, texts, desk.metrics)), len(triples))
@@ -123,14 +123,14 @@ def _triples(found: Findings, desk: Desk, one: DataSet, content: TripleTable) ->
         )
 
 
-def challenged(desk: Desk) -> Findings:
+def challenged(desk: Desk) -> CardFindings:
     """Count how often subjects and sentinels score a good translation above a bad one."""
-    found = Findings()
+    found = CardFindings()
     for one in desk.of("challenge"):
         if not isinstance(one.content, ChallengeSet):
             continue
         pairs, has = one.content.pairs, one.content.has
-        texts = Texts(
+        texts = RowTexts(
             [pair.good for pair in pairs] + [pair.bad for pair in pairs],
             [(str(pair.reference),) for pair in pairs] * 2 if "reference" in has else None,
             [str(pair.source) for pair in pairs] * 2 if "source" in has else None,
@@ -145,7 +145,7 @@ def challenged(desk: Desk) -> Findings:
     return found
 
 
-def _challenge(found: Findings, desk: Desk, one: DataSet, result: ChallengeResult) -> None:
+def _challenge(found: CardFindings, desk: Desk, one: DataSet, result: ChallengeResult) -> None:
     document = challenge_document(result).metrics
     figure = "share of rows on which the good translation scores higher"
     rates = {name: row.overall.rate for name, row in document.items() if row.overall is not None}
@@ -165,12 +165,12 @@ def _challenge(found: Findings, desk: Desk, one: DataSet, result: ChallengeResul
         _reached(found, one, subject.name, "constant", figure, 0.0, None, value, "by definition: a tie is an error")
 
 
-def perturbed(desk: Desk) -> Findings:
+def perturbed(desk: Desk) -> CardFindings:
     """Change references on purpose and measure how far each metric's scores of them fall."""
-    found = Findings()
+    found = CardFindings()
     done: set[str] = set()
     for one in desk.of("judged"):
-        if not isinstance(one.content, Judged) or one.content.texts.references is None or one.lang in done:
+        if not isinstance(one.content, JudgedRows) or one.content.texts.references is None or one.lang in done:
             continue
         done.add(one.lang)
         texts = list(dict.fromkeys(refs[0] for refs in one.content.texts.references if refs and refs[0].strip()))
@@ -194,11 +194,11 @@ def perturbed(desk: Desk) -> Findings:
     return found
 
 
-def _perturb(found: Findings, desk: Desk, one: DataSet, name: str, texts: Sequence[str]) -> None:
+def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Sequence[str]) -> None:
     lab = desk.lab
 
     def score(candidates: Sequence[str], references: Sequence[str]) -> Array:
-        asked = Texts(list(candidates), [(text,) for text in references])
+        asked = RowTexts(list(candidates), [(text,) for text in references])
         scored = lab.score(one.lang, asked, [name])[name]
         if isinstance(scored, Problem):
             raise InputError(scored.reason)
@@ -241,7 +241,7 @@ def _perturb(found: Findings, desk: Desk, one: DataSet, name: str, texts: Sequen
 
 
 def _kept(
-    found: Findings, desk: Desk, one: DataSet, part: str, scored: Mapping[str, Scored | Problem]
+    found: CardFindings, desk: Desk, one: DataSet, part: str, scored: Mapping[str, Scored | Problem]
 ) -> dict[str, Array]:
     """Return the scores that there are; why others are missing goes to the findings."""
     kept = {}
@@ -258,7 +258,7 @@ def _kept(
 
 
 def _columns(
-    found: Findings, desk: Desk, one: DataSet, part: str, published: Mapping[str, Two], halves: dict[str, Two]
+    found: CardFindings, desk: Desk, one: DataSet, part: str, published: Mapping[str, Two], halves: dict[str, Two]
 ) -> None:
     """Add published scores of both sides."""
     for subject in desk.subjects:
@@ -282,7 +282,7 @@ def _sets(sides: Sequence[Sequence[str]]) -> Rows | None:
 
 
 def _mcnemar(
-    found: Findings,
+    found: CardFindings,
     desk: Desk,
     one: DataSet,
     part: str,
@@ -309,12 +309,12 @@ def _mcnemar(
         _assign(found, desk, part, name, other, row)
 
 
-def _assign(found: Findings, desk: Desk, part: str, name: str, other: str, row: list[JsonObject]) -> None:
+def _assign(found: CardFindings, desk: Desk, part: str, name: str, other: str, row: list[JsonObject]) -> None:
     found.add("sentinels" if other in desk.sentinels else part, name, tests=row)
 
 
 def _reached(
-    found: Findings,
+    found: CardFindings,
     one: DataSet,
     name: str,
     sentinel: str,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from bsx.analysis.documents.cards import InvarianceRow
-from bsx.jobs.carding.data import Judged, Texts
-from bsx.jobs.carding.desk import Desk, Findings
+from bsx.jobs.carding.data import JudgedRows, RowTexts
+from bsx.jobs.carding.desk import Desk, CardFindings
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
@@ -20,12 +20,12 @@ TOLERANCE = 1e-5
 """Largest difference that is none, as a share of the largest score (or of 1): what signatures promise in fp32."""
 _ONE_BY_ONE = 20
 
-Score = Callable[[Texts], Array]
+Score = Callable[[RowTexts], Array]
 
 
-def check(desk: Desk) -> Findings:
+def check(desk: Desk) -> CardFindings:
     """Check every metric on a sample of the first texts of each language that it can read."""
-    found = Findings()
+    found = CardFindings()
     for subject in desk.subjects:
         if subject.column:
             reason = f"{subject.name} is a column of scores, which nothing can be tried on"
@@ -33,7 +33,7 @@ def check(desk: Desk) -> Findings:
             continue
         done: set[str] = set()
         for one in desk.of("judged"):
-            texts = one.content.texts if isinstance(one.content, Judged) else Texts()
+            texts = one.content.texts if isinstance(one.content, JudgedRows) else RowTexts()
             metric = desk.lab.build(one.lang)[subject.name]
             if one.lang in done or texts.candidates is None:
                 continue
@@ -61,7 +61,7 @@ def check(desk: Desk) -> Findings:
     return found
 
 
-def checks(score: Score, texts: Texts, *, compares: bool = True) -> list[JsonObject]:
+def checks(score: Score, texts: RowTexts, *, compares: bool = True) -> list[JsonObject]:
     """Return what each check found.
 
     Args:
@@ -96,7 +96,7 @@ def checks(score: Score, texts: Texts, *, compares: bool = True) -> list[JsonObj
     other = [i for i in range(n) if _sides(texts, i) != _sides(decomposed, i)]
     what = "candidates in another Unicode form than what they are compared with (NFD)"
     if other:
-        half = Texts(decomposed.candidates, texts.references, texts.sources).at(other)
+        half = RowTexts(decomposed.candidates, texts.references, texts.sources).at(other)
         found.append(row("unicode", what, score(half), other))
     else:
         found.append(_nothing("unicode", what, "no text has a character with two forms"))
@@ -104,7 +104,7 @@ def checks(score: Score, texts: Texts, *, compares: bool = True) -> list[JsonObj
     return found
 
 
-def _extremes(score: Score, texts: Texts, before: Array, scale: float, compares: bool) -> list[JsonObject]:
+def _extremes(score: Score, texts: RowTexts, before: Array, scale: float, compares: bool) -> list[JsonObject]:
     """Check that a text compared with itself scores highest, an empty one lowest, and whether sides can be swapped."""
     n = len(texts)
     what = "a text beside itself scores as high as any candidate beside it"
@@ -112,7 +112,7 @@ def _extremes(score: Score, texts: Texts, before: Array, scale: float, compares:
     found = []
     if compares and texts.references is not None and texts.candidates is not None:
         first = [several[0] for several in texts.references]
-        own = score(Texts(first, [(text,) for text in first], texts.sources))
+        own = score(RowTexts(first, [(text,) for text in first], texts.sources))
         short = np.maximum(before - own, 0.0)
         found.append(_row("identical", what, n, short > TOLERANCE * scale, short))
         spread = own - np.nanmax(own)
@@ -125,15 +125,15 @@ def _extremes(score: Score, texts: Texts, before: Array, scale: float, compares:
                 np.abs(spread),
             )
         )
-        single = Texts(texts.candidates, [(text,) for text in first], texts.sources)
-        other = Texts(first, [(text,) for text in texts.candidates], texts.sources)
+        single = RowTexts(texts.candidates, [(text,) for text in first], texts.sources)
+        other = RowTexts(first, [(text,) for text in texts.candidates], texts.sources)
         difference = np.abs(score(single) - score(other))
         found.append(_row("symmetry", swapped, n, difference > TOLERANCE * scale, difference, kind="property"))
     else:
         why = "it compares candidates with sources"
         found += [_nothing("identical", what, why), _nothing("symmetry", swapped, why, kind="property")]
     if texts.candidates is not None:
-        empty = score(Texts([""] * n, texts.references, texts.sources))
+        empty = score(RowTexts([""] * n, texts.references, texts.sources))
         above = np.maximum(empty - before, 0.0)
         what = "an empty candidate scores no higher than the one that is there"
         found.append(_row("empty", what, n, above > TOLERANCE * scale, above))
@@ -164,8 +164,8 @@ def _nothing(name: str, what: str, why: str, *, kind: str = "invariance") -> Jso
     return InvarianceRow(name=name, what=what, n=0, changed=0, largest=None, holds=None, kind=kind, note=why).to_dict()
 
 
-def _each(texts: Texts, change: Callable[[str], str]) -> Texts:
-    return Texts(
+def _each(texts: RowTexts, change: Callable[[str], str]) -> RowTexts:
+    return RowTexts(
         [change(text) for text in texts.candidates or []],
         None if texts.references is None else [tuple(change(text) for text in several) for several in texts.references],
         None if texts.sources is None else [change(text) for text in texts.sources],
@@ -176,7 +176,7 @@ def _spaced(text: str) -> str:
     return f" {text.replace(' ', '  ')} "
 
 
-def _sides(texts: Texts, row: int) -> object:
+def _sides(texts: RowTexts, row: int) -> object:
     return texts.candidates[row] if texts.candidates is not None else None
 
 

@@ -11,19 +11,19 @@ from bsx.analysis.documents.cards import ProfileRow
 from bsx.analysis.documents.disentangling import NoticeRow
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.errors import BsxError
-from bsx.jobs.carding.data import DataSet, Judged
-from bsx.jobs.carding.desk import Desk, Findings, test_row
+from bsx.jobs.carding.data import DataSet, JudgedRows
+from bsx.jobs.carding.desk import Desk, CardFindings, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 
 _NEED_PARSES = ("syn", "mor")
 
 
-def profile(desk: Desk) -> Findings:
+def profile(desk: Desk) -> CardFindings:
     """Regress every subject's scores on meaning (human scores), words, and with a parser structure and word forms."""
-    found = Findings()
+    found = CardFindings()
     for one in desk.of("judged"):
-        if not isinstance(one.content, Judged):
+        if not isinstance(one.content, JudgedRows):
             continue
         texts = one.content.texts
         if texts.candidates is None or texts.references is None:
@@ -43,7 +43,7 @@ def profile(desk: Desk) -> Findings:
     return found
 
 
-def _factors(desk: Desk, one: DataSet, content: Judged) -> tuple[dict[str, Array], dict[str, str]]:
+def _factors(desk: Desk, one: DataSet, content: JudgedRows) -> tuple[dict[str, Array], dict[str, str]]:
     """Return the factors that can be computed, and why others are missing."""
     found: dict[str, Array] = {}
     missing: dict[str, str] = {}
@@ -74,10 +74,10 @@ def _factors(desk: Desk, one: DataSet, content: Judged) -> tuple[dict[str, Array
 
 
 def _fit(
-    found: Findings,
+    found: CardFindings,
     desk: Desk,
     one: DataSet,
-    content: Judged,
+    content: JudgedRows,
     name: str,
     scored: Scored,
     factors: dict[str, Array],

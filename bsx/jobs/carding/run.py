@@ -18,7 +18,7 @@ from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding.agreeing import agree
 from bsx.jobs.carding.cost import costs
 from bsx.jobs.carding.data import read_data
-from bsx.jobs.carding.desk import CardSettings, Desk, Findings, Subject
+from bsx.jobs.carding.desk import CardSettings, Desk, CardFindings, Subject
 from bsx.jobs.carding.fooling import challenged, paraphrases, perturbed
 from bsx.jobs.carding.invariance import check
 from bsx.jobs.carding.profiling import profile
@@ -145,8 +145,8 @@ def metric_card(
     lab.build(tables[0].lang, strict=True)
     subjects = [*(Subject(name) for name in named), *(Subject(name, True, name in lower) for name in columns)]
     desk = Desk(tuple(subjects), tuple(known), lab, tuple(tables), asked)
-    found = Findings()
-    steps: dict[str, tuple[tuple[str, ...], Callable[[], Findings]]] = {
+    found = CardFindings()
+    steps: dict[str, tuple[tuple[str, ...], Callable[[], CardFindings]]] = {
         "agreement": (("agreement", "sentinels"), lambda: agree(desk)),
         "factors": (("factors",), lambda: profile(desk)),
         "paraphrases": (("paraphrase", "sentinels"), lambda: paraphrases(desk)),
@@ -179,7 +179,9 @@ def _wanted(parts: Sequence[str]) -> set[str]:
     return set(parts) or set(PARTS)
 
 
-def _step(name: str, compute: Callable[[], Findings], desk: Desk, settings: ScorerConfig, store: Store) -> Findings:
+def _step(
+    name: str, compute: Callable[[], CardFindings], desk: Desk, settings: ScorerConfig, store: Store
+) -> CardFindings:
     """Return what a step found, now or before; what broke is tried again."""
     langs = dict.fromkeys(one.lang for one in desk.data)
     key = {
@@ -194,7 +196,7 @@ def _step(name: str, compute: Callable[[], Findings], desk: Desk, settings: Scor
     }
     found = store.part(key)
     if found is not None:
-        return Findings.from_dict(found)
+        return CardFindings.from_dict(found)
     made = compute()
     if not made.broken:
         store.keep_part(key, made.to_dict())
@@ -204,7 +206,7 @@ def _step(name: str, compute: Callable[[], Findings], desk: Desk, settings: Scor
 def _card(
     subject: Subject,
     desk: Desk,
-    found: Findings,
+    found: CardFindings,
     wanted: set[str],
     settings: ScorerConfig,
     files: Sequence[Path],
@@ -291,10 +293,10 @@ def _signature(metric: Metric) -> str:
 
 
 def _described(one: object) -> JsonObject:
-    from bsx.jobs.carding.data import DataSet, Judged
+    from bsx.jobs.carding.data import DataSet, JudgedRows
 
     assert isinstance(one, DataSet)  # noqa: S101 - for the type checker
-    groups = list(dict.fromkeys(one.content.group)) if isinstance(one.content, Judged) else []
+    groups = list(dict.fromkeys(one.content.group)) if isinstance(one.content, JudgedRows) else []
     return {
         "name": one.name,
         "kind": one.kind,

@@ -17,7 +17,7 @@ from bsx.catalog.catalog import Catalog
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
-from bsx.jobs.carding.data import Texts
+from bsx.jobs.carding.data import RowTexts
 from bsx.jobs.carding.store import Store, digest_of
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Values
@@ -99,6 +99,7 @@ class Lab:
         self._store = store
         self._progress = progress
         self._built: dict[str, dict[str, Metric | Problem]] = {}
+        self._versions = versions()
 
     def build(self, lang: str, *, strict: bool = False) -> dict[str, Metric | Problem]:
         """Return the metrics for a language, or why there is none.
@@ -130,9 +131,15 @@ class Lab:
             signature = str(metric.signature())
         except Exception:  # noqa: BLE001 - a metric that learns from its corpus may have no signature before
             signature = metric.config.model_dump_json()
-        return {"spec": spec, "lang": lang, "signature": signature, "code": _code(type(metric)), "versions": versions()}
+        return {
+            "spec": spec,
+            "lang": lang,
+            "signature": signature,
+            "code": _code(type(metric)),
+            "versions": self._versions,
+        }
 
-    def score(self, lang: str, texts: Texts, specs: Sequence[str] | None = None) -> dict[str, Scored | Problem]:
+    def score(self, lang: str, texts: RowTexts, specs: Sequence[str] | None = None) -> dict[str, Scored | Problem]:
         """Return every metric's scores of texts, those on one model with one encoding."""
         built = self.build(lang)
         of_texts = digest_of([texts.candidates, texts.references, texts.sources])
@@ -158,7 +165,7 @@ class Lab:
                 self._store.keep_arrays(self._key(lang, metric.spec, of_texts), _pack(scored))
         return found
 
-    def function(self, lang: str, spec: str) -> Callable[[Texts], Array]:
+    def function(self, lang: str, spec: str) -> Callable[[RowTexts], Array]:
         """Return a metric as a function of texts that is asked anew each time, higher is better.
 
         Raises:
@@ -168,7 +175,7 @@ class Lab:
         if isinstance(metric, Problem):
             raise InputError(metric.reason)
 
-        def score(texts: Texts) -> Array:
+        def score(texts: RowTexts) -> Array:
             (scored,) = _run([metric], texts, None)
             return scored.values
 
@@ -177,7 +184,7 @@ class Lab:
     def _key(self, lang: str, spec: str, texts: str) -> dict[str, object]:
         return {"what": "scores", "texts": texts, **self.identity(lang, spec)}
 
-    def _compute(self, metrics: Sequence[Metric], texts: Texts) -> list[tuple[Metric, Scored | Problem]]:
+    def _compute(self, metrics: Sequence[Metric], texts: RowTexts) -> list[tuple[Metric, Scored | Problem]]:
         if not metrics:
             return []
         try:
@@ -185,7 +192,7 @@ class Lab:
         except Exception:  # noqa: BLE001 - whose fault it is, and on which row, comes out below
             return [(metric, self._alone(metric, texts)) for metric in metrics]
 
-    def _alone(self, metric: Metric, texts: Texts) -> Scored | Problem:
+    def _alone(self, metric: Metric, texts: RowTexts) -> Scored | Problem:
         try:
             scored, good, failed = score_without_failures(
                 metric.spec,
@@ -206,7 +213,7 @@ class Lab:
         return replace(scored, values=values, corpus=corpus, failed=failed)
 
 
-def _run(metrics: Sequence[Metric], texts: Texts, progress: Progress | None) -> list[Scored]:
+def _run(metrics: Sequence[Metric], texts: RowTexts, progress: Progress | None) -> list[Scored]:
     corpus = MemoryCorpus({"candidate": texts.candidates}, texts.references, texts.sources)
     prepared = prepare(metrics, corpus, progress=progress)
     parts: list[list[Values]] = [[] for _ in metrics]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bsx.analysis.documents.cards import LanguageRow
-from bsx.jobs.carding.data import Judged
-from bsx.jobs.carding.desk import Desk, Findings
+from bsx.jobs.carding.data import JudgedRows
+from bsx.jobs.carding.desk import Desk, CardFindings
 from bsx.jobs.carding.scoring import Problem, Scored
 
 
-def languages(desk: Desk) -> Findings:
+def languages(desk: Desk) -> CardFindings:
     """Count, for every language that there are texts in, what was scored and what was cut off."""
-    found = Findings()
+    found = CardFindings()
     for subject in desk.subjects:
         if subject.column:
             reason = f"{subject.name} is a column of scores: the registry declares nothing of it"
@@ -28,7 +28,7 @@ def languages(desk: Desk) -> Findings:
                 continue
             declared, source = metric.languages, metric.entry.languages_source or ""
             notes.setdefault(one.lang, []).extend(metric.doubts)
-            if not isinstance(one.content, Judged) or one.content.texts.candidates is None:
+            if not isinstance(one.content, JudgedRows) or one.content.texts.candidates is None:
                 continue
             scored = desk.judged(one)[subject.name]
             if not isinstance(scored, Scored):
