@@ -14,7 +14,7 @@ from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.documents.cards import AgreementRow, SentinelRow
 from bsx.errors import InputError
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
-from bsx.jobs.carding.desk import Desk, CardFindings, Subject, test_row
+from bsx.jobs.carding.desk import CardFindings, Desk, Subject, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 

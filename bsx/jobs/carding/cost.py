@@ -13,7 +13,7 @@ from pathlib import Path
 from bsx.analysis.documents.cards import CostRow
 from bsx.bertscore.config import ScorerConfig
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
-from bsx.jobs.carding.desk import Desk, CardFindings
+from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject

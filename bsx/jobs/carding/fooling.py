@@ -18,7 +18,7 @@ from bsx.analysis.stats.folds import Rows, units
 from bsx.analysis.stats.preference import McNemar
 from bsx.errors import BsxError, InputError
 from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, RowTexts
-from bsx.jobs.carding.desk import Desk, CardFindings, test_row
+from bsx.jobs.carding.desk import CardFindings, Desk, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.jobs.fooling.challenge import challenge_document
 from bsx.support.checks import Array

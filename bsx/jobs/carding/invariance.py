@@ -11,7 +11,7 @@ import numpy as np
 
 from bsx.analysis.documents.cards import InvarianceRow
 from bsx.jobs.carding.data import JudgedRows, RowTexts
-from bsx.jobs.carding.desk import Desk, CardFindings
+from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject

@@ -12,7 +12,7 @@ from bsx.analysis.documents.disentangling import NoticeRow
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
-from bsx.jobs.carding.desk import Desk, CardFindings, test_row
+from bsx.jobs.carding.desk import CardFindings, Desk, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 

@@ -18,7 +18,7 @@ from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding.agreeing import agree
 from bsx.jobs.carding.cost import costs
 from bsx.jobs.carding.data import read_data
-from bsx.jobs.carding.desk import CardSettings, Desk, CardFindings, Subject
+from bsx.jobs.carding.desk import CardFindings, CardSettings, Desk, Subject
 from bsx.jobs.carding.fooling import challenged, paraphrases, perturbed
 from bsx.jobs.carding.invariance import check
 from bsx.jobs.carding.profiling import profile

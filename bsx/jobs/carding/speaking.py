@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bsx.analysis.documents.cards import LanguageRow
 from bsx.jobs.carding.data import JudgedRows
-from bsx.jobs.carding.desk import Desk, CardFindings
+from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem, Scored
 
 
