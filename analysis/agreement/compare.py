@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.agreement.people import PeopleCurve, PeopleStep
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
@@ -154,11 +155,21 @@ class CompareResult:
         settings: how they were compared.
         segments: how many segments they were compared on.
         metrics: one entry a metric.
+        people: how often people agreed with differences of these metrics, by group, on other systems that they judged;
+            may be empty.
+        judged: name of the table of those systems.
     """
 
     settings: CompareSettings
     segments: int
     metrics: tuple[MetricComparison, ...]
+    people: tuple[PeopleCurve, ...] = ()
+    judged: str = ""
+
+    def agreed(self, metric: str, difference: float) -> PeopleStep | None:
+        """Return the judged pairs that differ about as much under a metric, of all groups together; None without."""
+        curve = next((one for one in self.people if one.metric == metric), None)
+        return None if curve is None else curve.at(difference)
 
     def to_document(self) -> CompareDocument:
         """Return the document that ``bsx compare`` prints, without provenance."""
@@ -167,7 +178,8 @@ class CompareResult:
             segments=self.segments,
             systems=names,
             baseline=None if self.settings.all_pairs else names[0],
-            metrics=[_metric(found) for found in self.metrics],
+            metrics=[_metric(found, self) for found in self.metrics],
+            **({"people": [{**c.to_row().to_dict(), "data": self.judged} for c in self.people]} if self.people else {}),
             settings={**self.settings.model_dump(), "resamples": self.settings.draws},
         )
 
@@ -180,7 +192,7 @@ class CompareResult:
         level = f"{100 * self.settings.confidence:g}% interval"
         head = ["metric", "system", "score", level, "against", "difference", "p", ""]
         lines = text_table([head, *self._rows()], "llr")
-        return f"{lines}\n\n† {self._test}."
+        return "\n\n".join([lines, f"† {self._test}.", *self._people()])
 
     def to_csv(self) -> str:
         """Return one row a metric and test."""
@@ -203,7 +215,30 @@ class CompareResult:
         """Return the same table in Markdown."""
         rows = self._systems(markdown_escape, "**{}**", "†{}")
         legend = markdown_escape(f"Bold: {self._bold}. †: {self._daggers}; {self._test}.")
-        return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{legend}\n"
+        said = "".join(f"\n{markdown_escape(line)}\n" for part in self._people() for line in part.split("\n"))
+        return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{legend}\n{said}"
+
+    def _people(self) -> list[str]:
+        """Return what people said of differences as large, one line a test."""
+        if not self.people:
+            return []
+        lines = []
+        for found in self.metrics:
+            curve = next((one for one in self.people if one.metric == found.metric), None)
+            for test in found.tests if curve is not None else ():
+                step = self.agreed(found.metric, test.comparison.difference)
+                digits = _digits(found)
+                size = f"{abs(test.comparison.difference):.{digits}f}"
+                size = f"{found.metric}, {test.a} and {test.b}: a difference of {size}"
+                if step is None:
+                    lines.append(f"{size} is 0, or larger than all in {self.judged}")
+                    continue
+                ends = f"[{100 * step.share_low:.0f}, {100 * step.share_high:.0f}]"
+                lines.append(
+                    f"{size}: people agreed on {100 * step.share:.0f} % {ends} of {step.n} pairs of systems in "
+                    f"{self.judged} that differ by {step.low:.{digits}f} to {step.high:.{digits}f}"
+                )
+        return ["\n".join(lines)] if lines else []
 
     @property
     def _test(self) -> str:
@@ -267,18 +302,19 @@ def _digits(found: MetricComparison) -> int:
     return 4 if max(abs(score.score) for score in found.systems) <= 2 else 2
 
 
-def _metric(found: MetricComparison) -> ComparedRow:
+def _metric(found: MetricComparison, result: CompareResult) -> ComparedRow:
     return ComparedRow(
         metric=found.metric,
         higher_is_better=found.higher_is_better,
         signature=found.signature,
         systems=[SystemRow(system=s.system, score=s.score, ci=(s.low, s.high)) for s in found.systems],
-        tests=[_test(test) for test in found.tests],
+        tests=[_test(test, result.agreed(found.metric, test.comparison.difference)) for test in found.tests],
     )
 
 
-def _test(test: SystemTest) -> SystemTestRow:
+def _test(test: SystemTest, step: PeopleStep | None) -> SystemTestRow:
     found = test.comparison
+    more = {} if step is None else {"people": step.to_row()}
     return SystemTestRow(
         a=test.a,
         b=test.b,
@@ -289,4 +325,5 @@ def _test(test: SystemTest) -> SystemTestRow:
         p_adjusted=test.p_adjusted,
         better=test.better,
         method=found.method,
+        **more,
     )

@@ -120,6 +120,7 @@ class SystemTestRow(DocumentPart):
     p_adjusted: Number = None
     better: str | None = None
     method: str = ""
+    people: PeopleStepRow | None = None
 
 
 class ComparedRow(DocumentPart):
@@ -139,3 +140,4 @@ class CompareDocument(ResultDocument):
     systems: list[str] = []
     baseline: str | None = None
     metrics: list[ComparedRow]
+    people: list[PeopleCurveRow] = []

@@ -19,9 +19,10 @@ from bsx.analysis.documents.cards import (
     PerturbationsPart,
     SentinelsPart,
 )
-from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Prose, ReportTable, Section
+from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Prose, Section
 from bsx.analysis.report.cells import NONE, interval, number, p_value, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
+from bsx.analysis.report.people import people_table
 from bsx.analysis.report.scored import contents
 
 _TITLES = {
@@ -122,35 +123,6 @@ def _agreement(part: AgreementPart) -> Iterator[Block]:
     if curves:
         yield Heading("How often people agree with a difference that large")
         yield people_table(curves)
-
-
-def people_table(curves: Sequence[PeopleCurveRow], *, metric: bool = False) -> ReportTable:
-    """Return curves as a table, one row a step."""
-    rows = [
-        [
-            *([text(curve.metric)] if metric else []),
-            text(curve.data),
-            text(curve.level),
-            text(curve.group),
-            Cell(f"{number(step.low).text} to {number(step.high).text}", step.low),
-            number(step.n),
-            percent(step.share),
-            Cell(NONE)
-            if step.ci is None
-            else Cell(f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]", step.ci[0]),
-        ]
-        for curve in curves
-        for step in curve.steps
-    ]
-    heads = ["table", "pairs of", "group", "difference", "pairs", "people agree", "interval"]
-    return table(
-        "Share of pairs in which people prefer the side that scores higher, by the difference in score",
-        [*(["metric"] if metric else []), *heads],
-        rows,
-        note="Pairs that people or the metric score the same are left out. Intervals allow for pairs that share a "
-        "system, a segment or a row.",
-        folded=len(rows) > 12,
-    )
 
 
 def _factors(part: FactorsPart) -> Iterator[Block]:

@@ -13,6 +13,7 @@ from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
 from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
+from bsx.analysis.report.people import people_table
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.signature import Signature
@@ -224,6 +225,8 @@ def compared(documents: Sequence[Document]) -> Section | None:
                 )
         heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
         section.blocks.append(table(f"Paired tests on {content.segments:,} segments", heads, rows))
+        if content.people:
+            section.blocks.append(people_table(content.people, metric=True))
         leads.append(
             f"{different} of {len(rows)} differences between systems are significant on {content.segments:,} segments."
         )

@@ -119,6 +119,13 @@ def compare(
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
+    judged: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of other systems that people judged (candidate, reference, system, human, perhaps lp): say how "
+            "often people agreed with a difference that large."
+        ),
+    ] = None,
     format: Format = "text",
     output: Output = None,
     **settings: Any,
@@ -135,6 +142,7 @@ def compare(
         found = run(
             specs(metric),
             Input(files, references or [], sources, data, columns, reference or [], source, None),
+            judged=judged,
             settings=take(settings, ScorerConfig),
             progress=report,
             **set_fields(how),

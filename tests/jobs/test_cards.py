@@ -18,6 +18,7 @@ from bsx.jobs.carding import scoring
 from bsx.metrics import zoo
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.core import MetricConfig
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -78,6 +79,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 class Failing(Metric):
     """Counts equal words, and breaks on texts that the tests choose."""
 
+    Config = MetricConfig
     entry = MetricEntry(
         name="failing",
         title="a metric that fails half way",
@@ -201,16 +203,16 @@ def test_finished_steps_are_not_computed_again(
     first = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
 
     def never(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise InputError("scored again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(scoring, "_run", never)
+        patch.setattr(scoring, "score_rows", never)
         again = card("chrf", tables["judged"], tmp_path, parts=["agreement"])
         assert again["parts"] == first["parts"]
         other = card("chrf", tables["judged"], tmp_path, parts=["agreement"], seed=2)  # scores are kept by themselves
         assert other["parts"]["agreement"]["rows"][0]["value"] == first["parts"]["agreement"]["rows"][0]["value"]
-        with pytest.raises(KeyboardInterrupt):
-            card("chrf", tables["judged"], tmp_path, parts=["agreement"], fresh=True)
+        fresh = card("chrf", tables["judged"], tmp_path, parts=["agreement"], fresh=True)
+        assert fresh["status"]["agreement"] == {"status": "failed", "reason": "chrf failed: scored again"}
 
 
 def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_path: Path) -> None:
@@ -285,7 +287,18 @@ def test_pages_are_escaped_and_whole(tables: dict[str, Path], tmp_path: Path, cl
 
 def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
     for name in ("chrf", "bleu"):
-        cli("card", name, "--data", tables["judged"], "--part", "agreement", "-o", tmp_path / f"{name}.json")
+        cli(
+            "card",
+            name,
+            "--data",
+            tables["judged"],
+            "--part",
+            "agreement",
+            "--resamples",
+            50,
+            "-o",
+            tmp_path / f"{name}.json",
+        )
     out = cli("card", "--compare", tmp_path / "chrf.json", tmp_path / "bleu.json", "--format", "json")
     board = json.loads(out.out)
     assert board["metrics"] == ["chrf", "bleu"]
@@ -295,7 +308,7 @@ def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -
         assert values == sorted(values, reverse=True)
         assert figure["standings"][0]["rank"] == 1
     both = tmp_path / "both.json"
-    cli("card", "chrf", "bleu", "--data", tables["judged"], "--part", "agreement", "-o", both)
+    cli("card", "chrf", "bleu", "--data", tables["judged"], "--part", "agreement", "--resamples", 50, "-o", both)
     assert len(read_cards([both])) == 2
     paired = compare_cards(read_cards([both])).figures
     assert all(figure.tests["paired"] == 1 for figure in paired if figure.level == "segment")
@@ -326,3 +339,28 @@ def test_cost_is_measured_beside_chrf(tables: dict[str, Path], tmp_path: Path) -
     assert cost["metric"]["seconds"] > 0
     assert cost["metric"]["memory"] > cost["metric"]["memory_before"] > 10
     assert cost["times_chrf"] == 1
+
+
+def test_compare_says_how_often_people_agreed(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    for name, wrong in (("one", 1), ("two", 6)):
+        draw = np.random.default_rng(wrong)
+        rows = [line.split("\t")[3] for line in tables["judged"].read_text().splitlines()[1:30]]
+        (tmp_path / f"{name}.txt").write_text("".join(damaged(draw, row.split(), wrong) + "\n" for row in rows))
+        (tmp_path / "references.txt").write_text("".join(f"{row}\n" for row in rows))
+    arguments = [tmp_path / "one.txt", tmp_path / "two.txt", "-r", tmp_path / "references.txt", "--metric", "chrf"]
+    out = cli("compare", *arguments, "--judged", tables["judged"], "--format", "json")
+    found = json.loads(out.out)
+    curves = {curve["group"]: curve for curve in found["people"]}
+    assert list(curves) == ["all", "de-en", "fr-en"]
+    assert (curves["all"]["pairs"], curves["de-en"]["pairs"]) == (12, 6)  # of four systems each; none across pairs
+    test = found["metrics"][0]["tests"][0]
+    step = curves["all"]["steps"][0]
+    expected = step if abs(test["difference"]) <= step["high"] else None
+    assert test.get("people") == expected
+    text = cli("compare", *arguments, "--judged", tables["judged"]).out
+    assert ("people agreed on" in text) == (expected is not None)
+    assert "judged.tsv" in text
+    assert "people" not in json.loads(cli("compare", *arguments, "--format", "json").out)
+    out = cli("compare", *arguments, "--judged", tables["pairs"])
+    assert (out.status, out.err.count("\n")) == (2, 1)
+    assert "--judged needs texts that people judged" in out.err

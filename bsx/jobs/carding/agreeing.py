@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -312,16 +313,22 @@ def _deranged(rows: Array, draw: np.random.Generator) -> Array:
 
 def people(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
     """Return how often people agreed with differences of a metric: pairs of systems, and of segments, by group."""
+    return [
+        *curves(content, name, scored, "systems", confidence),
+        *curves(content, name, scored, "segments", confidence),
+    ]
+
+
+def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[PeopleCurve]:
+    """Return one curve for all groups, if there are several, and one for each; none where there is no pair."""
     groups = list(dict.fromkeys(content.group))
-    wholes = [("all", list(range(len(content))))] if len(groups) > 1 else []
-    parts = [(g, [i for i, group in enumerate(content.group) if group == g]) for g in groups]
+    parts = [("all", list(range(len(content))))] if len(groups) > 1 else []
+    parts += [(g, [i for i, group in enumerate(content.group) if group == g]) for g in groups]
     found = []
-    for group, rows in [*wholes, *parts]:
-        for level in ("systems", "segments"):
-            try:
-                found.append(_curve(content, name, scored, group, rows, level, confidence))
-            except InputError:
-                continue  # no pair that both sides tell apart, or no systems
+    for group, rows in parts:
+        # Two items at least, of which people and the metric say something different.
+        with contextlib.suppress(InputError):
+            found.append(_curve(content, name, scored, group, rows, level, confidence))
     return found
 
 

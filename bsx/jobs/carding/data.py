@@ -233,29 +233,53 @@ def _read(
         sides = [name for name in columns if {f"{name}-good", f"{name}-bad"} <= there]
         yield from _challenge(path, digest, lang, sides)
     elif {"anchor", "paraphrase", "nonparaphrase"} <= there:
-        content = load_triples(path, [])
-        yield DataSet(path.name, "triples", lang or "en", digest, content, len(content.triples), path=path)
+        yield from _triples(path, digest, lang, load_triples(path, []), _languages(table, catalog))
     elif {"question1", "question2", "is_duplicate"} <= there or (
         {"sentence1", "sentence2"} <= there and there & {"label", "noisy_label"}
     ):
-        yield from _labelled(path, digest, lang, [name for name in columns if name in there])
+        yield from _labelled(table, path, digest, catalog, lang, [name for name in columns if name in there])
     else:
         yield from _judged(table, path, digest, catalog, lang, human)
 
 
-def _labelled(path: Path, digest: str, lang: str | None, columns: Sequence[str]) -> Iterator[DataSet]:
+def _languages(table: Table, catalog: Catalog) -> list[str] | None:
+    """Return the language of each row, if a column lang says so."""
+    return [_code(row.name("lang"), catalog) for row in table.rows()] if "lang" in table.columns else None
+
+
+def _triples(
+    path: Path, digest: str, lang: str | None, every: TripleTable, langs: Sequence[str] | None
+) -> Iterator[DataSet]:
+    of = [lang or "en" if langs is None else langs[triple.row - 1] for triple in every.triples]
+    for target in dict.fromkeys(of):
+        rows = [i for i, own in enumerate(of) if own == target]
+        if lang is None or target == lang:
+            scores = {name: (good[rows], bad[rows]) for name, (good, bad) in every.scores.items()}
+            content = replace(every, triples=tuple(every.triples[i] for i in rows), scores=scores)
+            yield DataSet(path.name, "triples", target, digest, content, len(rows), notes=every.notes, path=path)
+
+
+def _labelled(
+    table: Table, path: Path, digest: str, catalog: Catalog, lang: str | None, columns: Sequence[str]
+) -> Iterator[DataSet]:
+    langs = _languages(table, catalog)
     try:
         triples = load_triples(path, columns)
     except (InputError, UnknownNameError):
         pass  # some sentence has not as many paraphrases as others: these are pairs
     else:
-        yield DataSet(path.name, "triples", lang or "en", digest, triples, len(triples.triples), path=path)
+        yield from _triples(path, digest, lang, triples, langs)
         return
-    table = load_pairs(path, metrics=columns)
-    texts = RowTexts(table.texts("reference"), [(text,) for text in table.texts("candidate")])
-    numbers = {name: table.numbers(name) for name in columns}
-    content = LabelledPairs(texts, table.numbers("label"), numbers)
-    yield DataSet(path.name, "pairs", lang or "en", digest, content, len(table), notes=table.notes, path=path)
+    pairs = load_pairs(path, metrics=columns)
+    texts = RowTexts(pairs.texts("reference"), [(text,) for text in pairs.texts("candidate")])
+    labels, numbers = pairs.numbers("label"), {name: pairs.numbers(name) for name in columns}
+    of = langs or [lang or "en"] * len(pairs)
+    for target in dict.fromkeys(of):
+        rows = [i for i, own in enumerate(of) if own == target]
+        if lang is None or target == lang:
+            some = {name: values[rows] for name, values in numbers.items()}
+            content = LabelledPairs(texts.at(rows), labels[rows], some)
+            yield DataSet(path.name, "pairs", target, digest, content, len(rows), notes=pairs.notes, path=path)
 
 
 def _challenge(path: Path, digest: str, lang: str | None, columns: Sequence[str]) -> Iterator[DataSet]:

@@ -115,9 +115,11 @@ class Lab:
             for spec in self.specs:
                 try:
                     found[spec] = get_metric(spec, encoders=encoders)
-                except BsxError as error:
-                    if strict:
+                except Exception as error:  # a metric may be anybody's code and raise anything
+                    if strict and isinstance(error, BsxError):
                         raise
+                    if strict:
+                        raise InputError(f"{spec} cannot be built: {_line(error)}") from error
                     found[spec] = Problem(True, _line(error))
             self._built[lang] = found
         return self._built[lang]
@@ -176,7 +178,7 @@ class Lab:
             raise InputError(metric.reason)
 
         def score(texts: RowTexts) -> Array:
-            (scored,) = _run([metric], texts, None)
+            (scored,) = score_rows([metric], texts, None)
             return scored.values
 
         return score
@@ -188,7 +190,7 @@ class Lab:
         if not metrics:
             return []
         try:
-            return list(zip(metrics, _run(metrics, texts, self._progress), strict=True))
+            return list(zip(metrics, score_rows(metrics, texts, self._progress), strict=True))
         except Exception:  # noqa: BLE001 - whose fault it is, and on which row, comes out below
             return [(metric, self._alone(metric, texts)) for metric in metrics]
 
@@ -196,7 +198,7 @@ class Lab:
         try:
             scored, good, failed = score_without_failures(
                 metric.spec,
-                lambda rows: _run([metric], texts.at(rows), self._progress)[0],
+                lambda rows: score_rows([metric], texts.at(rows), self._progress)[0],
                 len(texts),
                 skip_errors=True,
                 where=lambda place: f"row {place + 1}",
@@ -213,7 +215,8 @@ class Lab:
         return replace(scored, values=values, corpus=corpus, failed=failed)
 
 
-def _run(metrics: Sequence[Metric], texts: RowTexts, progress: Progress | None) -> list[Scored]:
+def score_rows(metrics: Sequence[Metric], texts: RowTexts, progress: Progress | None) -> list[Scored]:
+    """Return each metric's scores of texts."""
     corpus = MemoryCorpus({"candidate": texts.candidates}, texts.references, texts.sources)
     prepared = prepare(metrics, corpus, progress=progress)
     parts: list[list[Values]] = [[] for _ in metrics]

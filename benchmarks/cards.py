@@ -1,0 +1,120 @@
+"""Metric cards on real data: chrF, BERTScore with two embedded encoders, mUSE, in English, German, Chinese, Russian.
+
+Run: python benchmarks/cards.py --data DATA --work WORK [--registry]
+
+DATA holds wmt/, mqm/, paws/, demetr/ and kaster2021/. Writes tables and cards to WORK, and
+benchmarks/agreement/cards.md; every step is kept in WORK, so that a second run goes on. With ``--registry``, the
+figures go into the shipped entries of the embedded models as their measured evidence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bsx.analysis import card_report, compare_cards, metric_card
+from bsx.analysis.documents.cards import CardDocument
+from bsx.data.output import atomic_text
+from bsx.support.json_text import to_json
+
+METRICS = {
+    "chrf": None,
+    "bertscore:model=minilm": "minilm",
+    "bertscore:model=me5-small-q4": "me5-small-q4",
+    "muse-v3": "muse-v3",
+}
+"""Spec -> the registry's entry that its figures speak for."""
+LIMIT, PERTURBED = 1000, 60
+PAGE = Path(__file__).with_name("agreement") / "cards.md"
+
+
+def rows(file: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of an unquoted table."""
+    with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8", newline="") as stream:
+        yield from csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def write(file: Path, columns: Sequence[str], found: Iterable[Mapping[str, str]]) -> Path:
+    """Write a table."""
+    with atomic_text(file) as stream:
+        stream.write("\t".join(columns) + "\n")
+        for row in found:
+            stream.write("\t".join(row[name] for name in columns) + "\n")
+    return file
+
+
+def tables(data: Path, work: Path) -> list[Path]:
+    """Write the tables in the layouts that a card knows, and return them."""
+    judged = ["lp", "system", "sid", "source", "reference", "candidate", "human"]
+    wmt17 = (row for row in rows(data / "wmt/daseg-wmt17.tsv") if row["lp"][-3:] in ("-en", "-ru", "-zh"))
+    mqm = ({**row, "lp": "en-de", "human": row["mqm"]} for row in rows(data / "mqm/newstest2021-en-de.tsv"))
+    pairs = ["lang", "sentence1", "sentence2", "label"]
+    paws = [
+        {**row, "lang": lang}
+        for lang, name in (("en", "paws-qqp-dev"), ("de", "pawsx-de-dev"), ("zh", "pawsx-zh-dev"))
+        for row in rows(data / f"paws/{name}.tsv")
+        if "NS" not in (row["sentence1"], row["sentence2"])
+    ]
+    triples = ({**row, "lang": "en"} for row in rows(data / "kaster2021/triples-freitag.tsv"))
+    demetr = (
+        {**row, "lang": "en", "phenomenon": row["category"], "id": f"{row['lang']}-{row['id']}"}
+        for row in rows(data / "demetr/demetr.tsv.gz")
+    )
+    return [
+        write(work / "wmt17.tsv", judged, wmt17),
+        write(work / "wmt21-mqm.tsv", judged, mqm),
+        write(work / "paws.tsv", pairs, paws),
+        write(work / "triples-freitag.tsv", pairs, triples),
+        write(work / "demetr.tsv", ["lang", "id", "phenomenon", "severity", "reference", "good", "bad"], demetr),
+    ]
+
+
+def page(cards: Sequence[CardDocument]) -> str:
+    """Return the page: the leaderboard, then what each card says in a few figures."""
+    board = compare_cards(cards).to_report().to_markdown().split("\n", 2)[2]
+    lines = [
+        "# Metric cards",
+        "",
+        "`python benchmarks/cards.py --data DATA --work WORK` makes this page; "
+        "[Metric cards](../../docs/evaluate/cards.md) says what a card holds. At most "
+        f"{LIMIT} rows of each language of a table, drawn at random with seed 1; factors without a parser (meaning "
+        "from people, words).",
+        "",
+        board,
+    ]
+    for card in cards:
+        report = card_report([card]).to_markdown().split("\n", 2)[2]
+        lines += [f"\n# {card.metric}\n", report]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    """Make tables, cards and the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--registry", action="store_true")
+    asked = parser.parse_args()
+    asked.work.mkdir(parents=True, exist_ok=True)
+    found = metric_card(
+        list(METRICS),
+        tables(asked.data, asked.work),
+        store=asked.work / "steps",
+        limit=LIMIT,
+        perturbed=PERTURBED,
+        progress=lambda phase, done, total: (
+            print(f"{phase}: {done} of {total}", flush=True) if phase == "card" else None
+        ),
+    )
+    for card in found.cards:
+        with atomic_text(asked.work / f"{card.metric.replace(':', '-').replace('=', '-')}.json") as stream:
+            stream.write(to_json(card.to_dict()) + "\n")
+    with atomic_text(PAGE) as stream:
+        stream.write(page(found.cards))
+
+
+if __name__ == "__main__":
+    main()
