@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,15 +31,19 @@ _asked: list[int] = []
 """Signals that asked this process to end."""
 
 
-def run() -> NoReturn:
-    """Run the command line; every failure is one line on standard error."""
+def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
+    """Run the command line; every failure is one line on standard error.
+
+    Args:
+        call: runs a command's arguments and returns its status; `bsx` unless given.
+    """
     _listen()
     _open_streams()
     # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage,
     # while they load and once more at the end, takes a second and a half.
     gc.set_threshold(200_000, 20, 20)
     atexit.register(gc.freeze)
-    status = _status()
+    status = _status(call)
     for name in _SIGNALS:  # all that could be left half-written is done with
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _on_signal:
             signal.signal(getattr(signal, name), lambda number, _: os._exit(128 + number))
@@ -114,9 +119,10 @@ def _written() -> bool:
     return True
 
 
-def _status() -> int:
+def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
     try:
-        from bsx.cli.commands import call
+        if call is None:
+            from bsx.cli.commands import call
 
         status = call(sys.argv[1:])
         sys.stdout.flush()

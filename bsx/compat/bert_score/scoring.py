@@ -1,0 +1,346 @@
+"""`score`, `BERTScorer` and `plot_example` of bert-score 0.3.13, on bsx's engine.
+
+Where that package's numbers depend on the batch, or it crashes, bsx's own rules hold; docs/score/differences.md lists
+the cases. Its choices that do not are followed: only CLS and SEP weigh 0 (so T5's end token and XLM's first token count
+as words), and ``all_layers`` returns the residual stream of pre-norm encoders.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import sys
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bsx.compat.bert_score.utils import get_hash
+from bsx.data.corpus import as_list
+from bsx.data.picture import label, picture
+from bsx.encode.idf import Idf
+from bsx.errors import InputError
+from bsx.support.optional import need
+from bsx.support.untyped import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+Triple = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
+
+
+class BERTScorer:
+    """A model ready to score, as ``bert_score.BERTScorer`` is.
+
+    Args:
+        model_type: registry name, hub id or folder; ``lang``'s model unless given.
+        num_layers: layer to score with; the model's best unless given.
+        batch_size: accepted and ignored: batches are filled by tokens, and scores do not depend on them.
+        nthreads: accepted and ignored.
+        all_layers: score every layer.
+        idf: weigh tokens by idf; ``idf_sents`` or `compute_idf` says by which.
+        idf_sents: texts to count idf weights on.
+        device: as in torch; the best available unless given.
+        lang: language tag; unlike there, an unknown one is an error.
+        rescale_with_baseline: rescale; unlike there, a missing baseline is an error at once.
+        baseline_path: baseline file with the columns LAYER,P,R,F.
+        use_fast_tokenizer: only in the hash: transformers 5 has one tokenizer a model.
+
+    Raises:
+        InputError: where bert-score fails an assertion.
+    """
+
+    def __init__(
+        self,
+        model_type: str | None = None,
+        num_layers: int | None = None,
+        batch_size: int = 64,
+        nthreads: int = 4,
+        all_layers: bool = False,
+        idf: bool = False,
+        idf_sents: Sequence[str] | None = None,
+        device: str | None = None,
+        lang: str | None = None,
+        rescale_with_baseline: bool = False,
+        baseline_path: str | None = None,
+        use_fast_tokenizer: bool = False,
+    ) -> None:
+        from bsx.bertscore.scorer import Scorer
+
+        if rescale_with_baseline and lang is None:
+            raise InputError("Need to specify Language when rescaling with baseline: add lang")
+        settings: Settings = {
+            "lang": lang,
+            "layer": None if all_layers else num_layers,
+            "all_layers": all_layers,
+            "rescale": rescale_with_baseline,
+            "baseline": Path(baseline_path) if baseline_path is not None and rescale_with_baseline else None,
+            "specials": "bert-score",
+            "final_norm": not all_layers,
+            "device": device or "auto",
+        }
+        self._scorer = Scorer(model_type, idf=bool(idf), **settings)
+        self._model_type = model_type or self._scorer.model
+        self._num_layers = num_layers
+        self._idf, self._lang = idf, lang
+        self._rescale, self._fast = rescale_with_baseline, use_fast_tokenizer
+        self.device = str(self._scorer.encoders.device)
+        self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
+        self.baseline_path, self.use_custom_baseline = baseline_path, baseline_path is not None
+        self._weights: Idf | None = None
+        if idf_sents is not None:
+            self.compute_idf(idf_sents)
+
+    @property
+    def lang(self) -> str | None:
+        """The language that was given."""
+        return self._lang
+
+    @property
+    def idf(self) -> bool:
+        """Whether tokens weigh their idf."""
+        return self._idf
+
+    @property
+    def model_type(self) -> str:
+        """The model, as it was given or chosen for the language."""
+        return self._model_type
+
+    @property
+    def num_layers(self) -> int:
+        """The layer that is scored; with ``all_layers`` the model's best, or its last where none is known."""
+        if self._num_layers is not None:
+            return self._num_layers
+        entry = self._scorer.metric.choice.entry
+        known = entry.layer if entry is not None and isinstance(entry.layer, int) else self._scorer.depth
+        return known if self.all_layers else self._scorer.layers[0]
+
+    @property
+    def rescale_with_baseline(self) -> bool:
+        """Whether scores are rescaled."""
+        return self._rescale
+
+    @property
+    def use_fast_tokenizer(self) -> bool:
+        """What was given."""
+        return self._fast
+
+    @property
+    def baseline_vals(self) -> torch.Tensor:
+        """Baselines of P, R and F1 (3,), or (layers, 1, 3) with ``all_layers``.
+
+        Raises:
+            InputError: if there are none.
+        """
+        import torch
+
+        from bsx.bertscore.rescale import find_baseline, read_baseline
+
+        metric, depth = self._scorer.metric, self._scorer.depth
+        found = metric.baselines
+        if found is None and self.baseline_path is not None:
+            found = read_baseline(Path(self.baseline_path), depth)
+        elif found is None:
+            found = find_baseline(metric.choice, self._scorer.encoders.catalog, depth)
+        figures = torch.from_numpy(found.figures)
+        return figures[:, None] if self.all_layers else figures[self.num_layers]
+
+    @property
+    def hash(self) -> str:
+        """Bert-score's line of settings; ``verbose`` prints bsx's signature, which says more."""
+        return get_hash(
+            self.model_type, self.num_layers, self.idf, self._rescale, self.use_custom_baseline, self._fast
+        )
+
+    def compute_idf(self, sents: Sequence[str]) -> None:
+        """Count the idf weights on texts."""
+        if self._weights is not None:
+            warnings.warn("Overwriting the previous importance weights.", stacklevel=2)
+        self._weights = self._scorer.count_idf(sents)
+
+    def score(
+        self,
+        cands: Sequence[str],
+        refs: Sequence[str] | Sequence[Sequence[str]],
+        verbose: bool = False,
+        batch_size: int = 64,
+        return_hash: bool = False,
+    ) -> Triple | tuple[Triple, str]:
+        """Score candidates; see `score` for arguments and result.
+
+        Raises:
+            InputError: if ``idf`` was asked for and its weights were not computed.
+        """
+        del batch_size
+        if self.idf and self._weights is None:
+            raise InputError("IDF weights are not computed: give idf_sents, or call compute_idf")
+        return self._score(cands, refs, verbose, return_hash)
+
+    def _score(
+        self, cands: Sequence[str], refs: Sequence[str] | Sequence[Sequence[str]], verbose: bool, return_hash: bool
+    ) -> Triple | tuple[Triple, str]:
+        import torch
+
+        self._scorer.metric.given_idf = self._weights if self.idf else None
+        groups = [text if isinstance(text, str) else list(text) for text in as_list(refs, "refs")]
+        if verbose:
+            print("calculating scores...")
+        began = time.perf_counter()
+        scores = self._scorer.score(cands, groups)
+        if verbose:
+            seconds = time.perf_counter() - began
+            pairs = sum(1 if isinstance(group, str) else len(group) for group in groups)
+            print(f"done in {seconds:.2f} seconds, {pairs / seconds:.2f} sentences/sec")
+            print(scores.signature, file=sys.stderr)
+        result = (torch.from_numpy(scores.precision), torch.from_numpy(scores.recall), torch.from_numpy(scores.f1))
+        return (result, self.hash) if return_hash else result
+
+    def plot_example(self, candidate: str, reference: str, fname: str = "") -> None:
+        """Draw the cosines of all tokens of a pair but special ones, and show or save the picture.
+
+        Args:
+            candidate: a text.
+            reference: a text.
+            fname: a .png, .svg or .pdf file to save it in; it is shown instead if nothing is said.
+
+        Raises:
+            InputError: if a text is empty, both are too long to draw, or the file cannot be written.
+            MissingExtraError: without matplotlib.
+        """
+        from bsx.bertscore.scorer import Scorer
+
+        plain = Scorer(self.model_type, lang=self.lang, layer=self.num_layers, encoders=self._scorer.encoders)
+        alignment = plain.align(candidate, reference)
+        rows, columns = alignment.candidate.weights > 0, alignment.reference.weights > 0
+        cosines, title = alignment.cosines[rows][:, columns], "Similarity Matrix"
+        if self.rescale_with_baseline:
+            f1 = float(self.baseline_vals[self.num_layers, 0, 2] if self.all_layers else self.baseline_vals[2])
+            cosines, title = (cosines - f1) / (1 - f1), f"{title} (after Rescaling)"
+        left, right = (
+            [token for token, wanted in zip(side.tokens, chosen, strict=True) if wanted]
+            for side, chosen in ((alignment.candidate, rows), (alignment.reference, columns))
+        )
+        size = (2 + 0.7 * len(right), 1.5 + 0.7 * len(left))
+        if fname:
+            with picture(Path(fname), *size, about=str(alignment.signature)) as figure:
+                _draw(figure, left, right, cosines, title)
+            print("Saved figure to file: ", fname)
+        else:
+            pyplot = need("matplotlib.pyplot", "showing a picture")
+            _draw(pyplot.figure(figsize=size, layout="constrained"), left, right, cosines, title)
+            pyplot.show()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(hash={self.hash}, batch_size={self.batch_size}, nthreads={self.nthreads})"
+
+
+def score(
+    cands: Sequence[str],
+    refs: Sequence[str] | Sequence[Sequence[str]],
+    model_type: str | None = None,
+    num_layers: int | None = None,
+    verbose: bool = False,
+    idf: bool | Mapping[int, float] = False,
+    device: str | None = None,
+    batch_size: int = 64,
+    nthreads: int = 4,
+    all_layers: bool = False,
+    lang: str | None = None,
+    return_hash: bool = False,
+    rescale_with_baseline: bool = False,
+    baseline_path: str | None = None,
+    use_fast_tokenizer: bool = False,
+) -> Triple | tuple[Triple, str]:
+    """Score candidates as ``bert_score.score`` does; see `BERTScorer` for arguments that are not described here.
+
+    Args:
+        cands: n candidates.
+        refs: n references, or n lists of references, of which the highest P, R and F1 count.
+        model_type: registry name, hub id or folder; ``lang``'s model unless given.
+        num_layers: layer to score with; the model's best unless given.
+        verbose: print what is done and how long it took, and bsx's signature to standard error.
+        idf: count idf weights on ``refs``, or use these (id -> weight; a missing id weighs what the mapping's
+            ``__missing__`` says, or 1).
+        device: as in torch.
+        batch_size: accepted and ignored.
+        nthreads: accepted and ignored.
+        all_layers: score every layer.
+        lang: language tag.
+        return_hash: also return bert-score's line of settings.
+        rescale_with_baseline: rescale.
+        baseline_path: baseline file.
+        use_fast_tokenizer: only in the hash.
+
+    Returns:
+        P, R, F1 as tensors (n,), or (layers, n) for all layers; with the hash if asked for.
+
+    Raises:
+        InputError: where bert-score fails an assertion.
+    """
+    scorer = BERTScorer(
+        model_type,
+        num_layers,
+        batch_size,
+        nthreads,
+        all_layers,
+        bool(idf),
+        None,
+        device,
+        lang,
+        rescale_with_baseline,
+        baseline_path,
+        use_fast_tokenizer,
+    )
+    if verbose and idf:
+        print("preparing IDF dict..." if isinstance(idf, bool) else "using predefined IDF dict...")
+    if not isinstance(idf, bool) and idf:
+        scorer._weights = _given_weights(idf)
+    return scorer._score(cands, refs, verbose, return_hash)
+
+
+def plot_example(
+    candidate: str,
+    reference: str,
+    model_type: str | None = None,
+    num_layers: int | None = None,
+    lang: str | None = None,
+    rescale_with_baseline: bool = False,
+    baseline_path: str | None = None,
+    use_fast_tokenizer: bool = False,
+    fname: str = "",
+) -> None:
+    """Draw the cosines of all tokens of a pair; see `BERTScorer` and `BERTScorer.plot_example`."""
+    BERTScorer(
+        model_type,
+        num_layers,
+        lang=lang,
+        rescale_with_baseline=rescale_with_baseline,
+        baseline_path=baseline_path,
+        use_fast_tokenizer=use_fast_tokenizer,
+    ).plot_example(candidate, reference, fname)
+
+
+def _draw(figure: Figure, left: list[str], right: list[str], cosines: NDArray[np.float32], title: str) -> None:
+    axes = figure.add_subplot()
+    image = axes.imshow(cosines, cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(len(right)), map(label, right), rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(left)), map(label, left))
+    axes.set_xlabel("Reference (tokenized)", fontsize=14)
+    axes.set_ylabel("Candidate (tokenized)", fontsize=14)
+    axes.set_title(title, fontsize=14)
+    figure.colorbar(image, ax=axes)
+    for i, row in enumerate(cosines.tolist()):
+        for j, value in enumerate(row):
+            axes.text(j, i, f"{value:.3f}", ha="center", va="center", color="k" if value < 0.5 else "w")
+
+
+def _given_weights(weights: Mapping[int, float]) -> Idf:
+    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow."""
+    plain = {int(i): float(w) for i, w in weights.items() if i is not None}
+    unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0
+    digest = hashlib.sha256(repr((sorted(plain.items()), unseen)).encode()).hexdigest()
+    return Idf(plain, unseen, 0, digest)
