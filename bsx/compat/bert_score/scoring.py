@@ -152,9 +152,7 @@ class BERTScorer:
     @property
     def hash(self) -> str:
         """Bert-score's line of settings; ``verbose`` prints bsx's signature, which says more."""
-        return get_hash(
-            self.model_type, self.num_layers, self.idf, self._rescale, self.use_custom_baseline, self._fast
-        )
+        return get_hash(self.model_type, self.num_layers, self.idf, self._rescale, self.use_custom_baseline, self._fast)
 
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count the idf weights on texts."""
