@@ -171,8 +171,8 @@ def test_the_tokenizer_puts_the_space_that_scores_are_computed_with(
     entry = tmp_path / "models" / "spaced.yaml"
     entry.parent.mkdir()
     entry.write_text(
-        f"name: spaced\nfamily: roberta\nlicence: none\nsource: {{path: {tiny_model('roberta')}}}\nlayers: 3\nlayer: unvalidated\nevidence: []\n"
-        "dimensions: 32\nmax_tokens: 64\nlanguages: [en]\nleading_space: true\n"
+        f"name: spaced\nfamily: roberta\nlicence: none\nsource: {{path: {tiny_model('roberta')}}}\nlanguages: [en]\n"
+        "layers: 3\nlayer: unvalidated\nevidence: []\ndimensions: 32\nmax_tokens: 64\nleading_space: true\n"
     )
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
     scorer = bsx.Scorer("spaced", layer=2)
