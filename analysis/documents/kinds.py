@@ -9,6 +9,7 @@ from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
+from bsx.analysis.documents.intervening import InterveneDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
     "meta": MetaDocument,
@@ -20,5 +21,6 @@ KINDS: dict[str, type[ResultDocument]] = {
     "adversarial-challenge": ChallengeDocument,
     "ensemble": EnsembleDocument,
     "card": CardDocument,
+    "intervene": InterveneDocument,
 }
 """``provenance.kind`` -> class."""

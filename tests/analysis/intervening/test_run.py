@@ -1,0 +1,211 @@
+"""Interventions on planted metrics: coefficients that are known, worlds in which observation misleads."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bsx.analysis import intervene, parse_document
+from bsx.analysis.documents.intervening import InterveneDocument
+from bsx.analysis.factors.lexical import bleu1
+from bsx.analysis.intervening.estimate import Side, compare_sides
+from bsx.errors import InputError
+from bsx.support.provenance import provenance
+
+Array = NDArray[np.float64]
+Function = Callable[[Sequence[str], Sequence[str]], Array]
+SUBJECT_TEXT = "doctor lawyer author student company error nation photo illness region film physician writer"
+SUBJECTS = SUBJECT_TEXT.split()
+VERBS = ["requires", "needs", "states", "buys", "stays", "happens", "believes"]
+ADVERBS = ["often", "usually", "rarely", "nearly", "mainly", "perhaps", "quickly", "recently"]
+OPPOSED = ["north", "large", "high", "early", "more", "good", "strong", "new"]
+
+
+def lex(references: Sequence[str], texts: Sequence[str]) -> Array:
+    return np.array([bleu1(r.split(), t.split()) for r, t in zip(references, texts, strict=True)])
+
+
+def shape(references: Sequence[str], texts: Sequence[str]) -> Array:
+    """How alike two texts are in length: a second factor, which edits move too."""
+    pairs = [(len(r), len(t)) for r, t in zip(references, texts, strict=True)]
+    return np.array([min(pair) / max(pair) for pair in pairs])
+
+
+def world(n: int = 120, seed: int = 3) -> tuple[list[str], list[str], Array]:
+    """References, candidates that lose words, and a quality that goes with the words kept but is no word."""
+    rng = random.Random(seed)  # noqa: S311 - a planted world
+    references, candidates, quality = [], [], []
+    for place in range(n):
+        words = [rng.choice(OPPOSED), rng.choice(SUBJECTS), f"name{place}", rng.choice(ADVERBS), rng.choice(VERBS)]
+        words += [f"word{rng.randint(0, 999)}" for _ in range(rng.randint(3, 9))]
+        kept = [word if rng.random() > 0.35 else f"other{rng.randint(0, 99)}" for word in words]
+        references.append(" ".join(words))
+        candidates.append(" ".join(kept))
+        quality.append(sum(a == b for a, b in zip(words, kept, strict=True)) / len(words) + rng.gauss(0, 0.1))
+    return references, candidates, np.array(quality)
+
+
+def planted(of_lex: float, of_shape: float, hidden: dict[str, float]) -> Function:
+    """A metric that is a sum of two factors and of something hidden, which no edit moves."""
+
+    def score(texts: Sequence[str], references: Sequence[str]) -> Array:
+        beside = np.array([hidden.get(text, 0.0) for text in texts])
+        return of_lex * lex(references, texts) + of_shape * shape(references, texts) + beside
+
+    return score
+
+
+def scaled(value: float, factor: str, result: object) -> float:
+    """Return a planted coefficient in the units that results are in."""
+    document = result.document  # type: ignore[attr-defined]
+    unit = next(row.unit for row in document.scales if row.factor == factor)
+    return value * unit / document.fits[0].sd
+
+
+@pytest.mark.parametrize("base", ["reference", "candidate"])
+def test_known_coefficients_are_found(base: str) -> None:
+    references, candidates, _ = world()
+    found = intervene(
+        references,
+        {"m": planted(0.7, 0.3, {})},
+        ["synonyms", "opposites", "typos"],
+        factors={"lex": lex, "shape": shape},
+        candidates=candidates,
+        base=base,  # type: ignore[arg-type]
+        lang="en",
+    )
+    for factor, value in {"lex": 0.7, "shape": 0.3}.items():
+        effect = found.effect("m", factor)
+        assert effect.edited == pytest.approx(scaled(value, factor, found), abs=1e-9)
+        assert effect.observed == pytest.approx(scaled(value, factor, found), abs=1e-9)
+    assert found.effect("m", "sem").edited == pytest.approx(0, abs=1e-9)
+    assert found.effect("m", "surface").edited == pytest.approx(0, abs=1e-9)
+    assert found.effect("m", "sem").observed is None  # no human scores
+    assert found.document.fits[0].r2_edited == pytest.approx(1)
+
+
+def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> None:
+    references, candidates, quality = world()
+    hidden = dict(zip(candidates, 2 * quality, strict=True))
+    found = intervene(
+        references,
+        {"m": planted(0.2, 0.0, hidden)},
+        ["synonyms", "opposites"],
+        factors={"lex": lex},
+        candidates=candidates,
+        lang="en",
+    )
+    effect, true = found.effect("m", "lex"), scaled(0.2, "lex", found)
+    assert effect.edited == pytest.approx(true, abs=1e-9)
+    assert (effect.observed or 0) > 3 * true
+    assert (effect.p or 1) < 1e-6
+    assert effect.difference == pytest.approx(true - (effect.observed or 0))
+
+
+def test_a_changed_meaning_in_units_of_people() -> None:
+    references, candidates, quality = world()
+    human = 10 * quality
+
+    def meaning(texts: Sequence[str], _: Sequence[str]) -> Array:
+        """Score texts by what people would say, a reversed word counting three points."""
+        own = dict(zip(candidates, human, strict=True))
+        reversed_words = {"south", "small", "low", "late", "bad", "weak", "old", "sell", "sells"}
+        return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
+
+    how = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
+    found = intervene(references, {"m": meaning}, ["opposites", "synonyms"], meaning=3.0, **how)  # type: ignore[arg-type]
+    effect = found.effect("m", "sem")
+    assert effect.observed == pytest.approx(1.0, abs=1e-6)
+    assert effect.edited == pytest.approx(1.0, abs=1e-6)
+    assert effect.difference == pytest.approx(0.0, abs=1e-6)
+    undeclared = intervene(references, {"m": meaning}, ["opposites", "synonyms"], **how)  # type: ignore[arg-type]
+    assert undeclared.effect("m", "sem").difference is None
+    assert undeclared.effect("m", "sem").edited is not None
+
+
+def test_the_test_keeps_its_level() -> None:
+    rng, p = np.random.default_rng(5), []
+    for _ in range(300):
+        x, moved = rng.normal(size=(60, 2)), rng.normal(size=(120, 2))
+        of_sentence = rng.normal(size=60)
+        clusters, other = np.arange(60.0), np.repeat(np.arange(60.0), 2)
+        y = x @ [0.5, -0.2] + of_sentence
+        fallen = moved @ [0.5, -0.2] + of_sentence[other.astype(int)] * moved[:, 0] + rng.normal(size=120)
+        observed = Side(y, x, ["a", "b"], clusters)
+        p.append(compare_sides(observed, Side(fallen, moved, ["a", "b"], other), 0.95)[1].p)
+    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.12  # 60 sentences: a little liberal
+
+
+def test_differences_are_those_of_two_fits() -> None:
+    rng = np.random.default_rng(1)
+    x, moved = rng.normal(size=(50, 2)), rng.normal(size=(80, 3))
+    observed = Side(x @ [1.0, 2.0] + rng.normal(size=50), x, ["a", "b"], np.arange(50.0))
+    edited = Side(moved @ [3.0, 1.0, 2.0] + rng.normal(size=80), moved, ["c", "a", "b"], np.arange(80.0) % 50)
+    found, test = compare_sides(observed, edited, 0.95)
+    for place, name in enumerate(("a", "b")):
+        expected = edited.fit(0.95).coef[place + 1] - observed.fit(0.95).coef[place]
+        assert found[name].value == pytest.approx(expected)
+    assert test.df1 == 2
+
+
+def test_the_document_and_the_pairs(tmp_path: Path) -> None:
+    references, candidates, _ = world(30)
+    metric = planted(0.7, 0.3, {})
+    found = intervene(
+        references, {"m": metric}, ["synonyms", "lower"], factors={"lex": lex}, candidates=candidates, lang="en"
+    )
+    content = json.loads(json.dumps(found.to_dict() | {"provenance": provenance("intervene", [], {})}))
+    read = parse_document(content, "x")
+    assert isinstance(read, InterveneDocument)
+    assert [row.to_dict() for row in read.effects] == content["effects"]
+    assert len(found.pairs) == sum(row.n for row in found.document.edits)
+    pair = found.pairs[0]
+    fall = metric([pair.original], [pair.reference]) - metric([pair.edited], [pair.reference])
+    assert pair.falls["m"] == pytest.approx(fall[0])
+    assert pair.changes["lex"] == pytest.approx(1 - bleu1(pair.reference.split(), pair.edited.split()))
+    found.save_pairs(tmp_path / "pairs.tsv")
+    assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == 1 + len(found.pairs)
+    assert "synonyms" in found.to_text()
+    assert "| lex |" in found.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"edits": ["shuffle"]}, "aims at no single factor"),
+        ({"edits": ["synonyms"], "lang": "ja"}, "edit synonyms is for"),
+        ({"edits": ["voice"]}, "edit voice needs parses"),
+        ({"candidates": ["a"]}, "2 references, 1 candidates"),
+        ({"base": "candidate"}, "needs candidates"),
+        ({"human": [1.0, 2.0]}, "`human=` needs candidates"),
+        ({"meaning": 1.0}, "`meaning=` is in units"),
+        ({"factors": {"sem": lex}}, "'sem' is not computed here"),
+        ({"edits": ["numbers"]}, "changes any of the 2 texts"),
+        ({"factors": {"a": lex, "b": lex}}, "'b' cannot be told from sem, a"),
+        ({"edits": ["lower"], "metrics": {"m": lambda t, _: np.zeros(len(t))}}, "m: no edit changes its score"),
+    ],
+)
+def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
+    given = {"metrics": {"m": planted(1, 0, {})}, "factors": {"lex": lex}, "lang": "en"} | how
+    with pytest.raises(InputError, match=message):
+        intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[arg-type]
+
+
+def test_pairs_without_a_score_are_refused_or_left_out() -> None:
+    references, _, _ = world(20)
+
+    def metric(texts: Sequence[str], wanted: Sequence[str]) -> Array:
+        scores = lex(wanted, texts)
+        scores[4] = np.nan
+        return scores
+
+    with pytest.raises(InputError, match="m: row 5 has no score"):
+        intervene(references, {"m": metric}, ["typos"], factors={"lex": lex}, lang="en")
+    found = intervene(references, {"m": metric}, ["synonyms"], factors={"lex": lex}, lang="en", nan="omit")
+    assert found.document.fits[0].n_edited == len(found.pairs) - sum(pair.row == 5 for pair in found.pairs)
