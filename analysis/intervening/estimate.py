@@ -14,7 +14,7 @@ from bsx.support.optional import need
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class FactorSample:
     """One of the two samples, on the scale that both share.
 
     Attributes:
@@ -62,7 +62,9 @@ class Difference:
     p: float
 
 
-def compare_sides(observed: Sample, edited: Sample, confidence: float) -> tuple[dict[str, Difference], WaldTest]:
+def compare_sides(
+    observed: FactorSample, edited: FactorSample, confidence: float
+) -> tuple[dict[str, Difference], WaldTest]:
     """Test whether the coefficients of two samples of the same sentences agree.
 
     Both regressions are one: the rows of both samples are stacked, and factors that both have come twice, once for all

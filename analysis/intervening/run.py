@@ -26,7 +26,7 @@ from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.edits import AIMS, DEFAULT_SHARE, SURFACE, make_pairs
-from bsx.analysis.intervening.estimate import Difference, Sample, compare_sides, inflation, mean_by_sentence
+from bsx.analysis.intervening.estimate import Difference, FactorSample, compare_sides, inflation, mean_by_sentence
 from bsx.analysis.intervening.result import EditedText, Interventions
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import Perturbed
@@ -356,12 +356,12 @@ class _World:
                 raise InputError(f"{name}: all candidates have the same score")
             z = self._z[own] - self._z[own].mean(axis=0)
             y = (scores[there] - scores[there].mean()) / sd
-            observed = Sample(y, z, self._seen, self._sentences[there])
+            observed = FactorSample(y, z, self._seen, self._sentences[there])
             seen = observed.fit(confidence)
             r2 = seen.r2
         if not sd > 0:
             raise InputError(f"{name}: no edit changes its score")
-        edited = Sample(drops[kept] / sd, self._x[kept], self._moved, self._sentences[self._row[kept]])
+        edited = FactorSample(drops[kept] / sd, self._x[kept], self._moved, self._sentences[self._row[kept]])
         moved = edited.fit(confidence)
         test: dict[str, float] = {}
         differences: dict[str, Difference] = {}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bsx.analysis import intervene, parse_document
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.estimate import Sample, compare_sides
+from bsx.analysis.intervening.estimate import FactorSample, compare_sides
 from bsx.errors import InputError
 from bsx.support.provenance import provenance
 
@@ -137,16 +137,16 @@ def test_the_test_keeps_its_level() -> None:
         clusters, other = np.arange(60.0), np.repeat(np.arange(60.0), 2)
         y = x @ [0.5, -0.2] + of_sentence
         fallen = moved @ [0.5, -0.2] + of_sentence[other.astype(int)] * moved[:, 0] + rng.normal(size=120)
-        observed = Sample(y, x, ["a", "b"], clusters)
-        p.append(compare_sides(observed, Sample(fallen, moved, ["a", "b"], other), 0.95)[1].p)
+        observed = FactorSample(y, x, ["a", "b"], clusters)
+        p.append(compare_sides(observed, FactorSample(fallen, moved, ["a", "b"], other), 0.95)[1].p)
     assert 0.02 < np.mean(np.array(p) < 0.05) < 0.12  # 60 sentences: a little liberal
 
 
 def test_differences_are_those_of_two_fits() -> None:
     rng = np.random.default_rng(1)
     x, moved = rng.normal(size=(50, 2)), rng.normal(size=(80, 3))
-    observed = Sample(x @ [1.0, 2.0] + rng.normal(size=50), x, ["a", "b"], np.arange(50.0))
-    edited = Sample(moved @ [3.0, 1.0, 2.0] + rng.normal(size=80), moved, ["c", "a", "b"], np.arange(80.0) % 50)
+    observed = FactorSample(x @ [1.0, 2.0] + rng.normal(size=50), x, ["a", "b"], np.arange(50.0))
+    edited = FactorSample(moved @ [3.0, 1.0, 2.0] + rng.normal(size=80), moved, ["c", "a", "b"], np.arange(80.0) % 50)
     found, test = compare_sides(observed, edited, 0.95)
     for place, name in enumerate(("a", "b")):
         expected = edited.fit(0.95).coef[place + 1] - observed.fit(0.95).coef[place]
