@@ -45,6 +45,7 @@ WITH_NAMES: list[tuple[Callable[..., object], type]] = [
     (bsx.Scorer.__init__, ScorerSettings),
     (bsx.score, ScorerSettings),
     (bsx.get_metrics, RunSettings),
+    (bsx.mbr, RunSettings),
     (bsx.score_dataset, RunSettings),
 ]
 """A public function that names some fields of its settings itself, and what a type checker reads of the others."""

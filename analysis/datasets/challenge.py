@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Table
@@ -116,6 +117,34 @@ def load_challenge(path: Path | str, metrics: Sequence[str] = ()) -> ChallengeSe
             raise InputError(f"{place}: files of DEMETR hold no scores: compute them with `metrics=METRICS`")
         return _read_demetr(files)
     return _read_table(place, metrics)
+
+
+def load_challenge_table(path: Path | str, *, name: str | None = None) -> JudgedTable:
+    """Load a challenge set as a table: lp, segment, source, reference, good, bad, phenomenon, severity.
+
+    Args:
+        path: see `load_challenge`.
+        name: name of the data set; the path's unless given.
+
+    Raises:
+        InputError: naming file, row and reason.
+    """
+    found = load_challenge(path)
+    builder = Builder(name or Path(path).stem, Problems())
+    builder.notes.extend(found.notes)
+    sides = sorted(found.has)
+    for pair in found.pairs:
+        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sides}
+        builder.add(
+            lp=pair.lang,
+            segment=pair.item,
+            **texts,
+            good=pair.good,
+            bad=pair.bad,
+            phenomenon=pair.phenomenon,
+            severity=pair.severity,
+        )
+    return builder.finish(str(path))
 
 
 def _read_demetr(files: Sequence[Path]) -> ChallengeSet:

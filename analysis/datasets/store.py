@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from bsx.analysis.datasets.challenge import load_challenge_table
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
 from bsx.analysis.datasets.mqm import load_esa, load_mqm
 from bsx.analysis.datasets.mtme import Level, load_mt_metrics_eval
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
+from bsx.analysis.datasets.simplification import load_simplification
+from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
@@ -37,6 +40,10 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "flickr8k": load_flickr8k,
     "mqm": load_mqm,
     "esa": load_esa,
+    "challenge": load_challenge_table,
+    "summeval": load_summeval,
+    "realsumm": load_realsumm,
+    "simplification": load_simplification,
 }
 """The loaders by the names that registry entries use."""
 
@@ -82,6 +89,7 @@ class LoaderOptions(TypedDict, total=False):
     weights: Mapping[str, float]
     reference: str
     per_rater: bool
+    annotators: str
 
 
 def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]) -> JudgedTable:

@@ -29,7 +29,7 @@ def load_system_outputs(
 
     Args:
         systems: table with the columns system, sid, candidate.
-        references: table with the columns sid, reference and perhaps source.
+        references: table with the columns sid, reference (or reference_A, reference_B, …) and perhaps source.
         judgments: table with the columns system, sid, z and perhaps raw and n (the number of judgments).
         lp: the language pair; taken from the name of the first file unless given.
         name: name of the data set; the first file's unless given.
@@ -101,14 +101,18 @@ def _key(row: Row) -> tuple[str, str]:
 
 def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Given]]:
     table = Table(path, problems)
-    table.require("sid", "reference")
+    table.require("sid")
+    several = sorted(name for name in table.columns if re.fullmatch("reference_[A-Z]", name))
+    if "reference" in table.columns or not several:
+        table.require("reference")
+        several = ["reference"]
     segments: dict[str, dict[str, Given]] = {}
     for row in table.rows():
         with problems:
             sid = row.name("sid")
             if sid in segments:
                 raise InputError(f"{row.where}: a second reference for segment {sid}")
-            values: dict[str, Given] = {"references": [row.text("reference")]}
+            values: dict[str, Given] = {"references": [row.text(name) for name in several]}
             if "source" in table.columns:
                 values["source"] = row.text("source")
             segments[sid] = values

@@ -30,6 +30,10 @@ LoaderName = Literal[
     "flickr8k",
     "mqm",
     "esa",
+    "challenge",
+    "summeval",
+    "realsumm",
+    "simplification",
 ]
 Option = str | int | bool | list[str] | dict[str, str]
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "card": ("bsx.cli.card", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
+    "mbr": ("bsx.cli.score", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
     "probe": ("bsx.cli.probe", "Probe what each layer of a model knows, beside how well it agrees with people."),
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
@@ -39,7 +40,7 @@ COMMANDS = {
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("score", "compare", "match"),
+    "Score texts": ("score", "compare", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "probe"),

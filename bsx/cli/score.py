@@ -1,4 +1,4 @@
-"""``bsx score``: candidates against references; ``bsx match``: which token is matched with which."""
+"""``bsx score``: candidates against references; ``bsx match``: which tokens match; ``bsx mbr``: the best of many."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import specs, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, specs, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
+from bsx.jobs.settings import MbrSettings
 from bsx.support.json_text import to_json
 
 
@@ -104,3 +105,55 @@ def match(
         draw_alignment(alignment, plot)
     print(to_json(alignment.to_dict()) if as_json else to_text(alignment))
     say(scorer.metric.doubts)
+
+
+@with_settings(config=MbrSettings)
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def mbr(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Lists of candidates, a row each: .tsv (unquoted), .csv, .jsonl, .parquet, or Moses' n-best format."
+        ),
+    ],
+    metric: Annotated[str, typer.Option(help="The metric that decides: NAME[:field=value,…]; see bsx metrics.")] = (
+        "bertscore"
+    ),
+    references: Annotated[
+        Path | None,
+        typer.Option("-r", "--references", help="The same lists with texts that candidates are held against."),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Decisions, one row a list: .tsv, .csv, .jsonl, .parquet.", writable=True),
+    ] = Path("-"),
+    matrix_out: Annotated[
+        Path | None, typer.Option(help="Write the scores behind them: .jsonl, one line a list.", writable=True)
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run that was stopped with the same -o left off.")
+    ] = False,
+    format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
+    **settings: Any,
+) -> None:
+    """Choose from each list the candidate that a metric expects to be best (minimum Bayes risk decoding)."""
+    from bsx.jobs.deciding import mbr
+    from bsx.support.provenance import provenance
+
+    with progress_bar() as report:
+        found = mbr(
+            file,
+            output,
+            metric=metric,
+            references=references,
+            matrix_out=matrix_out,
+            resume=resume,
+            progress=report,
+            say=lambda note: say([note]),
+            **take_keywords(settings, MbrSettings),
+            settings=take(settings, ScorerConfig),
+        )
+    read = [str(name) for name in (file, references) if name is not None]
+    origin = provenance("mbr", read, found.summary["signatures"])
+    print(to_json({**found.to_dict(), "provenance": origin}) if format == "json" else found.to_text())
+    say(found.notes)

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.commit import tidy
-from bsx.data.corpus import Corpus, Segment
 from bsx.data.output import atomic_path, atomic_text
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
 
 Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
 Block = TypeVar("Block")
+Item = TypeVar("Item")
 _HEADER = "run.json"
 _LOCK = "bsx.lock"  # the first file of a journal, by which its folder is known
 _DIGEST = hashlib.sha256().digest_size
@@ -218,20 +218,20 @@ def _difference(begun: object, wanted: object) -> str:
 
 def continued(
     journal: Journal | None,
-    corpus: Corpus,
+    corpus: Iterable[Item],
     total: int,
     blocks: Callable[[int], Iterator[Block]],
     *,
     begin: Callable[[], None],
     resumed: Callable[[int], None],
     pack: Callable[[Block], Arrays],
-    unpack: Callable[[Arrays, Sequence[Segment]], Block],
+    unpack: Callable[[Arrays, Sequence[Item]], Block],
 ) -> Iterator[Block]:
     """Yield the blocks of a journal, then those that are still to be computed, which are kept in it.
 
     Args:
         journal: the journal; None for a run that keeps none.
-        corpus: the segments.
+        corpus: the segments, or whatever else is worked through.
         total: how many there are.
         blocks: computes blocks from a segment on.
         begin: makes the journal when there is something to keep.

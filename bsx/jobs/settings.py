@@ -209,6 +209,43 @@ class ChallengeSettings(TypedDict, total=False):
     ]
 
 
+class MbrSettings(TypedDict, total=False):
+    """Which columns a table of candidates has, and how one of them is chosen."""
+
+    id: Annotated[str, Field(default="id", description="Column that names the list; its rows stand together.")]
+    candidate: Annotated[str, Field(default="candidate", description="Column of candidates.")]
+    source: Annotated[str | None, Field(default=None, description="Column of sources, for metrics that read them.")]
+    score: Annotated[
+        str | None, Field(default=None, description="Column of the model's scores, higher is better: ranks and ties.")
+    ]
+    weight: Annotated[
+        str | None,
+        Field(default=None, description="Column of weights: how much a row counts where others are held against it."),
+    ]
+    temperature: Annotated[
+        float | None,
+        Field(
+            default=None,
+            gt=0,
+            description="Weigh rows by softmax(score / temperature) instead; all the same unless given.",
+        ),
+    ]
+    method: Annotated[
+        Literal["exact", "aggregate", "prune"],
+        Field(
+            default="exact",
+            description="exact: all pairs; aggregate: each candidate against all references together; prune: a cheaper "
+            "metric proposes.",
+        ),
+    ]
+    proposer: Annotated[str, Field(default="chrf", description="For `method='prune'`: the cheaper metric.")]
+    keep: Annotated[int, Field(default=10, ge=1, description="For `method='prune'`: candidates it proposes.")]
+    check: Annotated[
+        int, Field(default=10, ge=0, description="Decide so many lists exactly too, to state what is lost.")
+    ]
+    seed: Seed
+
+
 class PairSettings(FoolSettings, total=False):
     """How metrics are tested as detectors of paraphrases."""
 

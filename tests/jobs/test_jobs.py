@@ -61,6 +61,7 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.factors, settings.FactorSettings),
     (bsx.jobs.disentangle, settings.DisentangleSettings),
     (bsx.jobs.perturb, settings.PerturbSettings),
+    (bsx.jobs.mbr, settings.MbrSettings),
     (bsx.jobs.ensemble, settings.EnsembleColumns),
 ]
 

@@ -16,12 +16,13 @@ from pydantic import Field
 from bsx.encode.rows import normalise
 from bsx.encode.states import States, segment_sum
 from bsx.errors import InputError
-from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.blocks import Pairs, PairScores, Values
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import blaming
 
+_SIDE = 256  # texts encoded in one call where all are wanted at once
 Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
 
 
@@ -215,3 +216,23 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         """Score pairs; see `PairMetric.score_pairs`."""
         vectors, lost = self.pooled(pairs.texts)
         return PairScores(cosines(self.finished(vectors), pairs), lost)
+
+    def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
+        """Multiply with the mean of unit vectors, which gives the mean of cosines; see `Metric.score_aggregate`."""
+        (left, left_full), (right, right_full) = self._unit(candidates), self._unit(references)
+        full = weights * right_full
+        empty = float(self.entry.empty or 0.0)
+        found = left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty
+        return np.where(left_full, found, empty)
+
+    def _unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:
+        """Return unit sentence vectors (texts, dim), 0 for blank texts, and which are not blank (texts,)."""
+        full = np.array([bool(text.strip()) for text in texts])
+        some = [text for text in texts if text.strip()]
+        parts = [normalise(self.finished(self.pooled(some[at : at + _SIDE])[0])) for at in range(0, len(some), _SIDE)]
+        if not parts:
+            return np.zeros((len(texts), 1)), full
+        vectors = torch.cat(parts).double().cpu().numpy()
+        unit = np.zeros((len(texts), vectors.shape[1]))
+        unit[full] = vectors
+        return unit, full

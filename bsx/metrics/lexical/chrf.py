@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -11,7 +13,10 @@ from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.lexical.common import present, row_flags
+from bsx.support.memory import refuse_beyond
 from bsx.support.optional import need
+
+_PER_NGRAM = 150  # bytes of a text of a few characters and its place in a dictionary
 
 
 class ChrfConfig(MetricConfig):
@@ -50,6 +55,43 @@ class Chrf(Metric[ChrfConfig]):
         values = [self._chrf._compute_score_from_stats(row).score for row in rows]
         lost = np.zeros(len(block), dtype=np.int64)
         return BlockScores(np.array(values), row_flags(block), lost, np.array(rows, dtype=np.float64))
+
+    def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: object) -> Values | None:
+        """Count each text's n-grams once, if there is room for those of all references; see `Metric.score_product`."""
+        if self._room(references) > self.encoders.budget // 4:
+            return None
+        others = [self._counts(text) for text in references]
+        scores = np.empty((len(candidates), len(others)))
+        for row, text in enumerate(candidates):
+            counts = self._counts(text)
+            scores[row] = [self._compared(counts, other) for other in others]
+        return scores
+
+    def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
+        """Compare with the mean of the references' counts; see `Metric.score_aggregate`."""
+        refuse_beyond(self._room(references), self.encoders.budget, f"counting the n-grams of {len(references)} texts")
+        mean: list[Counter[str]] = [Counter() for _ in range(self._chrf.order)]
+        for reference, weight in zip(references, weights.tolist(), strict=True):
+            for total, counts in zip(mean, self._counts(reference), strict=True):
+                for ngram, count in counts.items():
+                    total[ngram] += weight * count  # type: ignore[assignment]
+        return np.array([self._compared(self._counts(text), mean) for text in candidates])
+
+    def _room(self, texts: Sequence[str]) -> int:
+        """Return about how many bytes all n-grams of some texts take."""
+        return _PER_NGRAM * int(self._chrf.order) * sum(map(len, texts))
+
+    def _counts(self, text: str) -> list[Counter[str]]:
+        """Return the n-grams of a text, order by order."""
+        found: list[Counter[str]] = self._chrf._extract_reference_info([self._chrf._preprocess_segment(text)])[
+            "ref_ngrams"
+        ][0]
+        return found
+
+    def _compared(self, counts: list[Counter[str]], other: list[Counter[str]]) -> float:
+        pairs = zip(counts, other, strict=True)
+        statistics = [number for pair in pairs for number in self._chrf._get_match_statistics(*pair)]
+        return float(self._chrf._compute_f_score(statistics))
 
     def system_score(self, statistics: Values) -> float:
         """Return corpus chrF."""

@@ -578,7 +578,7 @@ def test_the_registry_of_data_sets() -> None:
     assert len(entries) > 25
     assert {"wmt15-da", "wmt16-da", "wmt17-da", "flickr8k", "qqp", "mt-metrics-eval"} <= set(entries)
     used = {layout.loader for entry in entries.values() for layout in (entry.layout, entry.local) if layout is not None}
-    assert used == set(LOADERS) - {"table"}
+    assert used == set(LOADERS)
     with pytest.raises(UnknownNameError, match=r"unknown data set 'wmt17da'\. Near: wmt17-da"):
         load_dataset("wmt17da")
 
@@ -608,6 +608,11 @@ ROWS = {
     "mlqe-et-en": 1000,
     "wmt21-ted-mqm-en-de": 7406,
     "flickr8k": 5822,
+    "demetr": 19930,
+    "wmt22-en-de": 18333,
+    "eval4nlp-et-en-dev": 1000,
+    "newstest2021-mqm-en-de": 5797,
+    "mteb-sts": 974,
 }
 
 
@@ -620,7 +625,7 @@ def test_real_data_have_the_rows_their_card_names(shared: Path) -> None:
 
 def test_every_table_at_hand_has_the_checksum_of_the_registry(shared: Path) -> None:
     for entry in load_dataset_catalog().entries.values():
-        if entry.local is not None:
+        if entry.local is not None and entry.name != "aces":  # which is not at hand
             assert set(entry.local.sha256) == set(entry.local.paths), entry.name
             found = verify_dataset(entry.name, data_dir=shared / "data")
             assert set(found.values()) == {"ok"}, entry.name

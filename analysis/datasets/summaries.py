@@ -1,0 +1,216 @@
+"""Judgments of summaries: SummEval and REALSumm."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
+from bsx.data import cells
+from bsx.data.lines import NamedFile, Problems
+from bsx.data.tables import Row, Table
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import did_you_mean
+from bsx.support.untyped import Untyped
+
+ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+"""What SummEval's annotators judged, each from 1 to 5."""
+_PYRAMID = "litepyramid_recall"
+
+
+def load_summeval(
+    path: Path | str,
+    *,
+    annotators: str = "expert",
+    human: str = "mean",
+    per_judge: bool = False,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load SummEval's annotations, ``model_annotations.aligned.jsonl``.
+
+    A line is a summary: id, model_id, decoded, references, and expert_annotations and turker_annotations, which are
+    lists of coherence, consistency, fluency and relevance; and text, the article, once that was paired with it, which
+    becomes ``source``. The four aspects are columns, means over the annotators. ``segment`` is the article's id.
+
+    Source: Fabbri et al. 2021.
+
+    Args:
+        path: the file.
+        annotators: ``expert`` (three a summary) or ``turker`` (five).
+        human: what the column ``human`` is: one of the four aspects, or ``mean``, that of all four.
+        per_judge: one row for each annotator of a summary: ``judge`` says which.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+        UnknownNameError: for other annotators or aspects.
+    """
+    for setting, value, known in (
+        ("annotators", annotators, ("expert", "turker")),
+        ("human", human, ("mean", *ASPECTS)),
+    ):
+        if value not in known:
+            raise UnknownNameError(f"`{setting}={value}`: there are {', '.join(known)}.{did_you_mean(value, known)}")
+    problems = Problems(skip=skip_malformed)
+    table = Table(path, problems)
+    judged = f"{annotators}_annotations"
+    table.require("id", "model_id", "decoded", "references", judged)
+    paired = "text" in table.columns
+    builder = Builder(name or Path(path).stem, problems)
+    for row in table.rows():
+        with problems:
+            marks = _marks(row, judged)
+            texts: dict[str, Given] = {
+                "system": row.name("model_id"),
+                "segment": row.name("id"),
+                "candidate": row.text("decoded"),
+                "references": row.texts("references"),
+            }
+            if paired:
+                texts["source"] = row.text("text")
+            means = [sum(mark[i] for mark in marks) / len(marks) for i in range(len(ASPECTS))]
+            rows = (
+                [(str(i), list(mark), 1) for i, mark in enumerate(marks, 1)] if per_judge else [("", means, len(marks))]
+            )
+            for judge, values, count in rows:
+                total = sum(values) / len(values) if human == "mean" else values[ASPECTS.index(human)]
+                who: dict[str, Given] = {"judge": int(judge)} if judge else {"judgments": count}
+                builder.add(**texts, human=total, **who, **dict(zip(ASPECTS, values, strict=True)))
+    if human == "mean":
+        builder.notes.append(
+            f"human is the mean of {', '.join(ASPECTS)}, which measure different things: `human=` takes one"
+        )
+    return builder.finish(table.name)
+
+
+def _marks(row: Row, column: str) -> list[tuple[float, ...]]:
+    where = f"{row.where}, column {column!r}"
+    given = row[column]
+    if not isinstance(given, list) or not given or not all(isinstance(mark, Mapping) for mark in given):
+        raise InputError(f"{where} is not a list of annotations")
+    found = []
+    for mark in given:
+        lacking = next((aspect for aspect in ASPECTS if aspect not in mark), None)
+        if lacking is not None:
+            raise InputError(f"{where}: an annotation has no {lacking}")
+        found.append(tuple(cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS))
+    return found
+
+
+def load_realsumm(
+    path: Path | str,
+    *,
+    human: str = _PYRAMID,
+    metrics: Sequence[str] = (),
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load REALSumm's ``abs.pkl`` or ``ext.pkl``, or the same content as JSON.
+
+    The content is document -> ``ref_summ`` and ``system_summaries``: system -> ``system_summary`` and ``scores``. Its
+    summaries are tokenised and lower-cased, with ``<t>`` and ``</t>`` around sentences, which are taken out. A pickle
+    file is read without running anything that it names: it may hold plain values and NumPy's numbers only.
+
+    Source: Bhandari et al. 2020.
+
+    Args:
+        path: the file, .pkl or .json.
+        human: the score by people; LitePyramid's recall unless given.
+        metrics: the metrics whose scores become columns; all that every summary has unless given.
+        name: name of the data set; the file's unless given.
+        skip_malformed: list malformed summaries in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, document, system and reason.
+    """
+    file = NamedFile(path)
+    problems = Problems(skip=skip_malformed)
+    content = _pickled(file) if file.suffix == ".pkl" else file.json()
+    if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
+        raise InputError(f"{file.name}: is not a mapping of documents")
+    found: list[tuple[dict[str, Given], dict[str, object], str]] = []
+    for document, one in content.items():
+        where = f"{file.name}: document {document}"
+        with problems:
+            summaries = _of(one, "system_summaries", dict, where)
+            reference = _plain(_of(one, "ref_summ", str, where))
+            for system, summary in summaries.items():
+                place = f"{where}, system {system}"
+                with problems:
+                    if not isinstance(summary, dict):
+                        raise InputError(f"{place}: is not a mapping")
+                    scores = _of(summary, "scores", dict, place)
+                    if human not in scores:
+                        raise InputError(f"{place}: has no score {human!r}; it has {', '.join(map(str, scores))}")
+                    candidate = _plain(_of(summary, "system_summary", str, place))
+                    texts: dict[str, Given] = {"system": str(system), "segment": str(document)}
+                    found.append((texts | {"candidate": candidate, "reference": reference}, scores, place))
+    shared = [name for name in (found[0][1] if found else ()) if all(name in scores for _, scores, _ in found)]
+    wanted = list(metrics) or [name for name in shared if name != human]
+    missing = next((name for name in wanted if name not in shared), None)
+    if missing is not None:
+        raise UnknownNameError(f"{file.name}: not every summary has a score {missing!r}; all have {', '.join(shared)}")
+    builder = Builder(name or Path(path).stem, problems, wanted)
+    for texts, scores, place in found:
+        with problems:
+            values = {name: cells.number(scores[name], f"{place}, {name}") for name in wanted}
+            builder.add(**texts, human=cells.number(scores[human], f"{place}, {human}"), **values)
+    return builder.finish(file.name)
+
+
+def _of(one: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
+    if not isinstance(one.get(key), kind):
+        raise InputError(f"{where}: has no {key}")
+    return one[key]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("<t>", " ").replace("</t>", " ").split())
+
+
+class _Kind:
+    """Stands for a NumPy dtype while a pickle file is read."""
+
+    def __init__(self, code: str, *_: object) -> None:
+        self.code = code
+        self.order = "<"
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        self.order = ">" if state[1] == ">" else "<"
+
+
+def _number(kind: _Kind, raw: bytes) -> float:
+    """Stand for ``numpy.core.multiarray.scalar`` while a pickle file is read."""
+    letter = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i"}[kind.code]
+    return float(struct.unpack(kind.order + letter, raw)[0])
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads plain values and NumPy's numbers; whatever else a file names is refused, not imported."""
+
+    def find_class(self, module: str, name: str) -> object:
+        if (module, name) == ("_codecs", "encode"):  # how protocol 2 spells bytes
+            return lambda text, _: text.encode("latin-1")
+        if module.startswith("numpy"):
+            if name == "dtype":
+                return _Kind
+            if name == "scalar":
+                return _number
+        raise InputError(f"it names {module}.{name}; only plain values and numbers are read")
+
+
+def _pickled(file: NamedFile) -> Untyped:
+    with file.open() as stream:
+        content = stream.read()
+    try:
+        return _PlainUnpickler(io.BytesIO(content)).load()
+    except InputError as error:
+        raise InputError(f"{file.name}: {error}") from error
+    except Exception as error:  # damaged files make it raise errors of many classes
+        raise InputError(f"{file.name}: is not a whole pickle file ({type(error).__name__}: {error})") from error

@@ -1,0 +1,177 @@
+"""Minimum Bayes risk: a plain loop, all pairs, references taken together, and pruning, on lists of 200 candidates.
+
+Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER -o benchmarks/agreement/mbr.md [--lists 40] [--size 200]``. The
+folder of data holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate.
+
+A list holds the outputs of all systems for a segment of newstest2017, and recombinations of them up to its size: one
+output, in which a random stretch of words is taken from another, where difflib aligns the two. So the candidates of a
+list differ in the places and ways in which systems differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import platform
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from difflib import SequenceMatcher
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import bsx
+from bsx.analysis.stats.preference import wilson_interval
+from bsx.data.nbest import NBest
+from bsx.data.output import atomic_text
+from bsx.metrics.risk import Decision, Decoder
+from bsx.support.provenance import versions
+
+PAIRS = ("cs-en", "fi-en", "tr-en")
+LOOPED = 2  # lists decided by the plain loop, which takes long
+
+
+def outputs(folder: Path) -> list[list[str]]:
+    """Return the different outputs for each segment, of at least four words."""
+    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for pair in PAIRS:
+        with (folder / f"newstest2017-{pair}.systems.tsv").open(encoding="utf-8", newline="") as stream:
+            for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
+                if len(row["candidate"].split()) > 3:
+                    found[pair, row["sid"]][row["candidate"]] = None
+    return [list(texts) for texts in found.values() if len(texts) > 2]
+
+
+def recombined(texts: list[str], size: int, rng: np.random.Generator) -> list[str]:
+    """Return a list of so many candidates: the outputs, then recombinations, some of which may be equal."""
+    made = list(texts[:size])
+    while len(made) < size:
+        left, right = (texts[i].split() for i in rng.choice(len(texts), 2, replace=False))
+        changes = [
+            code for code in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if code[0] != "equal"
+        ]
+        some = rng.random(len(changes)) < rng.uniform(0.2, 0.8)
+        result, at = [], 0
+        for (_, first, last, other, end), taken in zip(changes, some, strict=True):
+            result += left[at:first] + (right[other:end] if taken else left[first:last])
+            at = last
+        made.append(" ".join(result + left[at:]))
+    return made
+
+
+def plain(metric: bsx.Metric, texts: list[str]) -> None:
+    """Decide as one would without a matrix: one call for each pair of different texts."""
+    for candidate in dict.fromkeys(texts):
+        for reference in dict.fromkeys(texts):
+            metric.score([candidate], [reference])
+
+
+def timed(decoder: Decoder, lists: list[list[str]], forget: Callable[[], None]) -> tuple[list[Decision], list[float]]:
+    """Return the decisions and the seconds that each took; nothing is known of a text when its list begins."""
+    found, seconds = [], []
+    for place, texts in enumerate(lists):
+        forget()
+        began = time.perf_counter()
+        found.append(decoder.decide(NBest(str(place), texts))[0])
+        seconds.append(time.perf_counter() - began)
+    return found, seconds
+
+
+def compared(spec: str, lists: list[list[str]], contenders: list[tuple[str, int]], *, loop: bool) -> list[list[str]]:
+    """Return the rows of one metric."""
+    encoders = bsx.Encoders(model="minilm")
+    metric, chrf = (bsx.get_metric(name, encoders=encoders) for name in (spec, "chrf"))
+    Decoder(metric).decide(NBest("warm", lists[0][:3]))
+    exact, whole = timed(Decoder(metric), lists, encoders.forget)
+    rows = []
+    if loop:
+        seconds = []
+        for texts in lists[:LOOPED]:
+            began = time.perf_counter()
+            plain(metric, texts)
+            seconds.append(time.perf_counter() - began)
+        rows.append(
+            [
+                f"`{spec}`",
+                "one call a pair",
+                f"{median(seconds):.2f}",
+                f"{median(whole) / median(seconds):.2f}",
+                "",
+                "",
+                "",
+            ]
+        )
+    rows.append([f"`{spec}`", "exact", f"{median(whole):.3f}", "1.0", "", "", ""])
+    for method, keep in contenders:
+        proposer = chrf if method == "prune" else None
+        decoder = Decoder(metric, method, proposer=proposer, keep=keep)  # type: ignore[arg-type]
+        found, seconds = timed(decoder, lists, encoders.forget)
+        losses = [loss_of(metric, texts, one, best) for texts, one, best in zip(lists, found, exact, strict=True)]
+        same = sum(loss == 0 for loss in losses)
+        low, high = wilson_interval(same, len(lists))
+        rows.append(
+            [
+                f"`{spec}`",
+                method if method == "aggregate" else f"{method}, {keep} proposed by chrF",
+                f"{median(seconds):.3f}",
+                f"{median(whole) / median(seconds):.1f}",
+                f"{same} of {len(lists)} ({same / len(lists):.3f} [{low:.3f}, {high:.3f}])",
+                f"{np.mean(losses):.4f}",
+                f"{max(losses):.4f}",
+            ]
+        )
+        print(*rows[-1], flush=True)
+    return rows
+
+
+def loss_of(metric: bsx.Metric, texts: list[str], chosen: Decision, best: Decision) -> float:
+    """Return how much expected score was lost."""
+    if chosen.candidate == best.candidate:
+        return 0.0
+    share = 1 / len(texts)
+    own = float(metric.score_matrix([chosen.candidate], texts).sum() * share)
+    lost = best.expected - own if metric.higher_is_better else own - best.expected
+    return lost if lost > 1e-6 * abs(best.expected) else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--lists", type=int, default=40)
+    parser.add_argument("--size", type=int, default=200)
+    parser.add_argument("-o", "--output", type=Path)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(1)
+    every = outputs(arguments.data)
+    drawn = [every[i] for i in rng.choice(len(every), arguments.lists, replace=False)]
+    lists = [recombined(texts, arguments.size, rng) for texts in drawn]
+    distinct = median(len(set(texts)) for texts in lists)
+    rows = compared("chrf", lists, [("aggregate", 0), ("prune", 5), ("prune", 10), ("prune", 20)], loop=True)
+    rows += compared("ter", lists[:10], [("prune", 10), ("prune", 20)], loop=False)
+    rows += compared("sentence", lists, [("aggregate", 0), ("prune", 10)], loop=False)
+    rows += compared("bertscore", lists, [("prune", 10), ("prune", 20), ("prune", 40)], loop=False)
+    header = [
+        "metric",
+        "method",
+        "seconds a list",
+        "times exact",
+        "same decision, or one as good",
+        "mean loss",
+        "largest loss",
+    ]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
+    text = (Path(__file__).parent / "mbr-notes.md").read_text(encoding="utf-8")
+    known = {name: found for name, found in versions().items() if name in ("bsx", "torch", "sacrebleu", "onnxruntime")}
+    machine = f"{platform.machine()}, {platform.system()}, " + ", ".join(f"{n} {v}" for n, v in known.items())
+    filled = text.format(
+        table="\n".join(lines), lists=len(lists), size=arguments.size, distinct=distinct, machine=machine
+    )
+    if arguments.output is not None:
+        with atomic_text(arguments.output) as stream:
+            stream.write(filled)
+
+
+if __name__ == "__main__":
+    main()

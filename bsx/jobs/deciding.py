@@ -1,0 +1,319 @@
+"""Minimum Bayes risk decoding of files: from each list the candidate that a metric expects to be best."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TextIO, TypedDict, Unpack
+
+import numpy as np
+
+from bsx.analysis.stats.preference import wilson_interval
+from bsx.bertscore.config import ScorerConfig
+from bsx.data.journal import Arrays, continued
+from bsx.data.nbest import NBest, NBestColumns, NBestFile, beside
+from bsx.data.output import ScoreTable, atomic_text, check_table
+from bsx.data.run import as_one_run, check_output, is_stream
+from bsx.errors import InputError
+from bsx.jobs.metrics import open_metrics
+from bsx.jobs.resume import Say, keeping
+from bsx.jobs.settings import MbrSettings
+from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
+from bsx.metrics.summary import about
+from bsx.support.aligned import text_table
+from bsx.support.progress import Progress
+from bsx.support.settings import complete, in_range, set_fields, takes
+
+_BLOCK = 8  # lists that a run which is stopped may lose
+
+
+class Checked(TypedDict):
+    """What the method loses, measured on lists that were decided exactly too."""
+
+    lists: int
+    same: int
+    share: float
+    ci: tuple[float, float]
+    loss_mean: float
+    loss_max: float
+
+
+class MbrSummary(TypedDict):
+    """What was decided."""
+
+    lists: int
+    candidates: int
+    distinct: int
+    expected: float
+    rank: float
+    first: int
+    checked: Checked | None
+    settings: dict[str, object]
+    signatures: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What came out.
+
+    Attributes:
+        summary: counts, means, and what the method loses.
+        notes: what the reader should know.
+    """
+
+    summary: MbrSummary
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the summary, for other programs."""
+        return {**self.summary, "notes": self.notes}
+
+    def to_text(self) -> str:
+        """Return the summary as aligned lines, for people."""
+        found = self.summary
+        rows = [
+            ["lists", f"{found['lists']:,}"],
+            ["candidates", f"{found['candidates']:,}, {found['distinct']:,} of them different within their lists"],
+            ["mean expected score", f"{found['expected']:.4f}"],
+            ["mean rank in the list", f"{found['rank']:.2f}; the first was chosen in {found['first']:,} lists"],
+        ]
+        if (checked := found["checked"]) is not None:
+            low, high = checked["ci"]
+            rows += [
+                [
+                    "decided exactly too",
+                    f"{checked['lists']:,} lists, of which {checked['same']:,} have the same decision or one as good "
+                    f"({checked['share']:.3f} [{low:.3f}, {high:.3f}])",
+                ],
+                [
+                    "loss of expected score",
+                    f"{checked['loss_mean']:.4f} in the mean, {checked['loss_max']:.4f} at most",
+                ],
+            ]
+        return text_table(rows, "ll")
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """The lists of a run, each with the one that it is held against; read as often as they are iterated over."""
+
+    mine: NBestFile
+    others: NBestFile | None
+
+    def __iter__(self) -> Iterator[tuple[NBest, NBest]]:
+        return beside(self.mine, self.others)
+
+
+_Rows = list[tuple[NBest, Decision, Utilities | None]]
+
+
+@as_one_run
+@in_range
+@takes(MbrSettings)
+def mbr(
+    file: Path | str,
+    output: Path | None = None,
+    *,
+    metric: str = "bertscore",
+    references: Path | str | None = None,
+    matrix_out: Path | None = None,
+    resume: bool = False,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+    say: Say = lambda note: None,
+    **how: Unpack[MbrSettings],
+) -> Decided:
+    """Choose from each list of a file the candidate with the least Bayes risk, and write the decisions.
+
+    Args:
+        file: lists of candidates, a row each: a table, or lines ``id ||| text ||| features ||| score``.
+        output: table to write, one row a list: id, candidate, expected, rank, n, distinct, loss.
+        metric: name or ``name:field=value``.
+        references: file of the same lists, whose texts candidates are held against; they themselves unless given.
+        matrix_out: .jsonl file to write, one line a list: candidates, references, weights, scores.
+        resume: go on where a run with the same output was stopped.
+        settings: model, language, and where and within what limits metrics run.
+        progress: called with a phase's name, lists done and lists in all.
+        say: told what the user should know while it runs.
+        **how: see `bsx.jobs.settings.MbrSettings`.
+
+    Raises:
+        InputError: for a file, column or metric that cannot be used.
+    """
+    asked = complete(how, MbrSettings)
+    _check_outputs(output, matrix_out, resume, asked["method"])
+    names = NBestColumns(asked["id"], asked["candidate"], asked["score"], asked["weight"], asked["source"])
+    lists = _Lists(
+        NBestFile.of(file, names if references is None else replace(names, weight=None)),
+        None
+        if references is None
+        else NBestFile.of(
+            references, replace(names, source=None, score=names.score if asked["temperature"] is not None else None)
+        ),
+    )
+    total = sum(1 for _ in lists)  # malformed input is found before a model is loaded
+    pruning = asked["method"] == "prune"
+    made = open_metrics([metric, *([asked["proposer"]] if pruning else [])], settings or ScorerConfig())
+    if len(made) != 1 + pruning:
+        raise InputError(f"`metric={metric}`: one metric decides; give one name")
+    decoder = Decoder(
+        made[0],
+        asked["method"],
+        proposer=made[1] if pruning else None,
+        keep=asked["keep"],
+        temperature=asked["temperature"],
+    )
+    checked = set[int]() if asked["method"] == "exact" else drawn(total, asked["check"], asked["seed"])
+    signatures = {one.spec: str(one.signature()) for one in made}
+    run_settings = {name: str(value) for name, value in set_fields(settings).items()}
+    named = {**asked, "metric": metric, **run_settings}
+    opened = [one for one in (lists.mine, lists.others) if one is not None]
+
+    def blocks(start: int) -> Iterator[_Rows]:
+        rest = islice(enumerate(lists), start, None)
+        while batch := list(islice(rest, _BLOCK)):
+            rows = []
+            for place, (one, other) in batch:
+                rows.append((one, *decoder.decide(one, other, check=place in checked)))
+                if progress is not None:
+                    progress("deciding", place + 1, total)
+            yield rows
+
+    totals = _Totals()
+    with contextlib.ExitStack() as stack:
+        journal = stack.enter_context(keeping(output, resume, say))
+        table = None if output is None else stack.enter_context(ScoreTable(output))
+        scores = None if matrix_out is None else stack.enter_context(atomic_text(matrix_out))
+        identity = {
+            "input": [f"{one.file.path.name} ({one.file.digest()[:16]})" for one in opened],
+            "settings": {name: str(value) for name, value in named.items()},
+            "signature": list(signatures.values()),
+        }
+        if journal is not None and journal.exists():
+            if resume:
+                journal.resume(identity)
+            else:
+                journal.drop()
+                say(f"{journal.folder} was left by an unfinished run; starting over")
+        for rows in continued(
+            journal,
+            lists,
+            total,
+            blocks,
+            begin=lambda: journal.start(identity, {}) if journal is not None else None,
+            resumed=lambda done: say(f"{done:,} of {total:,} lists were decided before"),
+            pack=_pack,
+            unpack=_unpack,
+        ):
+            for _, decision, utilities in rows:
+                totals.add(decision, drawn=totals.lists in checked)
+                if table is not None:
+                    table.write(_row(decision))
+                if scores is not None and utilities is not None:
+                    _write(scores, decision.id, utilities)
+        summary = totals.summary(named, signatures)
+        if table is not None:
+            table.sidecar = summary
+    notes = about(made)
+    if not made[0].higher_is_better:
+        notes.append(f"lower is better for {made[0].spec}: the lowest expected score is chosen")
+    return Decided(summary, notes)
+
+
+def _check_outputs(output: Path | None, matrix: Path | None, resume: bool, method: str) -> None:
+    if output is not None:
+        check_table(output)
+    if matrix is not None:
+        if matrix.suffix != ".jsonl" and not is_stream(matrix):
+            raise InputError(f"{matrix}: the scores are written as JSON lines; the name must end in .jsonl")
+        check_output(matrix)
+        if method == "aggregate":
+            raise InputError("`matrix_out=` writes the scores of all pairs, and `method=aggregate` has none")
+    if resume and (output is None or is_stream(output)):
+        raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
+    if resume and matrix is not None:
+        raise InputError("`matrix_out=` needs a run from the start: leave out `resume=True`")
+
+
+def _pack(rows: _Rows) -> Arrays:
+    decisions = [decision for _, decision, _ in rows]
+    return {
+        "segments": np.array(len(rows)),
+        "chosen": np.array([one.texts.index(decision.candidate) for one, decision, _ in rows]),
+        "numbers": np.array([[d.rank, d.n, d.distinct] for d in decisions]),
+        "expected": np.array([d.expected for d in decisions]),
+        "loss": np.array([np.nan if d.loss is None else d.loss for d in decisions]),
+    }
+
+
+def _unpack(arrays: Arrays, lists: Sequence[tuple[NBest, NBest]]) -> _Rows:
+    rows: _Rows = []
+    for place, (one, _) in enumerate(lists):
+        rank, n, distinct = (int(number) for number in arrays["numbers"][place])
+        lost = float(arrays["loss"][place])
+        text = one.texts[int(arrays["chosen"][place])]
+        expected = float(arrays["expected"][place])
+        rows.append((one, Decision(one.id, text, expected, rank, n, distinct, None if np.isnan(lost) else lost), None))
+    return rows
+
+
+def _row(decision: Decision) -> dict[str, object]:
+    return {**vars(decision), "loss": float("nan") if decision.loss is None else decision.loss}
+
+
+def _write(stream: TextIO, name: str, found: Utilities) -> None:
+    content = {
+        "id": name,
+        "candidates": found.candidates,
+        "references": found.references,
+        "weights": found.weights.tolist(),
+        "scores": found.scores.tolist(),
+    }
+    stream.write(json.dumps(content, ensure_ascii=False) + "\n")
+
+
+class _Totals:
+    """What is counted of decisions, so that none need be kept."""
+
+    def __init__(self) -> None:
+        self.lists = self._candidates = self._distinct = self._rank = self._first = 0
+        self._expected = 0.0
+        self._losses: list[float] = []
+
+    def add(self, decision: Decision, *, drawn: bool) -> None:
+        self.lists += 1
+        self._candidates += decision.n
+        self._distinct += decision.distinct
+        self._expected += decision.expected
+        self._rank += decision.rank
+        self._first += decision.rank == 1
+        if drawn and decision.loss is not None:  # of lists that were not drawn, only short ones have a known loss
+            self._losses.append(decision.loss)
+
+    def summary(self, named: dict[str, object], signatures: dict[str, str]) -> MbrSummary:
+        checked: Checked | None = None
+        if self._losses:
+            same, n = sum(loss == 0 for loss in self._losses), len(self._losses)
+            checked = {
+                "lists": n,
+                "same": same,
+                "share": same / n,
+                "ci": wilson_interval(same, n),
+                "loss_mean": float(np.mean(self._losses)),
+                "loss_max": max(self._losses),
+            }
+        return {
+            "lists": self.lists,
+            "candidates": self._candidates,
+            "distinct": self._distinct,
+            "expected": self._expected / self.lists,
+            "rank": self._rank / self.lists,
+            "first": self._first,
+            "checked": checked,
+            "settings": named,
+            "signatures": signatures,
+        }

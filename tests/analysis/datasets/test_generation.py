@@ -1,0 +1,237 @@
+"""Summaries and simplifications: rows of our own in the layouts of SummEval, REALSumm, Simplicity-DA and ASSET."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.analysis import load_data, load_realsumm, load_simplification, load_summeval
+from bsx.errors import InputError, UnknownNameError
+
+ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+
+
+def marks(*values: tuple[int, int, int, int]) -> list[dict[str, int]]:
+    return [dict(zip(ASPECTS, value, strict=True)) for value in values]
+
+
+def summaries() -> list[dict[str, Any]]:
+    shared = {"id": "dm-test-1", "references": ["a cat sat", "the cat was sitting"], "filepath": "cnndm/x.story"}
+    return [
+        {
+            **shared,
+            "model_id": "M8",
+            "decoded": "a cat sat there",
+            "expert_annotations": marks((1, 5, 5, 2), (2, 5, 4, 4), (3, 5, 3, 3)),
+            "turker_annotations": marks((4, 4, 4, 4), (5, 5, 5, 5)),
+        },
+        {
+            **shared,
+            "model_id": "M0",
+            "decoded": "rain",
+            "expert_annotations": marks((1, 1, 5, 1)),
+            "turker_annotations": marks((2, 2, 2, 2)),
+        },
+    ]
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_summeval(tmp_path: Path) -> None:
+    file = lines(tmp_path / "model_annotations.aligned.jsonl", summaries())
+    found = load_summeval(file)
+    assert found.texts("system") == ["M8", "M0"]
+    assert found.references[0] == ["a cat sat", "the cat was sitting"]
+    assert found["coherence"].tolist() == [2.0, 1.0]  # type: ignore[union-attr]
+    assert found["judgments"].tolist() == [3, 1]  # type: ignore[union-attr]
+    assert found.numbers("human") == pytest.approx([(2 + 5 + 4 + 3) / 4, 2.0])
+    assert "mean of coherence" in found.notes[0]
+    one = load_data(str(file), loader="summeval", human="relevance", annotators="turker")
+    assert one.numbers("human").tolist() == [4.5, 2.0]
+    assert one.notes == ()
+    each = load_summeval(file, human="coherence", per_judge=True)
+    assert each.numbers("human").tolist() == [1, 2, 3, 1]
+    assert each.numbers("judge").tolist() == [1, 2, 3, 1]
+    paired = [row | {"text": "An article."} for row in summaries()]
+    assert load_summeval(lines(tmp_path / "paired.jsonl", paired)).texts("source") == ["An article."] * 2
+
+
+def test_broken_summeval(tmp_path: Path) -> None:
+    rows = summaries()
+    del rows[1]["expert_annotations"][0]["fluency"]
+    file = lines(tmp_path / "broken.jsonl", rows)
+    with pytest.raises(
+        InputError, match=r"broken\.jsonl: line 2, column 'expert_annotations': an annotation has no flu"
+    ):
+        load_summeval(file)
+    assert len(load_summeval(file, skip_malformed=True)) == 1
+    assert len(load_summeval(file, annotators="turker")) == 2
+    with pytest.raises(UnknownNameError, match="`human=relevence`: there are mean, .* Near: relevance"):
+        load_summeval(file, human="relevence")
+    rows[1]["expert_annotations"] = 3
+    with pytest.raises(InputError, match="is not a list of annotations"):
+        load_summeval(lines(file, rows))
+    with pytest.raises(UnknownNameError, match="has no column 'model_id'"):
+        load_summeval(lines(file, [{"id": 1}]))
+
+
+def documents() -> dict[int, Any]:
+    scores = {"litepyramid_recall": np.float64(0.3), "rouge_1_f_score": 0.5, "js-2": np.float32(-0.25)}
+    return {
+        52: {
+            "doc_id": 52,
+            "ref_summ": "<t> a cat sat . </t>",
+            "system_summaries": {
+                "bart_out.txt": {"system_summary": "<t> a cat . </t> <t> it sat </t>", "scores": scores},
+                "t5_out.txt": {"system_summary": "rain", "scores": {**scores, "litepyramid_recall": np.float64(0)}},
+            },
+        }
+    }
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_realsumm(tmp_path: Path, protocol: int) -> None:
+    file = tmp_path / "abs.pkl"
+    file.write_bytes(pickle.dumps(documents(), protocol=protocol))
+    found = load_realsumm(file)
+    assert found.texts("candidate") == ["a cat . it sat", "rain"]
+    assert found.texts("reference") == ["a cat sat ."] * 2
+    assert found.texts("segment") == ["52"] * 2
+    assert found.numbers("human").tolist() == [0.3, 0.0]
+    assert found.metrics == ("rouge_1_f_score", "js-2")
+    assert found.numbers("js-2").tolist() == [-0.25] * 2
+    other = load_realsumm(file, human="rouge_1_f_score", metrics=["js-2"])
+    assert (other.numbers("human").tolist(), other.metrics) == ([0.5, 0.5], ("js-2",))
+    plain = tmp_path / "abs.json"
+    plain.write_text(json.dumps(documents(), default=float), encoding="utf-8")
+    assert load_realsumm(plain).numbers("human").tolist() == [0.3, 0.0]
+
+
+class Harmful:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("made",)
+
+
+def test_a_pickle_file_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "abs.pkl"
+    file.write_bytes(pickle.dumps({52: Harmful()}))
+    with pytest.raises(InputError, match=r"abs\.pkl: it names (posix|nt)\.mkdir; only plain values and numbers"):
+        load_realsumm(file)
+    assert not (tmp_path / "made").exists()
+    file.write_bytes(pickle.dumps(np.arange(3)))
+    with pytest.raises(InputError, match=r"abs\.pkl: it names numpy"):
+        load_realsumm(file)
+    file.write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match=r"abs\.pkl: is not a whole pickle file"):
+        load_realsumm(file)
+
+
+def test_broken_realsumm(tmp_path: Path) -> None:
+    content: Any = json.loads(json.dumps(documents(), default=float))
+    del content["52"]["system_summaries"]["t5_out.txt"]["scores"]["litepyramid_recall"]
+    file = tmp_path / "abs.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=r"document 52, system t5_out\.txt: has no score 'litepyramid_recall'; it has"):
+        load_realsumm(file)
+    assert len(load_realsumm(file, skip_malformed=True)) == 1
+    with pytest.raises(UnknownNameError, match="not every summary has a score 'bleu'"):
+        load_realsumm(file, human="js-2", metrics=["bleu"])
+    for wrong, message in (
+        ([1], "is not a mapping of documents"),
+        ({"1": {"ref_summ": "a"}}, "has no system_summaries"),
+    ):
+        file.write_text(json.dumps(wrong), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            load_realsumm(file)
+
+
+DA = {"sent_id": 7, "sys_name": "ACCESS", "orig_sent": "A cat, sitting.", "simp_sent": "A cat sat.", "sys_type": "S2S"}
+DA |= {"fluency": 80.5, "fluency_zscore": 0.5, "meaning": 60, "meaning_zscore": -0.5}
+DA |= {"simplicity": 90, "simplicity_zscore": 1.25}
+
+
+def ratings() -> list[dict[str, Any]]:
+    given = [("meaning", 1, 50), ("meaning", 2, 70), ("simplicity", 1, 20), ("simplicity", 2, 40), ("fluency", 2, 99)]
+    texts = {"original": "A cat, sitting.", "simplification": "A cat sat.", "original_sentence_id": 7}
+    return [{**texts, "aspect": aspect, "worker_id": worker, "rating": rating} for aspect, worker, rating in given]
+
+
+def references(folder: Path) -> Path:
+    folder.mkdir()
+    for end, text in (("orig", "A dog.\nA cat, sitting.\n"), ("simp.0", "Dog.\nCat.\n"), ("simp.1", "D.\nA cat.\n")):
+        (folder / f"asset.test.{end}").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_simplicity_da(tmp_path: Path) -> None:
+    file = table(tmp_path / "simplicity_DA.csv", [DA])
+    found = load_simplification(file, texts=references(tmp_path / "dataset"))
+    assert next(found.rows()) == {
+        "dataset": "simplicity_DA",
+        "system": "ACCESS",
+        "segment": "7",
+        "source": "A cat, sitting.",
+        "candidate": "A cat sat.",
+        "reference": "Cat.",
+        "reference2": "A cat.",
+        "human": 1.25,
+        "human_raw": 90.0,
+        "fluency": 0.5,
+        "fluency_raw": 80.5,
+        "meaning": -0.5,
+        "meaning_raw": 60.0,
+        "simplicity": 1.25,
+        "simplicity_raw": 90.0,
+    }
+    assert load_data(str(file), loader="simplification", human="meaning").numbers("human").tolist() == [-0.5]
+
+
+def test_ratings_of_asset(tmp_path: Path) -> None:
+    file = table(tmp_path / "human_ratings.csv", ratings())
+    found = load_simplification(file)
+    assert [found.numbers(name)[0] for name in ("human", "meaning", "fluency", "judgments")] == [30, 60, 99, 2]
+    each = load_simplification(file, human="meaning", per_judge=True)
+    assert (each.numbers("human").tolist(), each.texts("judge")) == ([50, 70], ["1", "2"])
+    none = load_simplification(table(file, ratings()[:4]))
+    assert math.isnan(none.numbers("fluency")[0])
+    assert none.notes == ("1 of 1 rows have no 'fluency'",)
+
+
+def test_broken_simplifications(tmp_path: Path) -> None:
+    file = table(tmp_path / "s.csv", [DA | {"simplicity_zscore": "high"}])
+    with pytest.raises(InputError, match=r"s\.csv: line 2, column 'simplicity_zscore'"):
+        load_simplification(file)
+    with pytest.raises(UnknownNameError, match="is neither Simplicity-DA .* nor ASSET's ratings"):
+        load_simplification(table(file, [{"a": 1}]))
+    with pytest.raises(InputError, match="has the aspect 'beauty', not one of fluency, meaning, simplicity"):
+        load_simplification(table(file, [ratings()[0] | {"aspect": "beauty"}]))
+    with pytest.raises(InputError, match="holds no single ratings"):
+        load_simplification(table(file, [DA]), per_judge=True)
+    folder = references(tmp_path / "dataset")
+    with pytest.raises(InputError, match=r"s\.csv: line 2: .* has no references for 'Another"):
+        load_simplification(table(file, [DA | {"orig_sent": "Another."}]), texts=folder)
+    (folder / "asset.test.simp.1").write_text("one\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line counts differ"):
+        load_simplification(table(file, [DA]), texts=folder)
+    with pytest.raises(InputError, match=r"holds no file \*\.orig"):
+        load_simplification(file, texts=tmp_path)
