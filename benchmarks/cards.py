@@ -27,7 +27,7 @@ METRICS = {
     "muse-v3": "muse-v3",
 }
 """Spec -> the registry's entry that its figures speak for."""
-LIMIT, PERTURBED = 1000, 60
+LIMIT, PERTURBED, CHECKED = 500, 40, 50
 PAGE = Path(__file__).with_name("agreement") / "cards.md"
 
 
@@ -102,9 +102,10 @@ def main() -> None:
     found = metric_card(
         list(METRICS),
         tables(asked.data, asked.work),
-        store=asked.work / "steps",
+        store=asked.work / "cards",
         limit=LIMIT,
         perturbed=PERTURBED,
+        checked=CHECKED,
         progress=lambda phase, done, total: (
             print(f"{phase}: {done} of {total}", flush=True) if phase == "card" else None
         ),

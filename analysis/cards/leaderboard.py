@@ -179,10 +179,10 @@ def _figures(card: CardDocument) -> Iterator[tuple[_Key, float, Interval]]:
     if parts.paraphrase is not None:
         for pairs in parts.paraphrase.pairs:
             if pairs.auc is not None:
-                yield _Key("paraphrase", "ROC AUC", pairs.data), pairs.auc, pairs.ci
+                yield _Key("paraphrase", "ROC AUC", pairs.data, "", pairs.group), pairs.auc, pairs.ci
         for triples in parts.paraphrase.triples:
             if triples.rate is not None:
-                yield _Key("paraphrase", TRIPLES, triples.data), triples.rate, triples.ci
+                yield _Key("paraphrase", TRIPLES, triples.data, "", triples.group), triples.rate, triples.ci
     if parts.challenge is not None:
         for one in parts.challenge.sets:
             if one.overall is not None and one.overall.rate is not None:
@@ -190,7 +190,7 @@ def _figures(card: CardDocument) -> Iterator[tuple[_Key, float, Interval]]:
     if parts.cost is not None and parts.cost.metric.seconds is not None:
         cost = parts.cost
         yield (
-            _Key("cost", "seconds for 1,000 segments", "", lower=True),
+            _Key("cost", "seconds for 1,000 segments", cost.data, "", cost.group, True),
             float(cost.metric.seconds or 0),
             (cost.metric.seconds_range),
         )

@@ -101,15 +101,17 @@ class FactorsPart(CardPart):
 
 
 class PairsRow(DetectionRow):
-    """The metric as a detector of paraphrases on one set of pairs."""
+    """The metric as a detector of paraphrases on one set of pairs; ``group`` is the language."""
 
     data: str
+    group: str = ""
 
 
 class TriplesRow(TripleRow):
-    """How often the metric prefers the paraphrase in one set of triples."""
+    """How often the metric prefers the paraphrase in one set of triples; ``group`` is the language."""
 
     data: str
+    group: str = ""
 
 
 class ParaphrasePart(CardPart):
@@ -212,6 +214,8 @@ class CostPart(CardPart):
     """Cost on one machine, beside chrF in the same run."""
 
     n: int
+    data: str = ""
+    group: str = ""
     metric: CostRow
     chrf: CostRow | None = None
     times_chrf: Number = None

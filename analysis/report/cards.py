@@ -157,15 +157,15 @@ def _factors(part: FactorsPart) -> Iterator[Block]:
 
 
 def _paraphrase(part: ParaphrasePart) -> Iterator[Block]:
-    pairs = [[text(row.data), number(row.n), number(row.auc), interval(row.ci)] for row in part.pairs]
+    pairs = [[text(row.data), text(row.group), number(row.n), number(row.auc), interval(row.ci)] for row in part.pairs]
     if pairs:
-        yield table("Paraphrase pairs told from others", ["table", "pairs", "ROC AUC", "interval"], pairs)
+        yield table("Paraphrase pairs told from others", ["table", "language", "pairs", "ROC AUC", "interval"], pairs)
     triples = [
-        [text(row.data), number(row.n), percent(row.rate), interval(row.ci), number(row.mean_margin)]
+        [text(row.data), text(row.group), number(row.n), percent(row.rate), interval(row.ci), number(row.mean_margin)]
         for row in part.triples
     ]
     if triples:
-        heads = ["table", "triples", "prefers the paraphrase", "interval", "mean margin"]
+        heads = ["table", "language", "triples", "prefers the paraphrase", "interval", "mean margin"]
         yield table("Triples: a paraphrase against a sentence that shares words", heads, triples)
 
 

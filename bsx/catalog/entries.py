@@ -19,6 +19,12 @@ Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]+)*$")]
 """How the registry spells a language: a BCP-47 language in small letters, or a variety of its own such as en-sci."""
 
 
+Aspect = Literal["agreement", "robustness", "semantics", "speed"]
+"""What a figure of a metric card speaks for."""
+Test = tuple[str, str | None, str, str, int | None]
+"""What a figure measures: data, direction, level, statistic, items."""
+
+
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -94,7 +100,8 @@ class Evidence(_Entry):
 
     ``language`` is the language of the candidates it was measured on, ``direction`` that of the translations (en-tr),
     and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
-    the name that the source has for the model or metric.
+    the name that the source has for the model or metric. Of figures from metric cards, ``aspect`` says what they speak
+    for, with the number of items, the interval, the signature and the versions; those of ``speed`` are seconds.
     """
 
     dataset: str
@@ -103,9 +110,29 @@ class Evidence(_Entry):
     level: Literal["segment", "system"] = "segment"
     layer: int | None = None
     statistic: str
-    value: float = Field(ge=-1, le=1)
+    value: float
     called: str | None = None
     source: str
+    aspect: Aspect | None = None
+    n: int | None = Field(default=None, ge=1)
+    interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    signature: str | None = None
+    versions: dict[str, str] | None = None
+
+    @field_validator("value", mode="after")
+    @classmethod
+    def _finite(cls, value: float) -> float:
+        if not -1e9 < value < 1e9:
+            raise ValueError("must be a number")
+        return value
+
+    @model_validator(mode="after")
+    def _in_range(self) -> Evidence:
+        if self.aspect == "speed" and self.value <= 0:
+            raise ValueError("value: seconds are more than 0")
+        if self.aspect != "speed" and not -1 <= self.value <= 1:
+            raise ValueError("value: must lie between -1 and 1")
+        return self
 
     @model_validator(mode="after")
     def _into_its_language(self) -> Evidence:
@@ -114,9 +141,9 @@ class Evidence(_Entry):
         return self
 
     @property
-    def test(self) -> tuple[str, str | None, str, str]:
+    def test(self) -> Test:
         """What was measured: only figures of one test can be compared."""
-        return self.dataset, self.direction, self.level, self.statistic
+        return self.dataset, self.direction, self.level, self.statistic, self.n
 
 
 class ModelEntry(_Entry):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from bsx.catalog.entries import Baseline, EnsembleEntry, ModelEntry, _Entry, validate
+from bsx.catalog.entries import Baseline, EnsembleEntry, MetricEntry, ModelEntry, _Entry, validate
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_output
 from bsx.data.seal import sealed
@@ -20,7 +20,7 @@ def overlay_folder(named: Path | None) -> Path:
 
 
 def _content(entry: BaseModel) -> dict[str, object]:
-    """Return what to write: without what is None, unless the entry must say that it is."""
+    """Return what to write: without what is None, unless the entry must say that it is, or would be something else."""
 
     def plain(value: object) -> object:
         if isinstance(value, BaseModel):
@@ -29,7 +29,7 @@ def _content(entry: BaseModel) -> dict[str, object]:
 
     fields = type(entry).model_fields
     said = {name: plain(getattr(entry, name)) for name in fields}
-    return {name: value for name, value in said.items() if value is not None or fields[name].is_required()}
+    return {name: value for name, value in said.items() if value is not None or fields[name].default is not None}
 
 
 def _write(file: Path, entry: _Entry, *, own: bool = True) -> Path:
@@ -49,6 +49,11 @@ def write_model(entry: ModelEntry, named: Path | None = None) -> Path:
     """Write a model's entry to the overlay, where it wins over the shipped one, and return the file."""
     folder = overlay_folder(named)
     return _write(folder / "models" / f"{entry.name}.yaml", entry)
+
+
+def write_metric(entry: MetricEntry, named: Path | None = None) -> Path:
+    """Write a metric's entry to the overlay, where it wins over the shipped one, and return the file."""
+    return _write(overlay_folder(named) / "metrics" / f"{entry.name}.yaml", entry)
 
 
 def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:

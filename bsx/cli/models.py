@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,8 +12,13 @@ from bsx.catalog.entries import ModelEntry
 from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
+from bsx.data.cells import finite
+from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
+
+if TYPE_CHECKING:
+    from bsx.models.ranking import Prefer, Weights
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
@@ -24,8 +29,12 @@ def list_models(
     context: typer.Context,
     lang: Annotated[str | None, typer.Option("-l", "--lang", help="Rank the models that know this language.")] = None,
     prefer: Annotated[
-        Literal["paper", "quality", "speed"],
-        typer.Option(help="Rank by the papers' choice, by agreement with people, or by cost."),
+        str,
+        typer.Option(
+            help="Rank by the papers' choice (paper), by agreement with people (quality), by cost (speed), or by what "
+            "metric cards measured in the language: agreement, robustness, semantics, or weights such as "
+            "semantics=2,agreement=1."
+        ),
     ] = "paper",
     max_parameters: Annotated[str | None, typer.Option(help="At most this size, like 300M.")] = None,
     max_memory: Annotated[str | None, typer.Option(help="Weights (fp32) of at most this size, like 4GB.")] = None,
@@ -49,13 +58,13 @@ def list_models(
 
     if lang is None:
         wanted = Constraints(max_parameters, max_memory, licence, available)
-        rows = [_row(entry, catalog, None) for entry in fitting(catalog, prefer=prefer, constraints=wanted)]
+        rows = [_row(entry, catalog, None) for entry in fitting(catalog, prefer=_prefer(prefer), constraints=wanted)]
         _print_rows("models", rows, [*columns, "source"], format)
         return
 
     choice = select_model(
         lang,
-        prefer=prefer,
+        prefer=_prefer(prefer),
         max_parameters=max_parameters,
         max_memory=max_memory,
         licence=licence,
@@ -66,14 +75,15 @@ def list_models(
     if format == "json":
         result = {
             "language": choice.language.code,
-            "selected": choice.name,
+            "selected": None if choice.abstains else choice.name,
             "prefer": prefer,
             "notes": [spelled(note) for note in choice.notes],
             "models": rows,
         }
         print(to_json(result))
         return
-    print(f"{choice.language.name}: {choice.name} ({choice.reason})")
+    chosen = "none is chosen, for want of evidence" if choice.abstains else f"{choice.name} ({choice.reason})"
+    print(f"{choice.language.name}: {chosen}")
     for note in choice.notes:
         print(f"note: {spelled(note)}")
     _print_rows("models", rows, [*columns, "reason"], format)
@@ -140,6 +150,25 @@ def pin(name: Name, registry: Registry = None) -> None:
     catalog = _load(registry if registry is not None and registry.is_dir() else None)
     file, commit = pin_revision(catalog.model(name), registry)
     print(f"{name}: pinned to {commit} in {file}")
+
+
+def _prefer(text: str) -> Prefer | Weights:
+    """Return a rule, or the weights that a text such as ``semantics=2,agreement=1`` spells.
+
+    Raises:
+        InputError: for one that is neither.
+    """
+    if "=" not in text:
+        return cast("Prefer", text)
+    weights: dict[Any, float] = {}
+    for part in text.split(","):
+        name, equals, weight = part.partition("=")
+        if not equals or name.strip() in weights:
+            raise InputError(
+                f"--prefer {text}: write each aspect once with its weight, such as semantics=2,agreement=1"
+            )
+        weights[name.strip()] = finite(weight, f"--prefer {name.strip()}")
+    return weights
 
 
 def _load(registry: Path | None) -> Catalog:

@@ -94,6 +94,23 @@ def baseline(
 
 
 @registry.command()
+def evidence(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A model that the cards' metrics ran on, or a metric.")],
+    cards: Annotated[list[Path], typer.Option("--from", help="Card that bsx card wrote as JSON; repeatable.")],
+    registry: Overlay = None,
+    format: Format = "text",
+) -> None:
+    """Add what metric cards measured to a model's or metric's entry, as evidence that bsx models ranks by."""
+    from bsx.catalog.overlay import overlay_folder
+    from bsx.jobs.carding.evidence import add_evidence
+
+    overlay_folder(registry)  # a folder that cannot be written to is refused before anything is read
+    found = add_evidence(name, cards, registry=registry)
+    show(found.to_dict(), found.to_text, format)
+    print(f"written: {found.file}", file=sys.stderr)
+
+
+@registry.command()
 def validate(
     folder: Annotated[str | None, typer.Argument(help="An overlay folder; the registry in use unless given.")] = None,
 ) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bsx.jobs.ablation import Ablation as Ablation, ablate as ablate
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
+    from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.run import CardRun as CardRun, metric_card as metric_card
     from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
     from bsx.jobs.comparing import Compared as Compared, compare as compare

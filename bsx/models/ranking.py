@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries import Evidence, LanguageEntry, ModelEntry
+from bsx.catalog.entries import Aspect, Evidence, LanguageEntry, ModelEntry, Test
 from bsx.errors import InputError
 from bsx.support.memory import parse_bytes
 
-Prefer = Literal["paper", "quality", "speed"]
+Prefer = Literal["paper", "quality", "speed", "agreement", "robustness", "semantics"]
+Weights = Mapping[Aspect, float]
+"""How much each aspect of a card counts."""
+_ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
 _COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
 
@@ -80,16 +83,24 @@ class ModelChoice:
         prefer: the rule of the ranking.
         ranking: best first; at least one.
         notes: what the reader should know about how the ranking came about.
+        abstains: whether nothing is chosen, because there is no evidence.
     """
 
     language: LanguageEntry
-    prefer: Prefer
+    prefer: Prefer | Weights
     ranking: tuple[Ranked, ...]
     notes: tuple[str, ...]
+    abstains: bool = False
 
     @property
     def entry(self) -> ModelEntry:
-        """The chosen model."""
+        """The chosen model.
+
+        Raises:
+            InputError: if none is chosen for want of evidence.
+        """
+        if self.abstains:
+            raise InputError(f"no model is chosen for {self.language.name}: {self.notes[-1]}")
         return self.ranking[0].entry
 
     @property
@@ -138,7 +149,11 @@ def _listed(entry: ModelEntry) -> list[str]:
 
 
 def rank(
-    language: LanguageEntry, catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None
+    language: LanguageEntry,
+    catalog: Catalog,
+    *,
+    prefer: Prefer | Weights = "paper",
+    constraints: Constraints | None = None,
 ) -> ModelChoice:
     """Rank the models that know a language and have a validated layer.
 
@@ -147,7 +162,8 @@ def rank(
         catalog: the registry.
         prefer: ``paper``: the papers' choice if it was trained on the language, then the others as by ``quality``;
             ``quality``: by agreement with people, see `by_evidence`; ``speed``: by the encoder's cost up to the scored
-            layer.
+            layer; ``agreement``, ``robustness``, ``semantics``, or weights of these and of ``speed`` by name: by what
+            metric cards measured in this very language, see `by_aspects`.
         constraints: what every ranked model must satisfy.
 
     Raises:
@@ -158,8 +174,93 @@ def rank(
     notes = [] if pool and language.model in {e.name for e in pool} else [_missing_default(language, excluded)]
     if language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
-    ranked, more = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer](pool, language, catalog)
-    return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
+    if isinstance(prefer, str) and prefer in ("paper", "quality", "speed"):
+        rule = {"paper": _by_paper, "quality": _by_quality, "speed": _by_speed}[prefer]
+        ranked, more = rule(pool, language, catalog)
+        return ModelChoice(language, prefer, tuple(ranked), (*notes, *more))
+    weights = _weights(prefer)
+    ranked = by_aspects(pool, language, weights)
+    known = sum(row.evidence is not None for row in ranked)
+    if known:
+        said = f"{known} of {len(ranked)} models have evidence of {_listed_aspects(weights)} in {language.name}"
+        return ModelChoice(language, prefer, tuple(ranked), (*notes, f"{said}; the others are not ranked"))
+    said = f"no evidence of {_listed_aspects(weights)} in {language.name}: no metric card of these models measured it"
+    return ModelChoice(language, prefer, tuple(ranked), (*notes, said), abstains=True)
+
+
+def _weights(prefer: str | Weights) -> dict[Aspect, float]:
+    given = {prefer: 1.0} if isinstance(prefer, str) else dict(prefer)
+    for name, weight in given.items():
+        if name not in _ASPECTS:
+            raise InputError(f"prefer: there is no aspect {name!r}; there are {', '.join(_ASPECTS)}")
+        if not 0 < weight < 1e9:
+            raise InputError(f"prefer: the weight of {name} must be above 0, not {weight:g}")
+    if not given:
+        raise InputError(f"prefer: name at least one of {', '.join(_ASPECTS)}")
+    return given  # type: ignore[return-value]
+
+
+def _listed_aspects(weights: Weights) -> str:
+    return ", ".join(weights) if len(weights) < 3 else f"{', '.join(list(weights)[:-1])} and {list(weights)[-1]}"
+
+
+def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Weights) -> list[Ranked]:
+    """Rank models by figures in a language; those without any come last, by name, and say so.
+
+    Figures of agreement are published ones too, all others are those of metric cards.
+
+    In each aspect, two models are compared on the tests that both took part in (the same rows, the same statistic): the
+    one that is better in more of them wins. A model's standing is the balance of its wins and losses, as a share of its
+    comparisons and one more; the weighted mean of the standings ranks. Models that lack an aspect come after those that
+    have all.
+    """
+    figures: dict[str, dict[Aspect, _Figures]] = {}
+    entries = {entry.name: entry for entry in pool}
+    codes = (language.code, language.code.partition("-")[0])
+    for name, entry in entries.items():
+        figures[name] = {
+            aspect: {e.test: e for e in entry.evidence if (e.aspect or "agreement") == aspect and e.language in codes}
+            for aspect in weights
+        }
+    ranked = []
+    for name, entry in entries.items():
+        mine = figures[name]
+        standings = {
+            aspect: _balance(mine[aspect], [theirs[aspect] for other, theirs in figures.items() if other != name])
+            for aspect in weights
+            if mine[aspect]
+        }
+        total = sum(weights[aspect] * standing for aspect, standing in standings.items()) / sum(weights.values())
+        reasons = [f"{aspect}: {_telling(mine[aspect])}" for aspect in weights]
+        first = next((min(mine[aspect].values(), key=_order) for aspect in weights if mine[aspect]), None)
+        reason = "; ".join(reasons) if standings else "no evidence"
+        ranked.append(((not standings, len(standings) < len(weights), -total, name), Ranked(entry, reason, first)))
+    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _balance(mine: _Figures, others: Iterable[_Figures]) -> float:
+    balance, met = 0, 0
+    for theirs in others:
+        shared = mine.keys() & theirs.keys()
+        if shared:
+            won = sum(_better(mine[test], theirs[test]) for test in shared)
+            balance, met = balance + (won > 0) - (won < 0), met + 1
+    return balance / (met + 1)
+
+
+def _better(mine: Evidence, theirs: Evidence) -> int:
+    """Return 1 where the first figure is better, -1 where the second is, 0 for equal ones; seconds are better low."""
+    found = (mine.value > theirs.value) - (mine.value < theirs.value)
+    return -found if mine.aspect == "speed" else found
+
+
+def _telling(figures: _Figures) -> str:
+    """Return the most telling figure of an aspect in words, and how many more there are."""
+    if not figures:
+        return "no evidence"
+    first = min(figures.values(), key=_order)
+    more = f" and {len(figures) - 1} more" if len(figures) > 1 else ""
+    return f"{spelled_figure(first)}{more}"
 
 
 def _narrow(
@@ -178,7 +279,7 @@ def _narrow(
 
 
 def list_models(
-    catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None
+    catalog: Catalog, *, prefer: Prefer | Weights = "paper", constraints: Constraints | None = None
 ) -> list[ModelEntry]:
     """Return the models for any language, in the registry's order, or with ``speed`` by the encoder's cost.
 
@@ -192,6 +293,8 @@ def list_models(
     """
     if prefer == "quality":
         raise InputError("`prefer='quality'` ranks by agreement with people in a language: name it with `lang=`")
+    if prefer not in ("paper", "speed"):
+        raise InputError("`prefer=…` ranks by what was measured in a language: name it with `lang=`")
     pool, _ = _narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
     return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
 
@@ -245,14 +348,15 @@ def _nearness(evidence: Evidence, language: LanguageEntry, languages: Mapping[st
     return 4
 
 
-_Figures = dict[tuple[str, str | None, str, str], Evidence]
+_Figures = dict[Test, Evidence]
 
 
-def _order(evidence: Evidence) -> tuple[bool, bool, str, str]:
+def _order(evidence: Evidence) -> tuple[bool, bool, bool, str, str]:
     """Put the tests that say most about single sentences first: segments before systems, r before tau, then by name."""
     return (
         evidence.level != "segment",
         "pearson" not in evidence.statistic.casefold(),
+        evidence.aspect is not None,
         evidence.dataset,
         evidence.direction or evidence.language,
     )
@@ -283,8 +387,9 @@ def by_evidence(
     """
     groups: dict[int, dict[str, tuple[ModelEntry, _Figures]]] = {}
     for entry in pool:
-        near = min((_nearness(e, language, languages) for e in entry.evidence), default=5)
-        figures = {e.test: e for e in entry.evidence if _nearness(e, language, languages) == near}
+        known = [e for e in entry.evidence if e.aspect in (None, "agreement")]
+        near = min((_nearness(e, language, languages) for e in known), default=5)
+        figures = {e.test: e for e in known if _nearness(e, language, languages) == near}
         groups.setdefault(near, {})[entry.name] = entry, figures
     ranked = []
     for near, group in sorted(groups.items()):
@@ -355,6 +460,11 @@ def spelled_figure(evidence: Evidence, beside: str = "", *, whole: bool = False)
         whole: name the data set too where there is a direction.
     """
     where = evidence.dataset
+    if evidence.aspect is not None:
+        ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
+        of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
+        figure = f"{evidence.statistic} {_plain(evidence.value)}{ends}{beside}"
+        return f"{figure} on {where}{of} (n {evidence.n}); {evidence.source}"
     if evidence.direction is not None:
         where = f"{where} " * whole + f"{evidence.direction} {evidence.level}"
     statistic = "tau" if "kendall" in evidence.statistic.casefold() else "r"
@@ -392,7 +502,7 @@ def _by_speed(
 def select_model(
     lang: str,
     *,
-    prefer: Prefer = "paper",
+    prefer: Prefer | Weights = "paper",
     max_parameters: int | str | None = None,
     max_memory: int | str | None = None,
     licence: str | None = None,
@@ -403,7 +513,8 @@ def select_model(
 
     Args:
         lang: BCP-47 tag or English name.
-        prefer: ``paper``, ``quality`` or ``speed``; see `rank`.
+        prefer: ``paper``, ``quality``, ``speed``, ``agreement``, ``robustness`` or ``semantics``, or weights such as
+            ``{"semantics": 2, "agreement": 1}``; see `rank`.
         max_parameters: a number, or text like ``300M``.
         max_memory: bytes of fp32 weights, or text like ``4GB``.
         licence: ``permissive``, or an SPDX identifier.
@@ -419,8 +530,11 @@ def select_model(
     """
     from bsx.catalog.languages import find_language
 
-    if prefer not in ("paper", "quality", "speed"):
-        raise InputError(f"prefer is {prefer!r}: use paper, quality or speed")
+    if isinstance(prefer, str) and prefer not in get_args(Prefer):
+        raise InputError(
+            f"prefer is {prefer!r}: use paper, quality or speed; agreement, robustness or semantics, as metric cards "
+            "measured them; or weights such as semantics=2,agreement=1"
+        )
     catalog = load_registry(registry)
     wanted = Constraints(max_parameters, max_memory, licence, available)
     return rank(find_language(lang, catalog), catalog, prefer=prefer, constraints=wanted)

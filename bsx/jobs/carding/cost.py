@@ -53,7 +53,16 @@ def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
         machine["threads"] = os.environ.get("OMP_NUM_THREADS", "")
         note = f"{one.name}: {len(texts)} segments in {one.lang}; seconds are for 1,000"
         found.add(
-            "cost", subject.name, n=len(texts), metric=own, chrf=beside, times_chrf=times, machine=machine, notes=[note]
+            "cost",
+            subject.name,
+            n=len(texts),
+            data=one.name,
+            group=one.lang,
+            metric=own,
+            chrf=beside,
+            times_chrf=times,
+            machine=machine,
+            notes=[note],
         )
     return found
 

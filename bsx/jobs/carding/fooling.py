@@ -64,13 +64,19 @@ def _pairs(found: CardFindings, desk: Desk, one: DataSet, content: LabelledPairs
         if subject.name not in rows:
             continue
         own = rows[subject.name]
-        found.add("paraphrase", subject.name, pairs=[{**own.to_dict(), "data": one.name}], notes=_notes(one))
+        found.add(
+            "paraphrase",
+            subject.name,
+            pairs=[{**own.to_dict(), "data": one.name, "group": one.lang}],
+            notes=_notes(one),
+        )
         for (a, b), test in result.tests.items():
             if subject.name not in (a, b):
                 continue
             turned = b == subject.name
             row = test_row(
                 data=one.name,
+                group=one.lang,
                 figure="ROC AUC",
                 a=subject.name,
                 b=a if turned else b,
@@ -112,7 +118,12 @@ def _triples(found: CardFindings, desk: Desk, one: DataSet, content: TripleTable
         if subject.name not in rows:
             continue
         own = rows[subject.name]
-        found.add("paraphrase", subject.name, triples=[{**own.to_dict(), "data": one.name}], notes=_notes(one))
+        found.add(
+            "paraphrase",
+            subject.name,
+            triples=[{**own.to_dict(), "data": one.name, "group": one.lang}],
+            notes=_notes(one),
+        )
         rates = {name: row.rate for name, row in rows.items()}
         _mcnemar(found, desk, one, "paraphrase", subject.name, figure, result.tests, rates)
         for sentinel in desk.sentinels:
@@ -298,7 +309,7 @@ def _mcnemar(
         mine, theirs = rates.get(name), rates.get(other)
         row = test_row(
             data=one.name,
-            group=one.lang if part == "challenge" else "",
+            group=one.lang,
             figure=figure,
             a=name,
             b=other,
@@ -324,7 +335,15 @@ def _reached(
     own: object,
     note: str = "",
 ) -> None:
-    row = {"sentinel": sentinel, "data": one.name, "figure": figure, "value": value, "ci": ci, "metric_value": own}
+    row = {
+        "sentinel": sentinel,
+        "data": one.name,
+        "group": one.lang,
+        "figure": figure,
+        "value": value,
+        "ci": ci,
+        "metric_value": own,
+    }
     found.add("sentinels", name, rows=[SentinelRow.model_validate({**row, "note": note}).to_dict()])
 
 

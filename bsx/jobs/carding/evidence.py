@@ -1,0 +1,202 @@
+"""Figures of metric cards as evidence in the registry: for an encoder, or for a metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bsx.analysis.cards.reading import read_cards
+from bsx.analysis.documents.base import Interval, Number
+from bsx.analysis.documents.cards import CardDocument
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries import Aspect, Evidence, MetricEntry, ModelEntry
+from bsx.catalog.overlay import write_metric, write_model
+from bsx.catalog.specs import read_spec
+from bsx.data.run import as_one_run
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.aligned import text_table
+from bsx.support.near import did_you_mean
+from bsx.support.signature import Signature
+
+_STATISTICS = {"pearson": "Pearson r", "spearman": "Spearman rho", "kendall": "Kendall tau"}
+_DIRECTION = re.compile("[a-z]{2,3}-[a-z]{2,3}")
+
+
+@dataclass(frozen=True)
+class AddedEvidence:
+    """What became of cards in the registry.
+
+    Attributes:
+        name: the model or metric.
+        evidence: its figures from these cards.
+        file: the entry that was written.
+    """
+
+    name: str
+    evidence: tuple[Evidence, ...]
+    file: Path
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values."""
+        figures = [one.model_dump(exclude_none=True) for one in self.evidence]
+        return {"name": self.name, "evidence": figures, "file": str(self.file)}
+
+    def to_text(self) -> str:
+        """Return a table, for people."""
+        rows = [["aspect", "language", "on", "n", "figure", "value", "interval"]]
+        for one in self.evidence:
+            ends = "" if one.interval is None else f"[{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+            on = f"{one.dataset} {one.direction or ''} {one.level if one.aspect == 'agreement' else ''}".strip()
+            rows.append([str(one.aspect), one.language, on, str(one.n), one.statistic, f"{one.value:.3f}", ends])
+        return text_table(rows, "lllrlr")
+
+
+@as_one_run
+def add_evidence(name: str, cards: Sequence[str | Path], *, registry: Path | None = None) -> AddedEvidence:
+    """Write the figures of cards into an entry of the user's own registry, as measured evidence.
+
+    A figure of the same test (table, rows, statistic) that is there already is replaced. Cards on the shipped examples
+    are no evidence and are refused.
+
+    Args:
+        name: of a model, whose figures are those of the cards of metrics that ran on it; or of a metric.
+        cards: JSON files of cards.
+        registry: folder to write in; the user's own unless given.
+
+    Raises:
+        UnknownNameError: for a name that is neither.
+        InputError: for a card of another model or metric, or of the shipped examples.
+    """
+    catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
+    found: dict[object, Evidence] = {}
+    for card in read_cards(cards):
+        if any(one.examples for one in card.data):
+            raise InputError(f"the card of {card.metric} rests on the shipped examples, which are no evidence")
+        found |= {(one.aspect, one.test): one for one in evidence_of(card, name, catalog)}
+    if not found:
+        raise InputError(f"the cards hold no figure that could speak for {name}")
+    entry = _entry(name, catalog)
+    kept = [one for one in entry.evidence if (one.aspect, one.test) not in found]
+    changed = entry.model_copy(update={"evidence": [*kept, *found.values()]})
+    file = write_model(changed, registry) if isinstance(changed, ModelEntry) else write_metric(changed, registry)
+    return AddedEvidence(entry.name, tuple(found.values()), file)
+
+
+def _entry(name: str, catalog: Catalog) -> ModelEntry | MetricEntry:
+    model = catalog.find(name)
+    metric = catalog.metric(name) if model is None else None
+    entry = model if model is not None else metric
+    if entry is None:
+        known = [*catalog.models, *catalog.metrics]
+        raise UnknownNameError(f"the registry has no model and no metric {name!r}.{did_you_mean(name, known)}")
+    return entry
+
+
+def evidence_of(card: CardDocument, name: str, catalog: Catalog, *, source: str | None = None) -> list[Evidence]:
+    """Return what a card says for a model or metric.
+
+    Args:
+        card: of the metric, or of one that ran on the model.
+        name: of the model or metric.
+        catalog: the registry.
+        source: what is named as the source; the card's command unless given.
+
+    Raises:
+        UnknownNameError: for a name that is neither a model nor a metric.
+        InputError: if the card is of something else.
+    """
+    entry = _entry(name, catalog)
+    spec, settings = read_spec(card.metric)
+    called = spec + "".join(f":{key}={value}" for key, value in settings.items() if key != "model")
+    if isinstance(entry, MetricEntry):
+        if spec != entry.name:
+            raise InputError(f"the card is of {card.metric}, not of {entry.name}")
+        langs = set(card.signatures)
+        of = "" if card.metric == entry.name else f" of {called}"
+    else:
+        langs = {lang for lang, signature in card.signatures.items() if _runs_on(signature, entry.name)}
+        of = f" of {called}"
+        if not langs:
+            raise InputError(f"the card is of {card.metric}, which did not run on {entry.name}: {card.signature}")
+    versions = dict(card.provenance.versions) if card.provenance is not None else {}
+    said = source or (f"measured: {card.provenance.command}" if card.provenance is not None else "a metric card")
+    found = []
+    for one in _figures(card):
+        if one.value is None or one.ci is None or one.lang not in langs:
+            continue
+        digest = next((data.sha256[:8] for data in card.data if data.name == one.data), "")
+        ends = [float(end) for end in one.ci if end is not None]
+        found.append(
+            Evidence(
+                dataset=f"{one.data} ({digest}){one.where}",
+                language=one.lang,
+                direction=one.group if _DIRECTION.fullmatch(one.group) else None,
+                level="system" if one.level == "system" else "segment",
+                statistic=f"{one.statistic}{of}",
+                value=float(one.value),
+                source=said,
+                aspect=one.aspect,
+                n=one.n,
+                interval=ends if len(ends) == 2 else None,
+                signature=card.signatures.get(one.lang),
+                versions=versions,
+            )
+        )
+    return found
+
+
+def _runs_on(signature: str, model: str) -> bool:
+    return dict(Signature.read(signature).fields).get("model", "").partition("@")[0] == model
+
+
+@dataclass(frozen=True)
+class _Figure:
+    aspect: Aspect
+    statistic: str
+    value: Number
+    ci: Interval
+    n: int
+    data: str
+    lang: str
+    group: str = ""
+    level: str = ""
+    where: str = ""
+
+
+def _figures(card: CardDocument) -> Iterator[_Figure]:
+    parts = card.parts
+    alone = {one.name: one.languages[0] for one in card.data if one.languages}
+    if parts.agreement is not None:
+        for row in parts.agreement.rows:
+            if row.group != "average" and row.n is not None:
+                lang = row.group.rpartition("-")[2] if "-" in row.group else alone[row.data]
+                name = _STATISTICS.get(row.statistic, row.statistic)
+                yield _Figure("agreement", name, row.value, row.ci, row.n, row.data, lang, row.group, row.level)
+    if parts.paraphrase is not None:
+        for pairs in parts.paraphrase.pairs:
+            yield _Figure("semantics", "ROC AUC", pairs.auc, pairs.ci, pairs.n, pairs.data, pairs.group)
+        for triples in parts.paraphrase.triples:
+            yield _Figure(
+                "semantics", "share of triples right", triples.rate, triples.ci, triples.n, triples.data, triples.group
+            )
+    if parts.challenge is not None:
+        for one in parts.challenge.sets:
+            if one.overall is not None:
+                whole = one.overall
+                yield _Figure(
+                    "robustness", "share of minimal pairs right", whole.rate, whole.ci, whole.n, one.data, one.group
+                )
+    if parts.cost is not None and parts.cost.metric.seconds:
+        cost = parts.cost
+        yield _Figure(
+            "speed",
+            "seconds for 1,000 segments",
+            cost.metric.seconds,
+            cost.metric.seconds_range,
+            cost.n,
+            cost.data,
+            cost.group,
+            where=f" on {cost.machine.get('processor', 'a machine')}, {cost.machine.get('threads') or 'all'} threads",
+        )
