@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from bsx.analysis.probing.transfer import TestData as TestData, Transferred as Transferred
     from bsx.analysis.probing.plots import draw_probes as draw_probes
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
+    from bsx.analysis.published.harness import Reproduced as Reproduced, reproduce as reproduce
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import read_document as read_document

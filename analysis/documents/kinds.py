@@ -10,6 +10,7 @@ from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.documents.intervening import InterveneDocument
+from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
     "meta": MetaDocument,
@@ -22,5 +23,6 @@ KINDS: dict[str, type[ResultDocument]] = {
     "ensemble": EnsembleDocument,
     "card": CardDocument,
     "intervene": InterveneDocument,
+    "reproduce": ReproduceDocument,
 }
 """``provenance.kind`` -> class."""

@@ -9,18 +9,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import numpy as np
 import yaml
+from pydantic import ConfigDict
 
 from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.documents.reproduction import LeftOut
 from bsx.analysis.published.ensembles import FILE, EnsembleFacts, Scores, Table13, find_judgments, reproduce_ensembles
-from bsx.analysis.published.triples import TripleFacts, TripleReproduction, reproduce_triples, triples_text
+from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts
+from bsx.analysis.published.triples import (
+    WHY_300,
+    TripleFacts,
+    TripleReproduction,
+    reproduce_triples,
+    triples_text,
+)
 from bsx.analysis.render.numbers import explained, figure
 from bsx.data.columns import read_columns, standardise
 from bsx.data.tables import Table
-from bsx.errors import InputError
+from bsx.errors import DataUnavailableError, InputError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 
@@ -79,11 +88,11 @@ class ExampleFacts(TypedDict):
 class Published(TypedDict):
     """``kaster2021.yaml``."""
 
-    source: str
     files: dict[str, FileFacts]
     metrics: dict[str, str]
     factors: dict[str, str]
     tables: list[TableFacts]
+    digits: list[ExceptionFacts]
     exceptions: list[ExceptionFacts]
     examples: list[ExampleFacts]
     triples: dict[str, TripleFacts]
@@ -285,6 +294,43 @@ class Reproduction:
         }
 
 
+class KasterFacts(PublishedFacts):
+    """What the YAML states for every publication; the rest is `Published`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+FACTS = read_facts("kaster2021", KasterFacts)
+
+
+def recompute(work: Work) -> list[Figure]:
+    """Return the printed figures with ours, as `bsx.analysis.published.harness.reproduce` wants them."""
+    first, theirs = "kaster2021/wmt-en.tsv", "data/scored/out_wmt_mono.tsv"
+    found = reproduce(
+        work.find(first, theirs).parent,
+        lex=work.options.get("lex") is not False,
+        wmt17=cast("Path | None", work.options.get("wmt17")),
+    )
+    figures = []
+    for cell in found.cells:
+        at = {"table": cell.table, "part": cell.part, "metric": cell.metric, "term": cell.term}
+        figures.append(Figure(at, float(cell.paper.removesuffix("*")), cell.ours, remark=cell.exception))
+    for example in found.examples:
+        at = {"table": "1", "part": f"{example.file} row {example.row}", "metric": "z", "term": example.term}
+        figures.append(Figure(at, float(example.paper), example.ours))
+    for overlap in found.triples.overlaps if found.triples is not None else ():
+        at = {"table": "6", "part": overlap.name, "metric": "overlap", "term": overlap.pair}
+        figures.append(Figure(at, float(overlap.paper), overlap.ours, remark=WHY_300 if overlap.first else ""))
+    if found.triples is None:
+        work.left_out.append(LeftOut(what="Table 6", reason="the folder has no freitag.tsv and paws.tsv"))
+    for gain in found.table13.cells if found.table13 is not None else ():
+        at = {"table": "13", "part": gain.ensemble, "metric": "gain", "term": gain.group}
+        figures.append(Figure(at, float(gain.paper), gain.ours, tolerance=0.5))
+    if found.table13 is None:
+        work.left_out.append(LeftOut(what="Table 13", reason=f"{FILE} is neither there nor given as `wmt17=`"))
+    return figures
+
+
 def published() -> Published:
     """Return the figures printed in the paper and where its data are."""
     file = resources.files("bsx.analysis.published") / "kaster2021.yaml"
@@ -307,7 +353,9 @@ def reproduce(folder: Path | str, *, lex: bool = True, wmt17: Path | None = None
     """
     facts = published()
     data = {name: _read(Path(folder), name, facts["files"][name]) for name in facts["files"]}
-    exceptions = {(e["table"], e["part"], e["metric"], e["term"]): e["reason"] for e in facts["exceptions"]}
+    exceptions = {
+        (e["table"], e["part"], e["metric"], e["term"]): e["reason"] for e in (*facts["digits"], *facts["exceptions"])
+    }
     cells: list[PublishedCell] = []
     for table in facts["tables"]:
         terms = [*table["factors"], "R2"]
@@ -370,7 +418,7 @@ def _read(folder: Path, name: str, facts: FileFacts) -> Scores:
     else:
         found = next((path for path in theirs if path.is_file()), theirs[0])
         if not found.is_file():
-            raise InputError(
+            raise DataUnavailableError(
                 f"{folder}: has neither {name}.tsv nor data/scored/{facts['file']}: give a checkout of the authors' "
                 "repository or a folder with the tidy copies"
             )

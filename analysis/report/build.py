@@ -13,6 +13,7 @@ from bsx.analysis.report.documents import Document
 from bsx.analysis.report.ensembles import ensembles
 from bsx.analysis.report.profiles import profiles
 from bsx.analysis.report.repeat import repeat
+from bsx.analysis.report.reproduction import reproduced
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.robustness import robustness
 from bsx.analysis.report.scored import compared, scored, segments
@@ -63,6 +64,7 @@ def build_report(
         robust,
         ensembles(documents),
         *cards(documents),
+        *reproduced(documents),
         segments(documents),
         repeat(documents, origin, aligner.signature),
     ]

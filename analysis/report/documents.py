@@ -19,7 +19,9 @@ from bsx.data.sidecar import Sidecar, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
-_COMMANDS = "bsx meta, compare, disentangle, adversarial triples, pairs, perturb or challenge, ensemble and card"
+_COMMANDS = (
+    "bsx meta, compare, disentangle, adversarial triples, pairs, perturb or challenge, ensemble, card and reproduce"
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
-    "reproduce": ("bsx.cli.report", "Reproduce the published tables of a paper from its published scores."),
+    "reproduce": ("bsx.cli.report", "Recompute published tables and set ours beside them."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
 }
 

@@ -1,16 +1,19 @@
-"""``bsx report``: one file that a person reads; ``bsx reproduce``: a paper's tables, from its published scores."""
+"""``bsx report``: one file that a person reads; ``bsx reproduce``: published tables, recomputed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import Format
-from bsx.cli.output import show
+from bsx.cli.options import OF_ONE_METRIC, Output, take, with_settings
+from bsx.cli.output import form_of, names, progress_bar, show, write_result
+from bsx.errors import InputError
+from bsx.support.json_text import to_json
 
 
 def report(
@@ -35,25 +38,88 @@ def report(
     print(f"bsx: wrote {output}", file=sys.stderr)
 
 
+@with_settings(*OF_ONE_METRIC, "model", "lang", config=ScorerConfig)
 def reproduce(
-    paper: Annotated[Literal["kaster2021"], typer.Argument(help="Which paper: Kaster, Zhao & Eger 2021.")],
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Tables: kaster2021, effeval, wmt22-auto, mteb, wmt17, demetr, eval4nlp, flickr8k, paws. kaster2021 "
+            "alone is printed in the layout of that paper."
+        ),
+    ] = None,
     data: Annotated[
-        Path,
-        typer.Option(help="Checkout of the authors' repository, or a folder with wmt-en.tsv, sts-en.tsv and so on."),
-    ],
-    lex: Annotated[bool, typer.Option("--lex/--no-lex", help="Recompute LEX and lexical overlaps from the texts.")] = (
-        True
-    ),
+        Path | None,
+        typer.Option(help="Folder of the data: a table's own folder, or the one above. Required."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All tables that the data allow; the others are listed.")
+    ] = False,
+    beside: Annotated[
+        list[str] | None, typer.Option(help="Metrics to put beside the published ones, where there are texts.")
+    ] = None,
+    lex: Annotated[
+        bool, typer.Option("--lex/--no-lex", help="kaster2021: recompute LEX and lexical overlaps from the texts.")
+    ] = True,
     wmt17: Annotated[
         Path | None,
-        typer.Option(help="Table of WMT17's segment judgments, for Table 13; looked for in and beside --data."),
+        typer.Option(
+            help="kaster2021: table of WMT17's segment judgments, for Table 13; looked for in and beside --data."
+        ),
     ] = None,
-    format: Format = "text",
+    format: Annotated[
+        Literal["text", "json", "markdown", "html"], typer.Option(help="How to print; the name of -o says it too.")
+    ] = "text",
+    output: Output = None,
+    **settings: Any,
 ) -> None:
-    """Recompute a paper's tables, print them beside the printed ones; exit status 1 if they are not met."""
-    from bsx.analysis.published.kaster2021 import reproduce as recompute
+    """Recompute published tables and print ours beside them; exit status 1 if a cell is off without a reason."""
+    if bool(tables) == every:
+        raise InputError("name tables, or give --all (bsx reproduce --help lists them)")
+    if data is None:
+        raise InputError("--data DIR is missing: the folder of the data")
+    form = form_of(format, output)
+    if tables == ["kaster2021"] and not beside and form in ("text", "json"):
+        from bsx.analysis.published.kaster2021 import reproduce as recompute
 
-    result = recompute(data, lex=lex, wmt17=wmt17)
-    show(result.to_dict(), lambda: spelled(result.to_text()), format)
-    if not result.ok:
+        paper = recompute(data, lex=lex, wmt17=wmt17)
+        show(paper.to_dict(), paper.to_text, form, output)
+        ok = paper.ok
+    else:
+        ok = _reproduce(None if every else tables, data, names(beside), lex, wmt17, form, output, settings)
+    if not ok:
         raise typer.Exit(1)
+
+
+def _reproduce(
+    tables: list[str] | None,
+    data: Path,
+    beside: list[str],
+    lex: bool,
+    wmt17: Path | None,
+    form: str,
+    output: Path | None,
+    settings: dict[str, Any],
+) -> bool:
+    """Recompute tables, print them, and return whether all is well."""
+    from bsx.jobs.reproducing import reproduce as recompute
+    from bsx.support.provenance import provenance
+
+    with progress_bar() as report:
+        run = recompute(
+            tables,
+            data,
+            beside=beside,
+            lex=lex,
+            wmt17=wmt17,
+            settings=take(settings, ScorerConfig),
+            progress=report,
+        )
+    result = run.result
+    origin = provenance("reproduce", result.files, run.signatures)
+    forms = {
+        "json": lambda: to_json({**result.to_dict(), "provenance": origin}),
+        "markdown": lambda: spelled(result.to_report(origin).to_markdown()),
+        "html": lambda: spelled(result.to_report(origin).to_html()),
+    }
+    write_result(forms.get(form, lambda: spelled(result.to_text()))(), output)
+    return result.ok

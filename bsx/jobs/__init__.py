@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bsx.jobs.probing.result import Findings as Findings
     from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import report as report
+    from bsx.jobs.reproducing import ReproduceRun as ReproduceRun, reproduce as reproduce
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
     from bsx.jobs.score import score_files as score_files
     from bsx.jobs.settings import ProbePlan as ProbePlan, TrainingColumns as TrainingColumns

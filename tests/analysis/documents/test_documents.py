@@ -18,9 +18,11 @@ from tests.helpers import report_samples as samples
 
 def test_every_kind_is_read_and_written_again_unchanged(tmp_path: Path) -> None:
     seen = set()
-    extra = tmp_path / "challenge.json"  # no part of the report whose layout is looked at
-    extra.write_text(json.dumps(samples.challenge()), encoding="utf-8")
-    for file in [*samples.write(tmp_path), extra]:
+    extra = []  # no part of the report whose layout is looked at
+    for sample in (samples.challenge, samples.reproduction):
+        extra.append(tmp_path / f"{sample.__name__}.json")
+        extra[-1].write_text(json.dumps(sample()), encoding="utf-8")
+    for file in [*samples.write(tmp_path), *extra]:
         if file.suffix == ".json":
             content = json.loads(file.read_text(encoding="utf-8"))
             kind = content["provenance"]["kind"]

@@ -1,0 +1,113 @@
+"""Published tables beside ours, as ``bsx reproduce`` recomputes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
+from bsx.analysis.report.blocks import Cell, Notes, Prose, Section
+from bsx.analysis.report.cells import NONE, number, table, text
+from bsx.analysis.report.documents import Document
+from bsx.analysis.report.scored import contents
+
+
+def reproduced(documents: Sequence[Document]) -> list[Section]:
+    """Return a section with a summary and one for each table; none without a document of this kind."""
+    sections = []
+    for _, content in contents(documents, ReproduceDocument):
+        summary = Section("reproduced", "Published tables beside ours", summary_line(content))
+        heads, rows = summary_rows(content)
+        note = "Tolerance used: of the cells that are met, the largest share of its tolerance that a difference takes."
+        summary.blocks.append(table("Cells by table", heads, rows, note=note))
+        if content.left_out:
+            left = [[text(one.what), text(one.reason)] for one in content.left_out]
+            summary.blocks.append(table("Tables left out", ["table", "why"], left, sortable=False))
+        sections.append(summary)
+        sections += [_section(name, one) for name, one in content.tables.items()]
+    return sections
+
+
+def summary_line(content: ReproduceDocument) -> str:
+    """Return the finding in a sentence or two."""
+    tables = content.tables.values()
+    cells = sum(len(one.cells) - one.count("ours") for one in tables)
+    met = sum(one.count("met", "exception no longer needed") for one in tables)
+    exceptions, off = (sum(one.count(verdict) for one in tables) for verdict in ("exception", "off"))
+    stale = sum(one.count("exception no longer needed") for one in tables)
+    noun = "table" if len(tables) == 1 else "tables"
+    line = f"{met:,} of {cells:,} published figures in {len(tables)} {noun} are met within their tolerance."
+    if exceptions:
+        line += f" Off for a named reason: {exceptions}."
+    if stale:
+        line += f" Named as exceptions, but met: {stale}."
+    return f"{line} Off without a reason: {off}."
+
+
+def summary_rows(content: ReproduceDocument) -> tuple[list[str], list[list[Cell]]]:
+    """Return heads and a row for each table."""
+    heads = ["table", "cells", "met", "exceptions", "no longer needed", "off", "ours only", "tolerance used"]
+    rows = []
+    for name, one in content.tables.items():
+        largest = one.largest
+        counts = [one.count(verdict) for verdict in ("met", "exception", "exception no longer needed", "off", "ours")]
+        share = Cell(NONE)
+        if largest is not None and largest.tolerance and largest.difference is not None:
+            used = abs(largest.difference) / largest.tolerance
+            share = Cell(f"{used:.0%}" if used >= 0.005 or used == 0 else "< 1%", used)
+        rows.append([text(name), number(len(one.cells)), *(number(count) for count in counts), share])
+    return heads, rows
+
+
+def reasons_of(one: ReproducedTable) -> list[str]:
+    """Return each reason or remark of a table once; cells refer to them by place, from 1."""
+    return list(dict.fromkeys(cell.reason for cell in one.cells if cell.reason))
+
+
+def cell_rows(one: ReproducedTable, reasons: Sequence[str]) -> tuple[list[str], list[list[Cell]]]:
+    """Return heads and a row for each cell: keys, published, ours, difference, verdict."""
+    keys = list(dict.fromkeys(key for cell in one.cells for key in cell.at))
+    rows = [
+        [*(text(cell.at.get(key) or NONE) for key in keys), *_figures(cell), _verdict(cell, reasons)]
+        for cell in one.cells
+    ]
+    return [*keys, "published", "ours", "difference", "verdict"], rows
+
+
+def _figures(cell: ReproducedCell) -> list[Cell]:
+    fine = cell.tolerance is not None and 0 < cell.tolerance < 1e-4
+    decimals = 0 if cell.tolerance == 0 else 6 if fine else 4
+    difference = number(cell.difference, decimals)
+    if fine and cell.difference:
+        difference = Cell(f"{cell.difference:+.1e}", cell.difference)
+    elif cell.difference is not None and not difference.text.startswith("-"):
+        difference = Cell(f"+{difference.text}", difference.value)
+    published = Cell(NONE) if cell.published is None else Cell(_shortest(cell.published, decimals), cell.published)
+    return [published, number(cell.ours, decimals), difference]
+
+
+def _shortest(value: float, decimals: int) -> str:
+    """Return a published figure with the digits it has, at most so many decimals."""
+    return min(f"{value:.{decimals}f}", f"{value:g}", key=len) if abs(value) < 1e5 else f"{value:,.0f}"
+
+
+def _verdict(cell: ReproducedCell, reasons: Sequence[str]) -> Cell:
+    remark = f" ({reasons.index(cell.reason) + 1})" if cell.reason else ""
+    return Cell(f"{cell.verdict}{remark}", cell.verdict, strong=cell.verdict == "off")
+
+
+def _section(name: str, one: ReproducedTable) -> Section:
+    met, off = one.count("met", "exception no longer needed"), one.count("off")
+    section = Section(f"reproduced-{name}", f"{name}: {one.title}")
+    section.lead = f"{met:,} of {len(one.cells) - one.count('ours'):,} figures are met" + (
+        f", {off} are off." if off else "."
+    )
+    reasons = reasons_of(one)
+    heads, rows = cell_rows(one, reasons)
+    section.blocks += [Prose(f"Source: {one.source}. Data: {', '.join(one.data)}."), Notes(tuple(one.settings))]
+    section.blocks.append(table(f"Figures of {name}", heads, rows, folded=len(rows) > 40))
+    if reasons:
+        section.blocks.append(Notes(tuple(f"({place}) {reason}" for place, reason in enumerate(reasons, start=1))))
+    if one.left_out:
+        left = [[text(part.what), text(part.reason)] for part in one.left_out]
+        section.blocks.append(table(f"Not recomputed of {name}", ["what", "why"], left, sortable=False))
+    return section
