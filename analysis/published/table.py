@@ -65,7 +65,7 @@ def read_facts(name: str, shape: type[Facts]) -> Facts:
     return shape.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
-class Scored(Protocol):
+class ScoredTexts(Protocol):
     """Scores of a metric, as `bsx.metrics.base.Metric.score` returns them."""
 
     @property
@@ -84,7 +84,7 @@ class Scored(Protocol):
         ...
 
 
-Score: TypeAlias = "Callable[[str, Sequence[str], Sequence[str] | Sequence[Sequence[str]]], Scored]"
+Score: TypeAlias = "Callable[[str, Sequence[str], Sequence[str] | Sequence[Sequence[str]]], ScoredTexts]"
 """From a metric's spec, candidates and references to its scores."""
 
 
@@ -144,7 +144,7 @@ class Work:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
         raise DataUnavailableError(f"{self.folder}: has no {names[0]}{others}")
 
-    def scores(self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]]) -> Scored:
+    def scores(self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]]) -> ScoredTexts:
         """Score candidates.
 
         Raises:
