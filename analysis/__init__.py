@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from bsx.analysis.explanations.attribution import shapley as shapley
     from bsx.analysis.explanations.marks import MarkAgreement as MarkAgreement, compare_marks as compare_marks
     from bsx.analysis.explanations.marks import mark_agreement as mark_agreement
+    from bsx.analysis.explanations.result import ExplainedRow as ExplainedRow, Explanations as Explanations
     from bsx.analysis.factors.base import Factor as Factor, FactorConfig as FactorConfig, FactorScores as FactorScores
     from bsx.analysis.factors.base import Resources as Resources, SentencePairs as SentencePairs
     from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias

@@ -109,11 +109,15 @@ class Run:
 
     Attributes:
         text: the piece, with the white space after it.
-        differs: whether it is not in the text it is compared with.
+        differs: whether it is not in the text it is compared with, or stands out otherwise.
+        heat: shade from 0 to 9, or None.
+        hint: what a reader who points at it is told.
     """
 
     text: str
     differs: bool
+    heat: int | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,19 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Passages:
+    """Texts one below the other, their words shaded.
+
+    Attributes:
+        caption: what the shades mean.
+        rows: name of each row, and the label and pieces of each of its texts.
+    """
+
+    caption: str
+    rows: tuple[tuple[str, tuple[tuple[str, tuple[Run, ...]], ...]], ...]
+
+
+@dataclass(frozen=True)
 class Segments:
     """All rows of a table of scores.
 
@@ -183,7 +200,7 @@ class Segments:
     hidden: frozenset[int] = frozenset()
 
 
-Block = Prose | Heading | Notes | Commands | ReportTable | Chart | Example | Segments
+Block = Prose | Heading | Notes | Commands | ReportTable | Chart | Example | Passages | Segments
 
 
 @dataclass

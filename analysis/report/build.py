@@ -11,6 +11,7 @@ from bsx.analysis.report.blocks import Prose
 from bsx.analysis.report.cards import cards
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.ensembles import ensembles
+from bsx.analysis.report.explanations import explanations
 from bsx.analysis.report.profiles import profiles
 from bsx.analysis.report.repeat import repeat
 from bsx.analysis.report.reproduction import reproduced
@@ -42,7 +43,8 @@ def build_report(
         title: its heading.
         align: from candidate and reference to the token alignment, as ``Scorer(...).align(c, r).to_dict()`` gives it;
             None leaves alignments out.
-        examples: how many of the worst examples to show, and to align, of each document on robustness.
+        examples: how many of the worst examples to show, and to align, of each document on robustness; and how many
+            rows of each explanation, the riskiest.
         origin: where the report itself comes from, see `bsx.support.provenance.provenance`.
 
     Raises:
@@ -62,6 +64,7 @@ def build_report(
         compared(documents),
         profiles(documents),
         robust,
+        explanations(documents, examples),
         ensembles(documents),
         *cards(documents),
         *reproduced(documents),

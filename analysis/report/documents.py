@@ -20,7 +20,8 @@ from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
 _COMMANDS = (
-    "bsx meta, compare, disentangle, adversarial triples, pairs, perturb or challenge, ensemble, card and reproduce"
+    "bsx meta, compare, disentangle, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
+    "card and reproduce"
 )
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -17,6 +17,7 @@ from bsx.analysis.report.blocks import (
     Heading,
     Notes,
     Page,
+    Passages,
     Prose,
     ReportTable,
     Run,
@@ -58,6 +59,12 @@ def _block(block: Block) -> Iterator[str]:
         yield from (f"*{escape(block.title)}{end}* {escape(block.alt)}", "")
     elif isinstance(block, Example):
         yield from _example(block)
+    elif isinstance(block, Passages):
+        yield from (_line(block.caption), "")
+        for name, texts in block.rows:
+            said = "; ".join(f"{label}: {_runs(runs)}" for label, runs in texts)
+            yield f"- {escape(name)}: {said}"
+        yield ""
     elif isinstance(block, Segments):
         yield from _segments(block)
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from bsx.catalog.entries import (
     Baseline,
     EnsembleEntry,
+    ExplainerEntry,
     FactorEntry,
     Family,
     LanguageEntry,
@@ -46,6 +47,7 @@ _FILES = (
     "metrics/*.yaml",
     "factors/*.yaml",
     "ensembles/*.yaml",
+    "explainers/*.yaml",
     "baselines/*/*.yaml",
 )
 
@@ -56,8 +58,8 @@ class Catalog:
     A later folder wins, entry by entry: a model, family, ensemble or baseline file replaces the one of the same name, a
     language the one of the same code. The first folder must be right as a whole. In the others a broken file costs only
     its own entries: asking for one of these raises the file's error (of a list of families or languages, asking for
-    any), and `problems` lists them all. Baselines and
-    ensembles are read when they are asked for.
+    any), and `problems` lists them all. Baselines,
+    ensembles and explainers are read when they are asked for.
 
     Args:
         folders: the shipped folder first, then overlays in rising precedence.
@@ -74,8 +76,8 @@ class Catalog:
         self.metrics: dict[str, MetricEntry] = {}
         self.factors: dict[str, FactorEntry] = {}
         self.origins: dict[tuple[str, str], Path] = {}
-        """(kind, name) -> its file; kind is model, language, metric, factor, ensemble or baseline
-        (``language/model``)."""
+        """(kind, name) -> its file; kind is model, language, metric, factor, ensemble, explainer or
+        baseline (``language/model``)."""
         self.problems: list[RegistryError] = []
         self._broken: dict[str, RegistryError] = {}
         self._names: dict[str, str] = {}
@@ -100,6 +102,8 @@ class Catalog:
             self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
         for file in sorted((folder / "ensembles").glob("*.yaml")):
             self.origins["ensemble", file.stem] = file
+        for file in sorted((folder / "explainers").glob("*.yaml")):
+            self.origins["explainer", file.stem] = file
         for name, step in steps:
             try:
                 step()
@@ -238,8 +242,26 @@ class Catalog:
             raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {name!r}")
         return entry
 
+    def explainer(self, model: str) -> ExplainerEntry | None:
+        """Return how the risk of words is told from a model's vectors (canonical name), or None.
+
+        Raises:
+            RegistryError: if its file is broken or does not fit the model.
+        """
+        file = self.origins.get(("explainer", model))
+        if file is None:
+            return None
+        entry = validate(ExplainerEntry, read_yaml(file), file)
+        if entry.model != model or model not in self.models:
+            raise RegistryError(f"{file}: model: is {entry.model!r}; the file must be called after a model it is for")
+        wanted = [part.layer for part in (entry.reference, entry.free) if part is not None]
+        wanted += [entry.trained.vectors, *entry.trained.layers] if entry.trained is not None else []
+        if max(wanted, default=0) > self.models[model].layers:
+            raise RegistryError(f"{file}: layer {max(wanted)}: {model} has {self.models[model].layers} layers")
+        return entry
+
     def check(self) -> list[RegistryError]:
-        """Read everything, baselines and ensembles included, and return all problems.
+        """Read everything, baselines, ensembles and explainers included, and return all problems.
 
         A claim about several languages needs a source, and a figure a language that the registry knows.
         """
@@ -260,6 +282,8 @@ class Catalog:
                     self.baseline(language, model)
                 elif kind == "ensemble":
                     self.ensemble(name)
+                elif kind == "explainer":
+                    self.explainer(name)
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:

@@ -8,7 +8,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bsx.catalog.dataset_entries import DatasetEntry
-from bsx.catalog.entries import Baseline, EnsembleEntry, FactorEntry, Family, LanguageEntry, MetricEntry, ModelEntry
+from bsx.catalog.entries import (
+    Baseline,
+    EnsembleEntry,
+    ExplainerEntry,
+    FactorEntry,
+    Family,
+    LanguageEntry,
+    MetricEntry,
+    ModelEntry,
+)
 from bsx.errors import UnknownNameError
 
 KINDS: dict[str, Any] = {
@@ -18,6 +27,7 @@ KINDS: dict[str, Any] = {
     "metric": MetricEntry,
     "factor": FactorEntry,
     "ensemble": EnsembleEntry,
+    "explainer": ExplainerEntry,
     "family": dict[str, Family],
     "dataset": list[DatasetEntry],
 }

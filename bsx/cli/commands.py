@@ -21,6 +21,7 @@ COMMANDS = {
     "meta": ("bsx.cli.meta", "Measure how well metrics agree with people, and which agrees better."),
     "card": ("bsx.cli.card", "Measure all that can be measured of a metric: one card, step by step; compare cards."),
     "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
+    "explain": ("bsx.cli.explain", "Tell how likely each word of a candidate, and of its source, is an error."),
     "match": ("bsx.cli.score", "Show the token alignment behind a score."),
     "mbr": ("bsx.cli.score", "Choose among candidates by minimum Bayes risk under a metric."),
     "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
@@ -40,7 +41,7 @@ COMMANDS = {
 
 # How ``bsx --help`` lists them.
 HEADINGS = {
-    "Score texts": ("score", "compare", "match", "mbr"),
+    "Score texts": ("score", "compare", "explain", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "card", "data"),
     "Explain metrics and models": ("factors", "disentangle", "probe"),

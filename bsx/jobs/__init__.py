@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bsx.jobs.settings import ProbePlan as ProbePlan, TrainingColumns as TrainingColumns
     from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
+    from bsx.jobs.word_risks import explain as explain, explain_table as explain_table
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

@@ -1,0 +1,81 @@
+"""``bsx explain``: which words are probably wrong, one number for each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say
+from bsx.cli.options import OF_ONE_METRIC, Output, take, take_keywords, with_settings
+from bsx.cli.output import progress_bar, write_result
+from bsx.jobs.settings import ExplainSettings
+
+_ROWS = 500
+"""Rows on a page; of more, the riskiest."""
+
+
+@with_settings(config=ExplainSettings, before="format")
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def explain(
+    data: Annotated[str, typer.Option(help="Table of texts: .tsv (unquoted), .csv, .jsonl or .parquet; - is stdin.")],
+    reference_free: Annotated[
+        bool, typer.Option("--reference-free", help="Hold candidates against their sources, not against references.")
+    ] = False,
+    candidate: Annotated[str, typer.Option(help="Column of candidates.")] = "candidate",
+    reference: Annotated[list[str] | None, typer.Option(help="Column of references; repeatable. [reference]")] = None,
+    source: Annotated[str | None, typer.Option(help="Column of sources. [source]")] = None,
+    marks: Annotated[
+        str | None,
+        typer.Option(help="Column of people's marks: 0 or 1 (an error) for each word of the candidate, to measure by."),
+    ] = None,
+    source_marks: Annotated[str | None, typer.Option(help="The same for the source.")] = None,
+    format: Annotated[
+        Literal["text", "json", "jsonl", "html", "markdown"],
+        typer.Option(help="How to print: jsonl is one object a row; unless given, what the name of -o ends in says."),
+    ] = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Tell how likely each word of a candidate, and of its source, is an error."""
+    from bsx.jobs.word_risks import explain_table
+    from bsx.support.json_text import to_json
+    from bsx.support.provenance import provenance
+
+    how = take_keywords(settings, ExplainSettings)  # first: the scorer has an idf and a layer of its own
+    with progress_bar() as report:
+        found = explain_table(
+            data,
+            reference_free=reference_free,
+            candidate=candidate,
+            reference=reference or (),
+            source=source,
+            marks=marks,
+            source_marks=source_marks,
+            settings=take(settings, ScorerConfig),
+            progress=report,
+            **how,
+        )
+    suffix = output.suffix.lower() if output is not None and format == "text" else ""
+    form = {".json": "json", ".jsonl": "jsonl", ".html": "html", ".htm": "html", ".md": "markdown"}.get(suffix, format)
+    if form == "text":
+        write_result(found.to_text(), output)
+    elif form == "jsonl":
+        write_result(found.to_jsonl(), output)
+        if found.marks:
+            say(found.marks_text().split("\n"))
+    else:
+        origin = provenance("explain", [data], {found.by: found.signature})
+        content = {**found.to_dict(), "provenance": origin}
+        if form == "json":
+            write_result(to_json(content), output)
+        else:
+            from bsx.analysis.report.build import build_report
+            from bsx.analysis.report.documents import Document, parse_document
+
+            page = build_report(
+                [Document(data, None, parse_document(content, data))], title="Risk of each word", examples=_ROWS
+            )
+            write_result(page.to_html() if form == "html" else page.to_markdown(), output)
+    say(found.notes)

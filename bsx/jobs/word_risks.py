@@ -1,0 +1,293 @@
+"""Which words are probably wrong: explanations of texts in memory and of tables, held against people's marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+
+from bsx.analysis.explanations.attribution import Kept, erasure, shapley
+from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
+from bsx.analysis.explanations.result import ExplainedRow, Explanations
+from bsx.bertscore.config import ScorerConfig
+from bsx.data.corpus import as_texts
+from bsx.data.files import TableFile
+from bsx.data.run import as_one_run
+from bsx.data.tables import Row
+from bsx.encode.session import Encoders
+from bsx.errors import InputError
+from bsx.jobs.settings import ExplainSettings
+from bsx.metrics.base import Metric
+from bsx.metrics.zoo import get_metric
+from bsx.risk.explainer import Side, TextRow, WordRisks, idf_weights
+from bsx.support.checks import Array
+from bsx.support.progress import Progress
+from bsx.support.settings import complete, set_fields, takes
+
+_COLUMNS = {"candidate": "candidate", "reference": "reference", "source": "source"}
+
+
+@takes(ExplainSettings)
+def explain(
+    candidates: object,
+    references: object | None = None,
+    sources: object | None = None,
+    *,
+    settings: ScorerConfig | None = None,
+    marks: Mapping[Side, Sequence[Sequence[int]]] | None = None,
+    progress: Progress | None = None,
+    **how: Unpack[ExplainSettings],
+) -> Explanations:
+    """Tell how likely each word of some candidates, and of their sources, is an error.
+
+    Args:
+        candidates: n texts.
+        references: n texts, or n lists of texts; without them, candidates are held against their sources.
+        sources: n texts; with references they are explained, but play no part in the candidates' risks.
+        settings: model, language, and where and within what limits to run.
+        marks: people's marks to measure the risks by: side -> for each row 1 (an error) or 0 for each word.
+        progress: called with phase, rows done and rows in all.
+        **how: method, metric, layer, idf, budget, seed, and the intervals of the agreement with marks.
+
+    Returns:
+        One number for each word that white space parts, higher for a likelier error. By ``match`` and ``trained`` it
+        lies between 0 and 1, and is a probability where ``calibrated`` says so; by ``erasure`` and ``shapley`` it is
+        how much the word lowers the metric's score.
+
+    Raises:
+        InputError: if numbers differ, there is neither reference nor source, or settings do not fit together.
+    """
+    texts = as_texts(candidates, "candidates")
+    of_references = _references(references, len(texts))
+    of_sources = as_texts(sources, "sources") if sources is not None else None
+    for name, other in (("references", of_references), ("sources", of_sources)):
+        if other is not None and len(other) != len(texts):
+            raise InputError(f"there are {len(texts)} candidates and {len(other)} {name}")
+    if not texts:
+        raise InputError("there are no candidates to explain")
+    rows = [
+        TextRow(
+            text,
+            of_references[place] if of_references is not None else (),
+            of_sources[place] if of_sources is not None else None,
+        )
+        for place, text in enumerate(texts)
+    ]
+    return _explained(rows, settings, marks or {}, progress, how)
+
+
+@takes(ExplainSettings)
+@as_one_run
+def explain_table(
+    data: str | Path,
+    *,
+    reference_free: bool = False,
+    candidate: str = "candidate",
+    reference: Sequence[str] = (),
+    source: str | None = None,
+    marks: str | None = None,
+    source_marks: str | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+    **how: Unpack[ExplainSettings],
+) -> Explanations:
+    """Explain the rows of a table; see `explain`.
+
+    Args:
+        data: the table; columns that are not named are left alone.
+        reference_free: hold candidates against their sources, even if there is a column of references.
+        candidate: column of candidates.
+        reference: columns of references; ``reference`` unless given.
+        source: column of sources; ``source``, if there is one, unless given.
+        marks: column of people's marks on the candidate: 0 or 1 (an error) for each word, with spaces between them.
+        source_marks: the same on the source.
+        settings: model, language, and where and within what limits to run.
+        progress: called with phase, rows done and rows in all.
+        **how: see `explain`.
+
+    Raises:
+        InputError: for a table, column or setting that cannot be used.
+    """
+    if reference_free and reference:
+        raise InputError("`reference_free=True` takes no column of references: leave `reference=` out")
+    columns = TableFile(data, [candidate], []).table
+    named = list(reference) or ([] if reference_free else ["reference"])
+    source = source if source is not None else columns.first("source") if not reference_free else "source"
+    if not reference_free and not reference and "reference" not in columns.columns:
+        with_source = " there is a source: explain without references, `reference_free=True`," if source else ""
+        raise InputError(
+            f"{columns.name}: has no column 'reference'; it has {', '.join(columns.columns)}:"
+            f"{with_source} or name the column of references with `reference=`"
+        )
+    wanted = [name for name in (marks, source_marks) if name is not None]
+    columns.require(*wanted)
+    if source_marks is not None and source is None:
+        raise InputError(
+            f"{columns.name}: has no column of sources for the marks in {source_marks!r}: name it, `source=`"
+        )
+    rows, seen = [], []
+    for segment in TableFile(data, [candidate], named, source=source, keep_rows=True):
+        rows.append(TextRow(segment.candidates[0], segment.references, segment.source))
+        seen.append(segment.row)
+    sides: list[tuple[Side, str | None]] = [("candidate", marks), ("source", source_marks)]
+    given = {
+        side: [_marks(row, column, text) for row, text in zip(seen, _texts(rows, side), strict=True) if row is not None]
+        for side, column in sides
+        if column is not None
+    }
+    return _explained(rows, settings, given, progress, how)
+
+
+def _references(given: object | None, rows: int) -> list[tuple[str, ...]] | None:
+    if given is None:
+        return None
+    listed = list(given) if isinstance(given, list | tuple) else as_texts(given, "references")
+    found = [(one,) if isinstance(one, str) else tuple(as_texts(one, "references")) for one in listed]
+    if len(found) == rows and not all(found):
+        raise InputError(f"row {[bool(one) for one in found].index(False) + 1}: has an empty list of references")
+    return found
+
+
+def _texts(rows: Sequence[TextRow], side: Side) -> list[str]:
+    return [row.candidate if side == "candidate" else row.source or "" for row in rows]
+
+
+def _marks(row: Row, column: str, text: str) -> list[int]:
+    found = row.text(column).split()
+    if len(found) != len(text.split()) or not set(found) <= {"0", "1"}:
+        raise InputError(
+            f"{row.where}, column {column!r}: must hold 0 or 1 for each of {len(text.split())} words, with spaces "
+            f"between them; it holds {' '.join(found)[:40]!r} ({len(found)} parts)"
+        )
+    return [int(mark) for mark in found]
+
+
+def _explained(
+    rows: list[TextRow],
+    config: ScorerConfig | None,
+    marks: Mapping[Side, Sequence[Sequence[int]]],
+    progress: Progress | None,
+    how: ExplainSettings,
+) -> Explanations:
+    asked = complete(how, ExplainSettings)
+    method, metric = asked["method"], asked["metric"]
+    if method == "auto" and metric is not None:
+        method = "erasure"
+    if (method in ("erasure", "shapley")) != (metric is not None):
+        if metric is None:
+            raise InputError(f"`method='{method}'` explains the score of a metric: name it with `metric=`")
+        raise InputError(
+            f"`method='{method}'` reads vectors and no scores: leave `metric=` out, or use erasure or shapley"
+        )
+    if metric is not None and (asked["idf"] or asked["layer"] is not None):
+        raise InputError("`idf=` and `layer=` belong to `method='match'`; the metric has settings of its own")
+    if method == "trained" and (asked["idf"] or asked["layer"] is not None):
+        raise InputError("`idf=` and `layer=` belong to `method='match'`")
+    encoders = Encoders(**set_fields(config))
+    if metric is not None:
+        found = _by_scores(rows, get_metric(metric, encoders=encoders), method, asked, progress)
+    else:
+        found = _by_vectors(rows, encoders, method, asked, progress)
+    settings = {name: asked[name] for name in ("seed", "resamples", "confidence")} if marks else {}
+    agreement: dict[str, MarkAgreement] = {}
+    for side, people in marks.items():
+        risks = [row.risk if side == "candidate" else row.source_risk for row in found.rows]
+        if any(risk is None for risk in risks):
+            raise InputError(f"there are no risks of the {side} to hold against its marks")
+        agreement[side] = mark_agreement(
+            [risk for risk in risks if risk is not None],
+            people,
+            confidence=asked["confidence"],
+            resamples=asked["resamples"],
+            seed=asked["seed"],
+        )
+    return replace(found, marks=agreement, settings={**found.settings, **settings})
+
+
+def _by_vectors(
+    rows: list[TextRow], encoders: Encoders, method: str, asked: ExplainSettings, progress: Progress | None
+) -> Explanations:
+    weights: dict[Side, Mapping[str, float]] | None = None
+    if asked["idf"]:
+        sides: tuple[Side, ...] = ("candidate", "source")
+        weights = {side: idf_weights(_texts(rows, side)) for side in sides}
+    how = "trained" if method == "trained" else "match" if method == "match" else None
+    maker = WordRisks(encoders, method=how, layer=asked["layer"], weights=weights)
+    reference, source = bool(rows[0].references), rows[0].source is not None
+    if method == "trained" and reference:
+        raise InputError("`method='trained'` holds candidates against their sources: use `reference_free=True`")
+    risks = list(maker.risks(rows, progress))
+    explained = [
+        ExplainedRow(row.candidate, one.candidate, row.source, one.source, row.references)
+        for row, one in zip(rows, risks, strict=True)
+    ]
+    present: list[Side] = ["candidate", "source"] if source else ["candidate"]
+    notes = list(encoders.notes)
+    if cut := sum(one.cut for one in risks):
+        notes.append(
+            f"{cut} of {len(rows)} rows have a text longer than the model reads; the words cut off got the mean risk "
+            "of the others"
+        )
+    return Explanations(
+        explained,
+        maker.located.choice.name,
+        {side: maker.method(side, reference=reference) for side in present},
+        {side: maker.calibrated(side, reference=reference) for side in present},
+        settings={"idf": asked["idf"]} if asked["idf"] else {},
+        signature=str(maker.signature(reference=reference, source=source)),
+        notes=notes,
+    )
+
+
+def _by_scores(
+    rows: list[TextRow], metric: Metric, method: str, asked: ExplainSettings, progress: Progress | None
+) -> Explanations:
+    """Explain a metric's scores: what each word adds, its sign turned, for a word that lowers the score is a risk."""
+    first = rows[0]
+    for side, there in (("reference", bool(first.references)), ("source", first.source is not None)):
+        if side in metric.needs and not there:
+            raise InputError(f"{metric.spec} needs a {side}, and there is none")
+    explained = []
+    signature = ""
+    for number, row in enumerate(rows, start=1):
+        risks: dict[str, Array] = {}
+        for side in ("candidate", "source") if "source" in metric.needs else ("candidate",):
+            words = (row.candidate if side == "candidate" else row.source or "").split()
+
+            def value(kept: Kept, words: list[str] = words, row: TextRow = row, side: str = side) -> Array:
+                nonlocal signature
+                texts = [" ".join(np.array(words, dtype=object)[mask]) for mask in kept]
+                same = [row.candidate if side == "source" else row.source or ""] * len(texts)
+                scored = metric.score(
+                    texts if side == "candidate" else same,
+                    [list(row.references)] * len(texts) if "reference" in metric.needs else None,
+                    (texts if side == "source" else same) if "source" in metric.needs else None,
+                )
+                signature = str(scored.signature)
+                return scored.values if metric.higher_is_better else -scored.values
+
+            found = (
+                erasure(value, len(words))
+                if method == "erasure"
+                else shapley(value, len(words), budget=asked["budget"], seed=asked["seed"])
+            )
+            risks[side] = -found.values
+        explained.append(
+            ExplainedRow(row.candidate, risks["candidate"], row.source, risks.get("source"), row.references)
+        )
+        if progress is not None:
+            progress("explaining", number, len(rows))
+    sides = ["candidate", "source"] if "source" in metric.needs else ["candidate"]
+    settings = {"budget": asked["budget"], "seed": asked["seed"]} if method == "shapley" else {}
+    return Explanations(
+        explained,
+        metric.spec,
+        dict.fromkeys(sides, method),
+        dict.fromkeys(sides, False),
+        settings=settings,
+        signature=signature,
+        notes=list(metric.encoders.notes),
+    )

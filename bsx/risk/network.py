@@ -1,0 +1,74 @@
+"""The small network that tells from a word's vector, its features and those of its neighbours whether it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from bsx.errors import InputError
+
+
+class RiskNetwork(nn.Module):
+    """A layer on each word, one on each word with its two neighbours, and a logit.
+
+    Args:
+        inputs: size of what is known of a word.
+        hidden: units of both layers.
+
+    Attributes:
+        centre: mean of each input over the training words (inputs,).
+        spread: its standard deviation.
+    """
+
+    centre: torch.Tensor
+    spread: torch.Tensor
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(inputs))
+        self.register_buffer("spread", torch.ones(inputs))
+        self.entrance = nn.Linear(inputs, hidden)
+        self.neighbours = nn.Conv1d(hidden, hidden, 3, padding=1)
+        self.exit = nn.Linear(hidden, 1)
+        self.dropout = nn.Dropout(0.0)
+
+    def forward(self, x: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+        """Return logits (texts, words) of inputs (texts, words, inputs), of which some (texts, words) are words."""
+        known = words[..., None].to(x.dtype)
+        x = self.dropout((x - self.centre) / self.spread * known)
+        hidden = torch.relu(self.entrance(x)) * known
+        beside = torch.relu(self.neighbours(hidden.transpose(1, 2)).transpose(1, 2)) * known
+        logits: torch.Tensor = self.exit(self.dropout(hidden + beside))
+        return logits[..., 0]
+
+
+def network_of(tensors: Mapping[str, torch.Tensor], name: str) -> RiskNetwork:
+    """Return a network with its weights, in fp32.
+
+    Args:
+        tensors: its parameters and buffers by name.
+        name: what to call them in messages.
+
+    Raises:
+        InputError: if a tensor is missing or of another shape.
+    """
+    try:
+        hidden, inputs = tensors["entrance.weight"].shape
+        network = RiskNetwork(inputs, hidden)
+        network.load_state_dict({key: tensor.float() for key, tensor in tensors.items()})
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise InputError(f"{name}: does not hold the weights of such a network ({str(error)[:80]})") from error
+    return network.eval().requires_grad_(False)
+
+
+def word_inputs(vectors: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+    """Return what the network takes of each word (words, dim + features): its vector, normalised by itself, first.
+
+    Args:
+        vectors: of the words (words, dim).
+        features: see `bsx.risk.features.word_features` (words, features).
+    """
+    centred = vectors - vectors.mean(dim=-1, keepdim=True)
+    return torch.cat([centred / (vectors.std(dim=-1, keepdim=True) + 1e-5), features], dim=-1).float()

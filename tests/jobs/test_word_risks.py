@@ -1,0 +1,167 @@
+"""Risks of words: they align with words, depend on nothing but the row, and add up to the score they explain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis.documents.explaining import ExplainDocument
+from bsx.analysis.report.blocks import Passages
+from bsx.analysis.report.build import build_report
+from bsx.analysis.report.documents import Document, parse_document
+from bsx.bertscore.config import ScorerConfig
+from bsx.errors import InputError
+from bsx.jobs.word_risks import explain_table
+from bsx.support.provenance import provenance
+
+Tiny = Callable[[str], str]
+Cli = Callable[..., Any]
+CANDIDATES = ["the cat sat on a mat", "", "two\u00a0words and\ttabs  here", "dogs !", "\u200b odd\u200bones", "one"]
+REFERENCES = ["a cat sat on the mat", "nothing", "two words and tabs here", "dogs bark !", "odd ones", "another"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_model: Tiny) -> ScorerConfig:
+    return ScorerConfig(model=tiny_model("bert"))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    file = tmp_path / "texts.tsv"
+    rows = ["source\tcandidate\treference\tmarks\tother"]
+    marks = ["0 0 0 0 1 0", "", "0 0 0 1 1", "0 0"]
+    texts = zip(CANDIDATES, REFERENCES, marks, strict=False)
+    rows += [f"{r} source\t{c}\t{r}\t{m}\tx" for c, r, m in texts if "\t" not in c]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("way", ["reference", "source"])
+def test_there_is_a_number_for_each_word(tiny: ScorerConfig, way: str) -> None:
+    other = {"references": REFERENCES} if way == "reference" else {"sources": REFERENCES}
+    found = bsx.explain(CANDIDATES, **other, settings=tiny)  # type: ignore[arg-type]
+    assert [len(row.risk) for row in found.rows] == [len(text.split()) for text in CANDIDATES]
+    assert found[1].risk.tolist() == []
+    for row in found.rows:
+        assert np.isfinite(row.risk).all()
+        assert ((row.risk >= 0) & (row.risk <= 1)).all()
+        if way == "source":
+            assert row.source_risk is not None
+            assert len(row.source_risk) == len((row.source or "").split())
+    assert found.calibrated["candidate"] is False
+    texts = [*CANDIDATES, *(REFERENCES if way == "source" else [])]
+    assert len(found.to_pandas()) == sum(len(text.split()) for text in texts)
+
+
+def test_a_row_does_not_depend_on_its_neighbours(tiny: ScorerConfig) -> None:
+    whole = bsx.explain(CANDIDATES, sources=REFERENCES, settings=tiny)
+    turned = bsx.explain(CANDIDATES[::-1], sources=REFERENCES[::-1], settings=tiny)
+    again = bsx.explain(CANDIDATES, sources=REFERENCES, settings=tiny)
+    for row, other, same in zip(whole.rows, turned.rows[::-1], again.rows, strict=True):
+        np.testing.assert_allclose(row.risk, other.risk, atol=1e-5)  # batches of other lengths round otherwise
+        np.testing.assert_array_equal(row.risk, same.risk)
+
+
+def test_an_equal_text_has_no_risk_and_the_best_of_several_references_counts(tiny: ScorerConfig) -> None:
+    alone = bsx.explain(["the cat sat"], ["dogs bark !"], settings=tiny)[0].risk
+    both = bsx.explain(["the cat sat"], [["dogs bark !", "the cat sat"]], settings=tiny)[0].risk
+    np.testing.assert_allclose(both, 0, atol=1e-6)
+    assert (alone > 1e-3).all()
+
+
+def test_rare_words_weigh_more_on_request(tiny: ScorerConfig) -> None:
+    candidates, references = ["the cat", "the dog", "the mat"], ["dogs !", "one", "two"]
+    plain = bsx.explain(candidates, references, settings=tiny)
+    weighed = bsx.explain(candidates, references, settings=tiny, idf=True)
+    for one, other in zip(plain.rows, weighed.rows, strict=True):
+        assert other.risk[0] == 0  # every text has it
+        assert other.risk[1] == pytest.approx(one.risk[1] * 0.5)  # log(4 / 2) / log(4)
+
+
+@pytest.mark.parametrize(("method", "budget"), [("shapley", 64), ("shapley", 20), ("erasure", 256)])
+def test_values_of_words_explain_the_score_of_any_metric(method: Any, budget: int) -> None:
+    candidate, reference = "the cat sat on mats", "the cat sat on the mat"
+    risk = bsx.explain([candidate], [reference], metric="chrf", method=method, budget=budget)[0].risk
+    score = bsx.get_metric("chrf").score([candidate, "", "cat sat on mats"], [reference] * 3).values
+    if method == "shapley":
+        assert -risk.sum() == pytest.approx(score[0] - score[1])
+    else:
+        assert -risk[0] == pytest.approx(score[0] - score[2])
+    assert len(risk) == 5
+
+
+def test_of_a_metric_that_is_better_when_lower_the_sign_is_turned() -> None:
+    risk = bsx.explain(["the cat sat wrongly"], ["the cat sat"], metric="ter")[0].risk
+    assert risk.argmax() == 3
+    assert risk[3] > 0
+
+
+def test_a_table_gives_what_its_texts_give(tiny: ScorerConfig, table: Path) -> None:
+    found = explain_table(table, reference_free=True, marks="marks", settings=tiny, resamples=50)
+    texts = [(row.candidate, row.source) for row in found.rows]
+    direct = bsx.explain([c for c, _ in texts], sources=[s for _, s in texts], settings=tiny)
+    for row, other in zip(found.rows, direct.rows, strict=True):
+        np.testing.assert_array_equal(row.risk, other.risk)
+    assert found.marks["candidate"].auc.n == 1
+    assert found.marks["candidate"].left_out == len(found) - 1
+
+
+def test_the_command_prints_an_object_a_row(cli: Cli, tiny: ScorerConfig, table: Path, tmp_path: Path) -> None:
+    done = cli("explain", "--data", table, "-m", tiny.model, "--reference-free", "--format", "jsonl")
+    assert done.status == 0
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    for row in rows:
+        assert len(row["risk"]) == len(row["candidate"].split())
+        assert len(row["source_risk"]) == len(row["source"].split())
+    for name in ("e.json", "e.html", "e.md", "e.txt"):
+        assert cli("explain", "--data", table, "-m", tiny.model, "-o", tmp_path / name).status == 0
+    page = (tmp_path / "e.html").read_text(encoding="utf-8")
+    assert 'class="word heat h' in page
+    document = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))
+    assert document["rows"][0]["risk"] != rows[0]["risk"]  # with references there, they are what counts
+    assert document["rows"][0]["source_risk"] == rows[0]["source_risk"]
+
+
+def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: ScorerConfig, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "no.tsv").write_text("source\tcandidate\na b\tc d\n", encoding="utf-8")
+    (tmp_path / "empty.tsv").write_text("source\tcandidate\n", encoding="utf-8")
+    wrong = [
+        (["--data", tmp_path / "no.tsv"], "has no column 'reference'"),
+        (["--data", tmp_path / "no.tsv", "--reference-free", "--candidate", "c"], "has no column 'c'"),
+        (["--data", tmp_path / "empty.tsv", "--reference-free"], "no rows"),
+        (["--data", tmp_path / "gone.tsv", "--reference-free"], "gone.tsv"),
+        (["--data", table, "--reference-free", "--marks", "other"], "0 or 1 for each of 6 words"),
+        (["--data", table, "--reference-free", "--method", "trained"], "no trained networks"),
+        (["--data", table, "--method", "shapley"], "name it with --metric"),
+        (["--data", table, "--method", "match", "--metric", "chrf"], "leave --metric out"),
+        (["--data", table, "--metric", "chrf", "--idf"], "--idf and --layer belong"),
+        (["--data", table, "--reference-free", "--metric", "chrf"], "needs a reference"),
+    ]
+    for arguments, said in wrong:
+        done = cli("explain", *arguments, "-m", tiny.model)
+        assert (done.status, done.out) == (2, ""), arguments
+        assert said in done.err, done.err
+        assert done.err.count("\n") == 1
+    with pytest.raises(InputError, match="2 candidates and 1 references"):
+        bsx.explain(["a", "b"], ["a"], settings=tiny)
+    with pytest.raises(InputError, match="neither reference nor source"):
+        bsx.explain(["a"], settings=tiny)
+
+
+def test_a_report_shows_words(tiny: ScorerConfig, table: Path) -> None:
+    found = explain_table(table, settings=tiny)
+    content = parse_document({**found.to_dict(), "provenance": provenance("explain", [table])}, "e")
+    assert isinstance(content, ExplainDocument)
+    report = build_report([Document("e.json", None, content)], examples=2)
+    section = next(section for section in report.sections if section.id == "words")
+    passages = next(block for block in section.blocks if isinstance(block, Passages))
+    assert len(passages.rows) == 2
+    text = "".join(run.text for run in passages.rows[0][1][0][1])
+    assert text in [row.candidate for row in found.rows]
+    assert "highest mean risk" in section.lead
