@@ -12,12 +12,15 @@ from bsx.analysis.agreement.groups import AverageTest, GroupResult, PairTest
 from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.documents.cards import AgreementRow, SentinelRow
+from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk, Subject, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
+from bsx.support.untyped import JsonObject
 
 _LEVELS = {"seg": "segment", "sys": "system"}
 _SHUFFLED = "shuffled candidates"
@@ -70,7 +73,9 @@ def _level(
         if subject.name not in here:
             continue
         name = subject.name
-        rows, tests, against = [], [], []
+        rows: list[JsonObject] = []
+        tests: list[JsonObject] = []
+        against: list[JsonObject] = []
         for group in result.groups:
             if group.find(name) is not None:
                 rows.append(_row(result, group, name, one.name, level))
@@ -138,6 +143,17 @@ def _evaluated(
             columns[name] = _varied(scored.values, groups, columns["human"], kept)[kept]
             if scored.corpus is not None and level == "sys":
                 corpus[name] = CorpusScores(scored.corpus.statistics[kept], scored.corpus.score)
+        how: MetaOptions = {
+            "level": "sys" if level == "sys" else "seg",
+            "nan": "omit",
+            "resamples": desk.how["resamples"],
+            "confidence": desk.how["confidence"],
+            "alpha": desk.how["alpha"],
+            "seed": desk.how["seed"],
+            "correction": "holm" if len(here) - len(sentinels) > 1 else "none",
+        }
+        if not tested:
+            how["test"] = "none"
         try:
             result = meta_evaluate(
                 columns,
@@ -148,14 +164,7 @@ def _evaluated(
                 system="system" if systems else None,
                 segment="segment" if systems else None,
                 corpus=corpus,
-                level=level,  # type: ignore[arg-type]
-                nan="omit",
-                resamples=desk.how["resamples"],
-                confidence=desk.how["confidence"],
-                alpha=desk.how["alpha"],
-                seed=desk.how["seed"],
-                correction="holm" if len(here) - len(sentinels) > 1 else "none",
-                **({} if tested else {"test": "none"}),
+                **how,
             )
         except InputError as error:
             message = str(error)
@@ -279,12 +288,13 @@ def _shuffle(
     if result is None:
         found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {note}" for note in notes])
         return
-    rows, tests = [], []
+    reached: list[JsonObject] = []
+    tests: list[JsonObject] = []
     for group in result.groups:
         its, own = group.find(_SHUFFLED), group.find(subject.name)
         if its is None or own is None:
             continue
-        rows.append(
+        reached.append(
             SentinelRow(
                 sentinel=_SHUFFLED,
                 data=one.name,
@@ -298,10 +308,10 @@ def _shuffle(
         )
         for test in group.control_tests:
             tests += _test(test, result, one.name, "seg", group.group)
-    found.add("sentinels", subject.name, rows=rows, tests=tests)
+    found.add("sentinels", subject.name, rows=reached, tests=tests)
 
 
-def _deranged(rows: Array, draw: np.random.Generator) -> Array:
+def _deranged(rows: Rows, draw: np.random.Generator) -> Rows:
     """Return the rows in an order in which none stands in its place: one cycle through all, drawn at random."""
     cycle = draw.permutation(rows)
     found = np.empty_like(rows)

@@ -44,7 +44,7 @@ class RowTexts:
     """
 
     candidates: list[str] | None = None
-    references: list[tuple[str, ...]] | None = None
+    references: Sequence[tuple[str, ...]] | None = None
     sources: list[str] | None = None
 
     @property

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.documents.cards import InvarianceRow
 from bsx.jobs.carding.data import JudgedRows, RowTexts
@@ -73,8 +74,17 @@ def checks(score: Score, texts: RowTexts, *, compares: bool = True) -> list[Json
     before = score(texts)
     scale = max(1.0, float(np.nanmax(np.abs(before), initial=0.0)))
 
-    def row(name: str, what: str, after: Array, rows: Sequence[int] | None = None, **more: object) -> JsonObject:
-        return _compared(name, what, before if rows is None else before[list(rows)], after, scale, **more)
+    def row(
+        name: str,
+        what: str,
+        after: Array,
+        rows: Sequence[int] | None = None,
+        *,
+        exact: bool = False,
+        kind: str = "invariance",
+    ) -> JsonObject:
+        own = before if rows is None else before[list(rows)]
+        return _compared(name, what, own, after, scale, exact=exact, kind=kind)
 
     found = [
         row("repeat", "the same texts again: exactly the same scores", score(texts), exact=True, kind="determinism")
@@ -148,7 +158,9 @@ def _compared(
     return _row(name, what, len(one), (difference > (0 if exact else TOLERANCE * scale)) | lost, difference, kind=kind)
 
 
-def _row(name: str, what: str, n: int, changed: Array, difference: Array, *, kind: str = "invariance") -> JsonObject:
+def _row(
+    name: str, what: str, n: int, changed: NDArray[np.bool_], difference: Array, *, kind: str = "invariance"
+) -> JsonObject:
     return InvarianceRow(
         name=name,
         what=what,

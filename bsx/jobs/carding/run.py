@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack, get_args
 
 from bsx.analysis.documents.cards import SCHEMA, CardDocument, CardParts, PartName
-from bsx.analysis.stats.clusters import adjust
+from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
@@ -35,7 +35,7 @@ from bsx.support.untyped import JsonObject
 PARTS: tuple[str, ...] = get_args(PartName)
 SENTINELS = ("length", "length-qe", "overlap")
 """Metrics of the zoo that cannot know how good a translation is."""
-_CORRECTION = "holm"
+_CORRECTION: Correction = "holm"
 
 
 @dataclass(eq=False)
