@@ -9,6 +9,7 @@ from bsx.analysis.documents.agreement import PeopleCurveRow
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 from bsx.analysis.documents.challenge import ChallengedMetric
 from bsx.analysis.documents.disentangling import NoticeRow
+from bsx.analysis.documents.intervening import EffectRow
 
 SCHEMA = 1
 """Version of a card's shape; another one is refused where cards are read."""
@@ -92,11 +93,19 @@ class ProfileRow(DocumentPart):
     warnings: list[NoticeRow] = []
 
 
+class InterventionRow(EffectRow):
+    """One factor: what scores go with, and what moves them when texts are edited on purpose, on ``n`` texts."""
+
+    data: str
+    group: str
+    n: int
+
+
 class FactorsPart(CardPart):
     """Factor profiles: what scores go with (observational) and what moves them (interventional)."""
 
     observational: list[ProfileRow]
-    interventional: list[dict[str, object]] = []
+    interventional: list[InterventionRow] = []
     left_out: dict[str, str] = {}
 
 

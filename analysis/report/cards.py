@@ -20,7 +20,7 @@ from bsx.analysis.documents.cards import (
     SentinelsPart,
 )
 from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Prose, Section
-from bsx.analysis.report.cells import NONE, interval, number, p_value, percent, plain_table, table, text
+from bsx.analysis.report.cells import NONE, interval, number, p_value, percent, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.people import people_table
 from bsx.analysis.report.scored import contents
@@ -149,7 +149,38 @@ def _factors(part: FactorsPart) -> Iterator[Block]:
     yield table("Scores regressed on linguistic factors", heads, rows, note=note, sortable=False)
     moved = part.interventional
     if moved:
-        yield plain_table("Scores after controlled edits, regressed on the factors' changes", moved)
+        rows = [
+            [
+                text(one.data),
+                text(one.group),
+                number(one.n),
+                text(one.factor),
+                number(one.observed),
+                interval(one.observed_ci),
+                number(one.edited),
+                interval(one.edited_ci),
+                number(one.difference),
+                interval(one.difference_ci),
+            ]
+            for one in moved
+        ]
+        heads = [
+            "table",
+            "language",
+            "texts",
+            "factor",
+            "observed",
+            "interval",
+            "edited",
+            "interval ",
+            "difference",
+            " ",
+        ]
+        note = (
+            "Edited: references are edited factor by factor, and falls of scores regressed on the factors' changes; "
+            "of sem, per changed meaning; surface: what an edit of writing alone costs beyond the factors."
+        )
+        yield table("What scores go with, and what moves them", heads, rows, note=note)
     warnings = [notice.message for row in part.observational for notice in row.warnings]
     left = [f"{name} is left out: {why}" for name, why in part.left_out.items()]
     if warnings or left:

@@ -16,7 +16,7 @@ from bsx.analysis.datasets.triples import TripleTable
 from bsx.analysis.documents.cards import SentinelRow
 from bsx.analysis.stats.folds import Rows, units
 from bsx.analysis.stats.preference import McNemar
-from bsx.errors import BsxError, InputError
+from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
@@ -206,19 +206,10 @@ def perturbed(desk: Desk) -> CardFindings:
 
 
 def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Sequence[str]) -> None:
-    lab = desk.lab
-
-    def score(candidates: Sequence[str], references: Sequence[str]) -> Array:
-        asked = RowTexts(list(candidates), [(text,) for text in references])
-        scored = lab.score(one.lang, asked, [name])[name]
-        if isinstance(scored, Problem):
-            raise InputError(scored.reason)
-        return scored.values
-
     try:
         result = robustness(
             texts,
-            {name: score},
+            {name: desk.lab.pairwise(one.lang, name)},
             lang=one.lang,
             seed=desk.how["seed"],
             resamples=desk.how["resamples"],

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.documents.cards import ProfileRow
+from bsx.analysis.documents.cards import InterventionRow, ProfileRow
 from bsx.analysis.documents.disentangling import NoticeRow
 from bsx.analysis.factors.zoo import compute_factors
+from bsx.analysis.intervening.run import intervene
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
 from bsx.jobs.carding.desk import CardFindings, Desk, test_row
@@ -40,7 +41,66 @@ def profile(desk: Desk) -> CardFindings:
                 found.miss("factors", subject.name, Problem(False, "; ".join(missing.values())))
             else:
                 _fit(found, desk, one, one.content, subject.name, scored, factors, missing)
+                if not subject.column:
+                    _intervene(found, desk, one, one.content, subject.name)
     return found
+
+
+def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRows, name: str) -> None:
+    """Edit references factor by factor, and explain how far the metric's scores fall by what was changed."""
+    metric = desk.lab.build(one.lang)[name]
+    if isinstance(metric, Problem) or "source" in metric.needs:
+        found.add("factors", name, notes=[f"{one.name}: {name} reads sources, so there is no interventional profile"])
+        return
+    most, texts = min(desk.how["perturbed"], len(content)), content.texts
+    rows = sorted(np.random.default_rng(desk.how["seed"]).choice(len(content), most, replace=False).tolist())
+    some = texts.at(rows)
+    human = None if content.human is None else content.human[rows]
+    try:
+        result = intervene(
+            [several[0] for several in some.references or []],
+            {name: desk.lab.pairwise(one.lang, name)},
+            candidates=some.candidates,
+            human=human,
+            lang=one.lang,
+            seed=desk.how["seed"],
+            confidence=desk.how["confidence"],
+            nan="omit",
+        )
+    except BsxError as error:
+        found.add("factors", name, notes=[f"{one.name}: no interventional profile: {error}"])
+        return
+    document = result.document
+    moved = [
+        InterventionRow.model_validate({**row.to_dict(), "data": one.name, "group": one.lang, "n": most}).to_dict()
+        for row in document.effects
+    ]
+    tests = [
+        row
+        for effect in document.effects
+        for kind, value, ends, p in (
+            ("coefficient under edits", effect.edited, effect.edited_ci, effect.edited_p),
+            ("coefficient under edits less observed", effect.difference, effect.difference_ci, effect.p),
+        )
+        if p is not None
+        for row in test_row(
+            data=one.name,
+            group=one.lang,
+            figure=kind,
+            a=effect.factor,
+            b="0",
+            difference=value,
+            ci=ends,
+            p=float(p),
+            method="standard errors by sentence",
+        )
+    ]
+    reasons = dict.fromkeys(document.left_out.values())
+    left = [
+        f"{one.name}: edits left out: {', '.join(edit for edit, own in document.left_out.items() if own == why)}: {why}"
+        for why in reasons
+    ]
+    found.add("factors", name, interventional=moved, tests=tests, notes=[*document.notes, *left])
 
 
 def _factors(desk: Desk, one: DataSet, content: JudgedRows) -> tuple[dict[str, Array], dict[str, str]]:

@@ -183,6 +183,22 @@ class Lab:
 
         return score
 
+    def pairwise(self, lang: str, spec: str) -> Callable[[Sequence[str], Sequence[str]], Array]:
+        """Return a metric as a function of candidates and references, whose scores are kept; higher is better.
+
+        Raises:
+            InputError: from the function, if the metric fails.
+        """
+
+        def score(candidates: Sequence[str], references: Sequence[str]) -> Array:
+            asked = RowTexts(list(candidates), [(text,) for text in references])
+            scored = self.score(lang, asked, [spec])[spec]
+            if isinstance(scored, Problem):
+                raise InputError(scored.reason)
+            return scored.values
+
+        return score
+
     def _key(self, lang: str, spec: str, texts: str) -> dict[str, object]:
         return {"what": "scores", "texts": texts, **self.identity(lang, spec)}
 
