@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.vectors import train_vectors as train_vectors, write_vectors as write_vectors
     from bsx.analysis.factors.zoo import compute_factors as compute_factors, get_factor as get_factor
     from bsx.analysis.factors.zoo import get_factors as get_factors
+    from bsx.analysis.intervening.plots import draw_interventions as draw_interventions
     from bsx.analysis.intervening.result import EditedText as EditedText, Interventions as Interventions
     from bsx.analysis.intervening.run import intervene as intervene
     from bsx.analysis.perturbations.base import Perturbation as Perturbation

@@ -262,9 +262,10 @@ class _World:
         self._unit, self._source = {}, {}
         for name in self.names:
             self._unit[name], self._source[name] = self._scale(name, observed, changes)
-        declared = meaning if meaning is not None else self._unit.get(SEM, 1.0)
-        changes[SEM] = changes[SEM] * declared
-        self._x = np.column_stack([changes[name] / self._unit[name] for name in self._moved])
+        if meaning is not None:
+            changes[SEM] = changes[SEM] * meaning
+        units_of = self._unit if meaning is not None else {**self._unit, SEM: 1.0}
+        self._x = np.column_stack([changes[name] / units_of[name] for name in self._moved])
         self._changes = changes
         if self._seen:
             z = np.column_stack([observed[name][self._there] / self._unit[name] for name in self._seen])

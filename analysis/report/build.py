@@ -12,6 +12,7 @@ from bsx.analysis.report.cards import cards
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.ensembles import ensembles
 from bsx.analysis.report.explanations import explanations
+from bsx.analysis.report.interventions import interventions
 from bsx.analysis.report.profiles import profiles
 from bsx.analysis.report.repeat import repeat
 from bsx.analysis.report.reproduction import reproduced
@@ -63,6 +64,7 @@ def build_report(
         agreement(documents),
         compared(documents),
         profiles(documents),
+        interventions(documents),
         robust,
         explanations(documents, examples),
         ensembles(documents),

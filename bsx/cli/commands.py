@@ -29,6 +29,10 @@ COMMANDS = {
     "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
     "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
+    "intervene": (
+        "bsx.cli.intervene",
+        "Edit texts factor by factor: what a metric reacts to, beside what it goes with.",
+    ),
     "adversarial": (
         "bsx.cli.adversarial",
         "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
@@ -44,7 +48,7 @@ HEADINGS = {
     "Score texts": ("score", "compare", "explain", "match", "mbr"),
     "Choose a model or metric": ("models", "metrics", "registry"),
     "Evaluate metrics": ("meta", "card", "data"),
-    "Explain metrics and models": ("factors", "disentangle", "probe"),
+    "Explain metrics and models": ("factors", "disentangle", "intervene", "probe"),
     "Attack metrics": ("adversarial",),
     "Combine and train metrics": ("ensemble", "train"),
     "Report and reproduce": ("report", "reproduce"),

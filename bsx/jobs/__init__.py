@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
     from bsx.jobs.fooling.challenge import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
     from bsx.jobs.fooling.run import Fooled as Fooled, fool_pairs as fool_pairs, fool_triples as fool_triples
+    from bsx.jobs.intervening import IntervenedRun as IntervenedRun, intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.result import Findings as Findings

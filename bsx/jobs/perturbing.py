@@ -16,7 +16,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings import PerturbSettings
+from bsx.jobs.settings import ParseSettings, PerturbSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress
@@ -78,7 +78,7 @@ def find_parses(
     texts: Texts,
     column: str,
     lang: str | None,
-    how: PerturbSettings,
+    how: ParseSettings,
     cache: Path | None,
     report: Progress | None,
 ) -> tuple[list[Parse | None] | None, dict[str, object] | None]:

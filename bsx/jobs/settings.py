@@ -168,7 +168,50 @@ class ExplainSettings(TypedDict, total=False):
     confidence: Confidence
 
 
-class PerturbSettings(TypedDict, total=False):
+class ParseSettings(TypedDict, total=False):
+    """Where parses of the texts to change come from."""
+
+    parses: Annotated[Path | None, Field(default=None, description="CoNLL-U file with parses of the texts to change.")]
+    parser: Annotated[Literal["stanza", "spacy"] | None, Field(default=None, description="Or parse them with this.")]
+    parser_dir: Annotated[Path | None, Field(default=None, description="Its models.")]
+    download: Download
+
+
+class InterveneSettings(ParseSettings, total=False):
+    """Which texts are edited, what else they are compared with, and how big edits are."""
+
+    candidate: Annotated[
+        str | None,
+        Field(default=None, description="Column of candidates, whose scores as they come are laid beside the edits."),
+    ]
+    reference: Annotated[str, Field(default="reference", description="Column of references.")]
+    source: Annotated[str | None, Field(default=None, description="Column of sources, for metrics that read them.")]
+    human: Annotated[
+        str | None, Field(default=None, description="Column of human scores of the candidates: the factor sem.")
+    ]
+    base: Annotated[Literal["reference", "candidate"], Field(default="reference", description="Which texts to edit.")]
+    meaning: Annotated[
+        float | None,
+        Field(default=None, gt=0, description="How far the human score falls where an edit changes the meaning."),
+    ]
+    strength: Annotated[
+        float, Field(default=0.1, gt=0, le=1, description="Share of words that typing errors and commas change.")
+    ]
+    treebank: Annotated[
+        Path | None,
+        Field(default=None, description="CoNLL-U treebank with lemmas and features: word forms, for other languages."),
+    ]
+    vectors: Annotated[Path | None, Field(default=None, description="Word vectors, .vec or .bin, for mor.")]
+    lexicon: Annotated[
+        Path | None, Field(default=None, description="Morphological lexicon, for mor; built from tags otherwise.")
+    ]
+    seed: Seed
+    confidence: Confidence
+    correction: Correction
+    skip_errors: Annotated[bool, Field(default=False, description="Go on without rows a metric fails on.")]
+
+
+class PerturbSettings(ParseSettings, total=False):
     """Which texts are changed, how, and what is measured."""
 
     candidate: Annotated[
@@ -181,10 +224,6 @@ class PerturbSettings(TypedDict, total=False):
         str,
         Field(default="no-punctuation", description="Perturbation that keeps the meaning, to measure others against."),
     ]
-    parses: Annotated[Path | None, Field(default=None, description="CoNLL-U file with parses of the texts to change.")]
-    parser: Annotated[Literal["stanza", "spacy"] | None, Field(default=None, description="Or parse them with this.")]
-    parser_dir: Annotated[Path | None, Field(default=None, description="Its models.")]
-    download: Download
     seed: Seed
     resamples: Annotated[int, Field(default=1000, ge=1, description="Bootstrap resamples, and swaps of the tests.")]
     confidence: Confidence

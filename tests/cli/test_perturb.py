@@ -62,6 +62,12 @@ def test_json_document(cli: Callable[..., Outcome], table: Path, tmp_path: Path)
         "noun-swap",
         "subject-object",
         "entities",
+        "reorder",
+        "voice",
+        "agreement",
+        "case",
+        "noun-number",
+        "tense",
         "marks",
         "small-nouns",
     }

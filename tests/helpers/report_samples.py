@@ -383,6 +383,55 @@ def ensemble() -> dict[str, Any]:
     }
 
 
+def intervene() -> dict[str, Any]:
+    effect = {"observed": 0.4, "observed_se": 0.05, "observed_ci": [0.3, 0.5], "observed_p": 0.001}
+    edited = {"edited": 0.1, "edited_se": 0.03, "edited_ci": [0.04, 0.16], "edited_p": 0.02, "edited_p_adjusted": 0.02}
+    test = {"difference": -0.3, "difference_ci": [-0.4, -0.2], "p": 0.001, "p_adjusted": 0.001}
+    return {
+        "base": "reference",
+        "factors": ["sem", "lex"],
+        "effects": [
+            {"metric": "chrf", "factor": "sem", **edited},
+            {"metric": "chrf", "factor": "lex", **effect, **edited, **test},
+        ],
+        "fits": [
+            {
+                "metric": "chrf",
+                "n_observed": 60,
+                "r2_observed": 0.7,
+                "n_edited": 40,
+                "r2_edited": 0.8,
+                "sd": 12.5,
+                "statistic": 9.0,
+                "df1": 1,
+                "df2": 59.0,
+                "p": 0.004,
+            }
+        ],
+        "edits": [
+            {
+                "edit": "negation",
+                "aim": "sem",
+                "preserves": False,
+                "strength": None,
+                "n": 40,
+                "unchanged": 0,
+                "not_applicable": 20,
+                "changes": {"sem": 1.0, "lex": 0.05},
+            }
+        ],
+        "drops": [{"metric": "chrf", "edit": "negation", "n": 40, "drop": 0.3, "ci": [0.2, 0.4], "expected": 0.28}],
+        "scales": [{"factor": "lex", "unit": 0.15, "source": "sd among the candidates", "inflation": 1.2}],
+        "left_out": {"voice": "needs parses of the texts"},
+        "confidence": 0.95,
+        "correction": "none",
+        "skipped": [],
+        "settings": {"seed": 1},
+        "notes": ["sem is declared"],
+        "provenance": provenance("intervene"),
+    }
+
+
 MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "meta": meta,
     "compare": compare,

@@ -1,0 +1,84 @@
+"""``bsx intervene``: what a metric reacts to when single factors are moved, beside what its scores go with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say, spelled
+from bsx.cli.options import OF_ONE_METRIC, Output, specs, take, take_keywords, with_settings
+from bsx.cli.output import form_of, names, progress_bar, write_result
+from bsx.jobs.settings import InterveneSettings
+
+
+@with_settings(config=InterveneSettings)
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def intervene(
+    file: Annotated[str, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")],
+    metric: Annotated[
+        list[str],
+        typer.Option(help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
+    ],
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
+            show_default="lex, syn with a parser, mor with vectors",
+        ),
+    ] = None,
+    edit: Annotated[
+        str,
+        typer.Option(help="Perturbations that aim at one factor, separated by commas; all: those that can be made."),
+    ] = "all",
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Keep every edited text, what it moved and what that cost: .tsv, .csv, …", writable=True),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw both sides' coefficients: .png, .svg or .pdf.", writable=True)
+    ] = None,
+    format: Annotated[Literal["text", "json", "markdown"], typer.Option("--format", help="How to print.")] = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Edit texts factor by factor and explain how far scores fall, beside what scores go with as they come."""
+    from bsx.data.output import check_table
+    from bsx.data.picture import check_picture
+    from bsx.jobs.intervening import intervene as run
+    from bsx.support.json_text import to_json
+    from bsx.support.provenance import provenance
+
+    if save is not None:
+        check_table(save)
+    if plot is not None:
+        check_picture(plot)
+    how = take_keywords(settings, InterveneSettings)
+    with progress_bar() as report:
+        found = run(
+            file,
+            specs(metric),
+            edits=None if edit == "all" else names([edit]),
+            factors=specs(factor) or None,
+            settings=take(settings, ScorerConfig),
+            progress=report,
+            **how,
+        )
+    if save is not None:
+        found.result.save_pairs(save)
+    if plot is not None:
+        from bsx.analysis.intervening.plots import draw_interventions
+
+        draw_interventions(found.result.document, plot)
+    form = form_of(format, output)
+    if form == "json":
+        read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
+        content = found.to_dict() | {"provenance": provenance("intervene", read, found.metrics.signatures)}
+        content["notes"] = [spelled(note) for note in found.notes]
+        content["left_out"] = {name: spelled(why) for name, why in found.result.document.left_out.items()}
+        write_result(to_json(content), output)
+    else:
+        write_result(found.result.to_markdown() if form == "markdown" else found.result.to_text(), output)
+    say([*found.metrics.about, *found.notes])

@@ -1,0 +1,147 @@
+"""What metrics react to: texts of a table edited factor by factor, beside what their scores go with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack, cast
+
+import numpy as np
+
+from bsx.analysis.factors.base import Resources
+from bsx.analysis.intervening.result import Interventions
+from bsx.analysis.intervening.run import intervene as run
+from bsx.analysis.perturbations.grammar.inflections import Inflections
+from bsx.bertscore.config import ScorerConfig
+from bsx.data.columns import read_columns
+from bsx.errors import InputError
+from bsx.jobs.metrics import open_metrics
+from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
+from bsx.jobs.settings import InterveneSettings
+from bsx.support.progress import Progress
+from bsx.support.settings import complete, takes
+
+
+@dataclass(frozen=True, eq=False)
+class IntervenedRun:
+    """What came out.
+
+    Attributes:
+        result: coefficients, edits and pairs.
+        parses: where parses are from.
+        metrics: the metrics, with signatures and rows that failed.
+        notes: what the reader should know.
+    """
+
+    result: Interventions
+    parses: dict[str, object] | None
+    metrics: MetricFunctions
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything but the provenance, for other programs."""
+        content = self.result.to_dict()
+        settings = cast(dict[str, object], content["settings"])
+        return content | {
+            "skipped": self.metrics.skipped,
+            "settings": {**settings, "parses": self.parses},
+            "notes": self.notes,
+        }
+
+
+@takes(InterveneSettings)
+def intervene(
+    file: str,
+    metrics: Sequence[str],
+    *,
+    edits: Sequence[str] | None = None,
+    factors: Sequence[str] | None = None,
+    settings: ScorerConfig | None = None,
+    progress: Progress | None = None,
+    **how: Unpack[InterveneSettings],
+) -> IntervenedRun:
+    """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
+
+    It reads files; `bsx.analysis.intervene` works on columns.
+
+    Args:
+        file: the table; ``-`` is standard input.
+        metrics: their specs.
+        edits: names of perturbations that aim at one factor; all that can be made unless given.
+        factors: to measure, ``syn``, ``lex``, ``mor``; those for which a parser and vectors are given unless named.
+        settings: model, language, and where and within what limits to run.
+        progress: called with phase, done and total.
+        **how: columns, parses, and how big edits are.
+
+    Raises:
+        InputError: for a table, metric, edit or factor that cannot be used.
+    """
+    asked = complete(how, InterveneSettings)
+    settings = settings if settings is not None else ScorerConfig()
+    if settings.lang in (None, "auto"):
+        raise InputError("edits have rules by language; say which it is with `lang=`")
+    columns = [asked["reference"], *(name for name in (asked["candidate"], asked["source"]) if name is not None)]
+    human = asked["human"]
+    if asked["candidate"] is None and (human is not None or asked["base"] == "candidate"):
+        raise InputError(
+            f"`{'human' if human is not None else 'base'}=` needs candidates: name their column with `candidate=`"
+        )
+    if asked["meaning"] is not None and human is None:
+        raise InputError("`meaning=` is in units of human scores: name their column with `human=`")
+    table = read_columns(file, [human] if human is not None else [], texts=list(dict.fromkeys(columns)))
+    written = cast(list[str], table[asked["candidate"]]) if asked["candidate"] is not None else None
+    texts = Texts(
+        cast(list[str], table[asked["reference"]]),
+        written if asked["base"] == "candidate" else None,
+        cast(list[str], table[asked["source"]]) if asked["source"] is not None else None,
+    )
+    cache = None if settings.cache is None else settings.cache / "parses"
+    column = asked["candidate"] if asked["base"] == "candidate" and asked["candidate"] else asked["reference"]
+    parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
+    wanted = factors
+    if wanted is None:
+        wanted = [*(["syn"] if asked["parser"] else []), "lex", *(["mor"] if asked["vectors"] else [])]
+    resources = Resources(
+        parser=asked["parser"] or "stanza",
+        parser_dir=asked["parser_dir"],
+        download=asked["download"],
+        vectors=asked["vectors"],
+        lexicon=asked["lexicon"],
+        cache=cache,
+        progress=progress,
+    )
+    functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
+    treebank: Path | None = asked["treebank"]
+    result = run(
+        texts.references,
+        functions.functions,
+        edits,
+        factors=wanted,
+        candidates=written,
+        human=None if human is None else np.asarray(table[human], dtype=np.float64).tolist(),
+        base=asked["base"],
+        parses=parses,
+        lang=settings.lang,
+        inflections=None if treebank is None else Inflections.from_treebanks([treebank]),
+        resources=resources,
+        meaning=asked["meaning"],
+        strength=asked["strength"],
+        seed=asked["seed"],
+        confidence=asked["confidence"],
+        correction=asked["correction"],
+        nan="omit" if asked["skip_errors"] else "error",
+        progress=progress,
+    )
+    notes = [*functions.notes, *result.document.notes]
+    reasons: dict[str, list[str]] = {}
+    for name, why in result.document.left_out.items():
+        reasons.setdefault(why, []).append(name)
+    notes += [f"left out: {', '.join(names)}: each {why}" for why, names in reasons.items()]
+    if functions.skipped:
+        first = functions.skipped[0]
+        notes.append(
+            f"{len(functions.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
+            f"on row {first['row']}: {first['error']}"
+        )
+    return IntervenedRun(result, origin, functions, notes)

@@ -1,0 +1,106 @@
+"""``bsx intervene``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bsx.data.columns import read_columns
+from tests.conftest import Outcome
+
+ROWS = [
+    ("The doctor often needs 27 photos.", "A doctor is often in need of 27 pictures.", 0.8),
+    ("It was rarely cold in the north.", "In the north it was rarely cold.", 0.6),
+    ("The company is not new, but it is large.", "This company is big, not new.", 0.5),
+    ("Children usually believe that the film is true.", "The kids think the movie is real.", 0.7),
+    ("We can nearly always buy more than 5 of them.", "One can buy 6 of them.", -0.4),
+]
+COMMAND = ("intervene", "--metric", "chrf,ter", "--lang", "en")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    file = tmp_path / "texts.tsv"
+    lines = ["reference\tcandidate\thuman", *("\t".join(map(str, row)) for row in ROWS)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
+    kept, page = tmp_path / "pairs.tsv", tmp_path / "report.html"
+    document, plot = tmp_path / "found.json", tmp_path / "found.svg"
+    candidates = ("--candidate", "candidate", "--human", "human")
+    done = cli(*COMMAND, table, *candidates, "--save", kept, "--plot", plot, "-o", document)
+    assert done.status == 0, done.err
+    content = json.loads(document.read_text(encoding="utf-8"))
+    assert [fit["n_observed"] for fit in content["fits"]] == [5, 5]
+    assert {row["factor"] for row in content["effects"]} == {"sem", "lex", "surface"}
+    assert content["left_out"]["voice"] == "needs parses of the texts: give --parses, or --parser and --lang"
+    assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
+    assert any("lower is better" in note for note in content["notes"])  # ter
+    pairs = read_columns(kept, ["fall of lex", "chrf fall"], texts=["original", "edited", "edit"])
+    assert len(pairs["edit"]) == sum(row["n"] for row in content["edits"])
+    assert plot.read_text(encoding="utf-8").startswith("<?xml")
+    done = cli("report", document, "-o", page)
+    assert done.status == 0, done.err
+    assert "What metrics go with, and what they react to" in page.read_text(encoding="utf-8")
+
+
+def test_text_and_markdown(cli: Callable[..., Outcome], table: Path) -> None:
+    done = cli(*COMMAND, table, "--edit", "synonyms,typos,negation")
+    assert done.status == 0, done.err
+    assert ["negation", "sem"] in [line.split()[:2] for line in done.out.splitlines()]
+    done = cli(*COMMAND, table, "--edit", "synonyms,typos,negation", "--base", "candidate", "--candidate", "candidate")
+    assert done.status == 0, done.err
+    done = cli(*COMMAND, table, "--edit", "synonyms,typos,negation", "--format", "markdown")
+    assert "| synonyms |" in done.out
+
+
+def test_parses_let_grammar_be_edited(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    past = "Mood=Ind|Number=Sing|Person=3|Tense=Past|VerbForm=Fin"
+    sentences, texts = [], []
+    for subject, thing in (("dog", "man"), ("cat", "mouse"), ("boy", "girl"), ("fox", "hen")):
+        words = [("The", 2, "DET", "det", "_"), (subject, 3, "NOUN", "nsubj", "Number=Sing")]
+        words += [("bit", 0, "VERB", "root", past), ("the", 5, "DET", "det", "_")]
+        words += [(thing, 3, "NOUN", "obj", "Number=Sing")]
+        rows = [f"{i}\t{w}\t_\t{u}\t_\t{f}\t{h}\t{d}\t_\t_" for i, (w, h, u, d, f) in enumerate(words, start=1)]
+        sentences.append("\n".join(rows) + "\n")
+        texts.append(" ".join(word[0] for word in words))
+    (tmp_path / "texts.tsv").write_text("reference\n" + "\n".join(texts) + "\n", encoding="utf-8")
+    (tmp_path / "texts.conllu").write_text("\n".join(sentences) + "\n", encoding="utf-8")
+    done = cli(*COMMAND, tmp_path / "texts.tsv", "--parses", tmp_path / "texts.conllu", "--format", "json")
+    assert done.status == 0, done.err
+    counts = {row["edit"]: row["n"] for row in json.loads(done.out)["edits"]}
+    assert {name: counts[name] for name in ("voice", "tense", "subject-object", "noun-number")} == {
+        "voice": 4,
+        "tense": 4,
+        "subject-object": 4,
+        "noun-number": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "chrf"], "say which it is with --lang"),
+        (["--metric", "chrf", "--lang", "en", "--human", "human"], "--human needs candidates"),
+        (["--metric", "chrf", "--lang", "en", "--base", "candidate"], "--base needs candidates"),
+        (["--metric", "chrf", "--lang", "en", "--meaning", "1"], "--meaning is in units of human scores"),
+        (["--metric", "chrf", "--lang", "en", "--edit", "shuffle"], "edit shuffle: it aims at no single factor"),
+        (
+            ["--metric", "chrf", "--lang", "en", "--edit", "voice"],
+            "edit voice needs parses of the texts: give --parses",
+        ),
+        (["--metric", "chrf", "--lang", "en", "--factor", "mor"], "mor: needs word vectors: --vectors"),
+        (["--metric", "chrf", "--lang", "en", "--reference", "ref"], "no column 'ref'"),
+        (["--metric", "chrf", "--lang", "en", "--plot", "x.gif"], "cannot draw this format"),
+    ],
+)
+def test_wrong_use(cli: Callable[..., Outcome], table: Path, arguments: list[str], message: str) -> None:
+    done = cli("intervene", table, *arguments)
+    assert done.status == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
