@@ -89,7 +89,7 @@ def nested_test(
         raise InputError("name at least one factor to add")
     z, errors = _standardised(table, metric, [*base, *added], se, cluster, nan)
     terms = {name: z[name] for name in (*base, *added)}
-    return _nested("factors", z[metric], terms, list(base), list(added), errors, intercept)
+    return nested("factors", z[metric], terms, list(base), list(added), errors, intercept)
 
 
 def linearity_checks(
@@ -139,7 +139,7 @@ def linearity_checks(
         added = _independent(base, candidates)
         if added:
             terms = {**base, **{term: candidates[term] for term in added}}
-            found[name] = _nested(name, y, terms, list(base), added, errors, True)
+            found[name] = nested(name, y, terms, list(base), added, errors, True)
     return found
 
 
@@ -156,7 +156,7 @@ def _standardised(
     return z, choose_errors(table, names, len(factors), se=se, cluster=cluster, omitted=omitted)
 
 
-def _nested(
+def nested(
     name: str,
     y: Array,
     terms: Mapping[str, Array],
@@ -165,6 +165,7 @@ def _nested(
     errors: Errors,
     intercept: bool,
 ) -> NestedTest:
+    """Test standardised terms that a larger model adds to a smaller one; arguments as in `NestedTest`."""
     _refuse_collinear(terms)
     errors = errors.defined_for(np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
     full = _fit(y, terms, [*base, *added], errors.kind, errors.clusters, intercept)

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bsx.analysis.disentangling.bends import find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
 from bsx.analysis.disentangling.controls import with_lengths
 from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
 from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
 from bsx.analysis.disentangling.further import Further, Questions
+from bsx.analysis.disentangling.mediation import RESAMPLES, mediate
 from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variance import (
@@ -83,6 +85,8 @@ def disentangle(
     simex: int = 0,
     control: Sequence[str] = (),
     random: Sequence[str] = (),
+    spline: Sequence[str] = (),
+    mediator: str | None = None,
 ) -> DisentangleResult:
     """Explain metrics by factors.
 
@@ -121,6 +125,9 @@ def disentangle(
         control: columns to hold constant; the coefficients beside them are a variant. ``length`` is computed from the
             texts unless there is such a column, see `bsx.analysis.disentangling.controls.lengths`.
         random: columns with crossed random intercepts, such as segment and system; the fit by REML is a variant.
+        spline: factors to bend: `DisentangleResult.bends` has what curves gain over straight lines.
+        mediator: the factor, such as a human score, that others may act through: `DisentangleResult.mediation` divides
+            their coefficients, with ``bootstrap`` resamples, or 1000.
 
     Returns:
         The fits, with what to know about them in ``warnings``.
@@ -147,7 +154,18 @@ def disentangle(
     result = replace(_fit_all(columns, metrics, factors, errors, options), omitted=omitted)
     if group is not None:
         result = _with_groups(result, columns, group, labels[group], errors, options)
-    return Further(table, columns, labels, numbers, omitted, errors, seed).of(result, asked)
+    result = Further(table, columns, labels, numbers, omitted, errors, seed).of(result, asked)
+    if spline:
+        bends = find_bends(
+            metrics, factors, columns, spline, errors, seed=seed, confidence=confidence, correction=correction
+        )
+        result = replace(result, bends=bends)
+    if mediator is not None:
+        x, y = (np.column_stack([standardise(name, columns[name]) for name in names]) for names in (factors, metrics))
+        resamples = bootstrap or RESAMPLES
+        paths = mediate(metrics, factors, mediator, x, y, errors, resamples=resamples, seed=seed, confidence=confidence)
+        result = replace(result, mediation=paths)
+    return result
 
 
 def _check_names(metrics: Sequence[str], factors: Sequence[str]) -> None:

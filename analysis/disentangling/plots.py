@@ -145,6 +145,32 @@ def draw_forest(result: DisentangleResult, metric: str, path: Path) -> None:
         figure.suptitle(label(metric), fontsize=10)
 
 
+def draw_bends(result: DisentangleResult, factor: str, path: Path) -> None:
+    """Draw what a factor adds to each metric as a curve with its interval, beside the straight line, a panel a metric.
+
+    Args:
+        result: from `bsx.analysis.disentangling.fit.disentangle`, with ``spline``.
+        factor: which.
+        path: .png, .svg or .pdf.
+    """
+    own = [bend for bend in result.bends if bend.factor == factor and bend.curve]
+    across = min(4, len(own))
+    down = -(-len(own) // across)
+    with picture(path, max(6.4, 2.6 * across), 0.8 + 2.4 * down) as figure:
+        panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, bend in zip(panels, own, strict=False):
+            value, effect, low, high, line = np.array(bend.curve).T
+            axes.plot(value, line, "--", color="#666666", lw=1, label="straight line")
+            axes.plot(value, effect, color=COLOURS[0], lw=1.5, label="curve")
+            axes.fill_between(value, low, high, color=COLOURS[0], alpha=0.15, lw=0)
+            axes.set(title=label(bend.metric), xlabel=label(factor))
+            axes.title.set_fontsize(9)
+        for axes in panels[len(own) :]:
+            axes.set_axis_off()
+        panels[0].set_ylabel("adds to the metric (sd)")
+        _finish(figure, panels[0], "")
+
+
 def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title: str = "") -> None:
     """Draw four views of one metric's residuals: over fitted values, against the normal, their spread, and leverage.
 

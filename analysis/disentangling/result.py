@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from bsx.analysis.disentangling.bends import Bend
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Notice
+from bsx.analysis.disentangling.mediation import MediatedPath
 from bsx.analysis.disentangling.noise import Reliability, TippingPoint
 from bsx.analysis.disentangling.variants import Variant
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
@@ -63,6 +65,8 @@ class DisentangleResult:
         simex: simulations, if SIMEX was asked for.
         variants: the same coefficients, estimated otherwise.
         tipping: reliabilities of noisy factors at which other coefficients vanish.
+        bends: what curves gain over straight lines, if that was asked.
+        mediation: what factors do through another one, if that was asked.
     """
 
     n: int
@@ -85,6 +89,8 @@ class DisentangleResult:
     simex: int = 0
     variants: tuple[Variant, ...] = ()
     tipping: tuple[TippingPoint, ...] = ()
+    bends: tuple[Bend, ...] = ()
+    mediation: tuple[MediatedPath, ...] = ()
 
     @property
     def parts(self) -> dict[str, DisentangleResult]:
@@ -155,6 +161,10 @@ class DisentangleResult:
             more["variants"] = [asdict(variant) for variant in self.variants]
         if self.tipping:
             more["tipping"] = [asdict(point) for point in self.tipping]
+        if self.bends:
+            more["bends"] = [asdict(bend) for bend in self.bends]
+        if self.mediation:
+            more["mediation"] = [asdict(path) for path in self.mediation]
         return DisentangleDocument.model_validate(_regressions(self) | more)
 
     def to_dict(self) -> dict[str, object]:

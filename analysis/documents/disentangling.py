@@ -163,6 +163,41 @@ class CoefficientsRow(DocumentPart):
     by: dict[str, DifferenceRow]
 
 
+class BendRow(DocumentPart):
+    """What a metric gains if a factor acts in a curve; ``curve``: value, effect, its interval, the straight line's."""
+
+    metric: str
+    factor: str
+    knots: list[Number] = []
+    r2_line: Number
+    r2_curve: Number
+    out_line: Number = None
+    out_curve: Number = None
+    statistic: Number = None
+    df1: int = 0
+    df2: Number = None
+    p: Number
+    p_adjusted: Number = None
+    curve: list[tuple[Number, Number, Number, Number, Number]] = []
+
+
+class MediatedRow(DocumentPart):
+    """A factor's coefficient, divided into what goes through a mediator and what does not."""
+
+    metric: str
+    factor: str
+    mediator: str
+    on_mediator: Number = None
+    of_mediator: Number = None
+    indirect: Number
+    indirect_ci: Interval = None
+    direct: Number
+    direct_ci: Interval = None
+    total: Number
+    total_ci: Interval = None
+    share: Number = None
+
+
 class DisentangleDocument(ResultDocument, FitsRow):
     """``bsx disentangle``."""
 
@@ -175,3 +210,5 @@ class DisentangleDocument(ResultDocument, FitsRow):
     simex: int = 0
     variants: list[VariantRow] = []
     tipping: list[TippingRow] = []
+    bends: list[BendRow] = []
+    mediation: list[MediatedRow] = []

@@ -75,7 +75,46 @@ def further_sheets(content: DisentangleDocument, decimals: int = 3) -> list[Shee
             found.append(_within(variant))
         if variant.name == "random-intercepts":
             found.append(_variances(variant, decimals))
-    return [*found, *_tipping(content)]
+    return [*found, *_tipping(content), *_bends(content, decimals), *_mediation(content, decimals)]
+
+
+def _bends(content: DisentangleDocument, decimals: int) -> list[Sheet]:
+    rows = []
+    for bend in content.bends:
+        figures = [_figure(value, decimals) for value in (bend.r2_line, bend.r2_curve, bend.out_line, bend.out_curve)]
+        rows.append([bend.metric, bend.factor, *figures, _figure(bend.statistic, 2), p_value(bend.p_adjusted)])
+    header = ["metric", "bent", "R² of lines", "of curves", "lines, new rows", "curves, new rows", "F", "p"]
+    note = "New rows: cross-validation, the same folds for both. p: no curve."
+    title = "what is gained if factors act in curves (natural splines) instead of straight lines"
+    return [Sheet(title, header, rows, note, 2)] if rows else []
+
+
+def _mediation(content: DisentangleDocument, decimals: int) -> list[Sheet]:
+    def cell(value: Number, ends: Interval) -> str:
+        low, high = ends or (None, None)
+        return f"{_figure(value, decimals)} [{_figure(low, decimals)}, {_figure(high, decimals)}]"
+
+    rows = [
+        [
+            path.metric,
+            path.factor,
+            cell(path.indirect, path.indirect_ci),
+            cell(path.direct, path.direct_ci),
+            cell(path.total, path.total_ci),
+            "-" if path.share is None else f"{100 * path.share:.0f} %",
+        ]
+        for path in content.mediation
+    ]
+    if not rows:
+        return []
+    through = content.mediation[0].mediator
+    header = ["metric", "factor", f"through {through}", "beside it", "total", "share through"]
+    title = f"what factors do through {through} and beside it ({100 * content.confidence:g} % bootstrap intervals)"
+    note = (
+        "Parts of coefficients, the others held constant. Causes only if nothing unmeasured moves two of factor, "
+        f"{through} and metric, and {through} has no noise: noise moves the part through it to the part beside it."
+    )
+    return [Sheet(title, header, rows, note, 2)]
 
 
 def _figure(value: Number, decimals: int) -> str:

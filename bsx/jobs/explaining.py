@@ -67,7 +67,8 @@ class Explained:
         Args:
             folder: made if it is missing.
             origin: goes into JSON.
-            plot: draw coefficients, shares of R², each metric's residuals, tipping points and forests of groups, too.
+            plot: draw coefficients, shares of R², each metric's residuals, tipping points, forests of groups
+                and curves of factors, too.
         """
         make_folder(folder)
         check_outputs(files_in(folder))
@@ -77,6 +78,7 @@ class Explained:
         if not plot:
             return
         from bsx.analysis.disentangling.plots import (
+            draw_bends,
             draw_coefficients,
             draw_forest,
             draw_residuals,
@@ -85,6 +87,8 @@ class Explained:
         )
 
         draw_coefficients(self.result, folder / "coefficients.png", title="What the metrics go with")
+        for factor in dict.fromkeys(bend.factor for bend in self.result.bends if bend.curve):
+            draw_bends(self.result, factor, folder / f"bend-{_file_name(factor)}.png")
         for noisy in dict.fromkeys(point.noisy for point in self.result.tipping):
             draw_tipping_points(self.result, noisy, folder / f"tipping-{_file_name(noisy)}.png")
         if self.result.groups:
@@ -160,6 +164,8 @@ def disentangle(
         simex=asked["simex"],
         control=control,
         random=random,
+        spline=asked["spline"],
+        mediator=asked["mediator"],
     )
     table = with_repeats(table, repeat)
     tests: dict[str, list[NestedTest]] = {}

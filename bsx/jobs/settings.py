@@ -142,6 +142,13 @@ class DisentangleSettings(TypedDict, total=False):
     random: Annotated[
         Sequence[str], Field(default=(), description="Columns with crossed random intercepts: segment,system.")
     ]
+    spline: Annotated[
+        Sequence[str], Field(default=(), description="Factors to bend: what curves gain over straight lines.")
+    ]
+    mediator: Annotated[
+        str | None,
+        Field(default=None, description="Factor, such as a human score, that the others may act through."),
+    ]
 
 
 class ExplainSettings(TypedDict, total=False):

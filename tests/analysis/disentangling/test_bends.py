@@ -1,0 +1,158 @@
+"""Curves of factors and mediation, against patsy, statsmodels and planted truths."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from bsx.analysis.disentangling.bends import knots_of, natural_basis
+from bsx.analysis.disentangling.fit import disentangle
+from bsx.errors import InputError
+from tests.conftest import Outcome
+
+
+def planted(n: int = 400, seed: int = 1) -> dict[str, Any]:
+    """LEX acts in a curve on ``bent``, through SEM on ``through``; nothing bends in ``straight``."""
+    rng = np.random.default_rng(seed)
+    lex, syn = rng.normal(size=(2, n))
+    sem = 0.6 * lex + 0.2 * syn + 0.7 * rng.normal(size=n)
+    noise = 0.5 * rng.normal(size=(3, n))
+    return {
+        "sem": sem,
+        "syn": syn,
+        "lex": lex,
+        "bent": np.tanh(2 * lex) + 0.3 * sem + noise[0],
+        "straight": 0.5 * lex + 0.3 * sem + noise[1],
+        "through": 0.8 * sem + noise[2],
+    }
+
+
+def test_the_basis_spans_what_patsys_does() -> None:
+    patsy = pytest.importorskip("patsy")
+    values = np.random.default_rng(2).normal(size=200)
+    knots = knots_of("x", values)
+    own = np.column_stack([np.ones(200), values, natural_basis(values, knots)])
+    other = np.asarray(
+        patsy.dmatrix(
+            "cr(x, knots=inner, lower_bound=low, upper_bound=high) - 1",
+            {"x": values, "inner": knots[1:-1], "low": knots[0], "high": knots[-1]},
+        )
+    )
+    assert own.shape == other.shape
+    for a, b in ((own, other), (other, own)):  # the same curves, straight beyond the outermost knots
+        assert np.abs(a - b @ np.linalg.lstsq(b, a, rcond=None)[0]).max() < 1e-8
+
+
+def test_a_bend_is_found_where_there_is_one() -> None:
+    result = disentangle(planted(), ["bent", "straight"], ["sem", "syn", "lex"], spline=["lex", "sem"], se="classic")
+    found = {(bend.metric, bend.factor): bend for bend in result.bends}
+    assert set(found) == {(m, f) for m in ("bent", "straight") for f in ("lex", "sem", "lex + sem")}
+    bent, straight = found["bent", "lex"], found["straight", "lex"]
+    assert bent.p < 1e-8
+    assert bent.out_curve > bent.out_line + 0.02
+    assert straight.p > 0.01
+    assert straight.out_curve < straight.out_line + 0.005
+    value, effect, low, high, line = np.array(bent.curve).T
+    true = np.tanh(2 * value) / planted()["bent"].std()
+    inside = (true - true[20] + effect[20] > low - 0.05) & (true - true[20] + effect[20] < high + 0.05)
+    assert inside.mean() > 0.9
+    assert np.ptp(line) > np.ptp(effect)  # the line cannot level off
+    assert bent.r2_line == pytest.approx(result["bent"].r2)
+
+
+def test_the_f_test_is_that_of_statsmodels() -> None:
+    import pandas
+    import statsmodels.formula.api as models
+
+    table = planted(150)
+    bend = disentangle(table, ["bent"], ["sem", "lex"], spline=["lex"], se="classic").bends[0]
+    extra = natural_basis(table["lex"], bend.knots)
+    frame = pandas.DataFrame({**table, **{f"k{i}": column for i, column in enumerate(extra.T)}})
+    small = models.ols("bent ~ sem + lex", frame).fit()
+    large = models.ols("bent ~ sem + lex + k0 + k1 + k2", frame).fit()
+    f, p, _ = large.compare_f_test(small)
+    assert (bend.statistic, bend.p) == (pytest.approx(f), pytest.approx(p))
+    assert bend.r2_curve == pytest.approx(large.rsquared)
+
+
+def test_no_bend_is_found_five_times_in_a_hundred() -> None:
+    rng, p = np.random.default_rng(4), []
+    for _ in range(60):
+        lex, noise = rng.normal(size=(2, 80))
+        p.append(disentangle({"m": lex + noise, "lex": lex}, ["m"], ["lex"], spline=["lex"], se="classic").bends[0].p)
+    assert 0.25 < float(np.median(p)) < 0.75
+
+
+def test_mediation_is_that_of_statsmodels() -> None:
+    import pandas
+    import statsmodels.api as models
+    from statsmodels.stats.mediation import Mediation
+
+    table = planted()
+    result = disentangle(table, ["through"], ["sem", "syn", "lex"], mediator="sem", bootstrap=2000, se="classic")
+    paths = {path.factor: path for path in result.mediation}
+    z = pandas.DataFrame({name: (v - v.mean()) / v.std() for name, v in table.items()})
+    outcome = models.OLS.from_formula("through ~ sem + lex + syn", z)
+    between = models.OLS.from_formula("sem ~ lex + syn", z)
+    np.random.seed(1)
+    other = Mediation(outcome, between, "lex", "sem").fit(n_rep=300).summary()
+    lex = paths["lex"]
+    assert lex.indirect == pytest.approx(other.loc["ACME (average)", "Estimate"], abs=0.02)  # it simulates
+    assert lex.direct == pytest.approx(other.loc["ADE (average)", "Estimate"], abs=0.02)
+    a, b = between.fit(), outcome.fit()
+    sobel = np.hypot(a.params["lex"] * b.bse["sem"], b.params["sem"] * a.bse["lex"])  # Sobel 1982
+    assert np.ptp(lex.indirect_ci) == pytest.approx(2 * 1.96 * sobel, rel=0.15)
+    assert lex.total == pytest.approx(disentangle(table, ["through"], ["syn", "lex"])["through"].coef["lex"])
+    assert lex.direct_ci[0] < 0 < lex.direct_ci[1]
+    assert np.isnan(lex.share)  # the parts have different signs
+    assert paths["syn"].share == pytest.approx(paths["syn"].indirect / paths["syn"].total)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    table = planted(60)
+    many = {name: np.repeat(values, 4) for name, values in table.items()}
+    of = [f"s{i:02}" for i in np.repeat(np.arange(60), 4)]
+    once = disentangle(table, ["through"], ["sem", "lex"], mediator="sem", se="classic").mediation[0]
+    again = disentangle({**many, "s": of}, ["through"], ["sem", "lex"], mediator="sem", cluster="s").mediation[0]
+    assert again.indirect_ci == pytest.approx(once.indirect_ci, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"spline": ["mor"]}, "`spline=mor`: is none of the factors"),
+        ({"spline": ["few"]}, "`spline=few`: it takes too few different values"),
+        ({"mediator": "m"}, "`mediator=m`: is none of the factors"),
+    ],
+)
+def test_what_cannot_be_asked(how: dict[str, Any], message: str) -> None:
+    rng = np.random.default_rng(1)
+    table = {"m": rng.normal(size=30), "lex": rng.normal(size=30), "few": np.arange(30) % 2}
+    with pytest.raises(InputError, match=message):
+        disentangle(table, ["m"], ["lex", "few"], **how)
+
+
+def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    table, file = planted(80), tmp_path / "scores.tsv"
+    rows = ["\t".join(table)] + [
+        "\t".join(map(str, row)) for row in zip(*(v.tolist() for v in table.values()), strict=True)
+    ]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    command = ("disentangle", file, "--column", "bent,through", "--factor-column", "sem,syn,lex")
+    done = cli(*command, "--spline", "sem,lex", "--mediator", "sem", "-o", tmp_path / "out", "--plot")
+    assert done.status == 0, done.err
+    assert "what is gained if factors act in curves" in done.out
+    assert "what factors do through sem and beside it" in done.out
+    assert (tmp_path / "out/bend-lex.png").stat().st_size > 1000
+    content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
+    assert len(content["bends"]) == 6
+    assert content["mediation"][0]["mediator"] == "sem"
+    done = cli(*command, "--mediator", "who")
+    assert done.status == 2
+    assert "--mediator who: is none of the factors sem, syn, lex" in done.err
