@@ -153,7 +153,8 @@ def draw_planted(path: Path) -> None:
         references.append(" ".join(text))
         candidates.append(" ".join(kept))
         quality.append(sum(a == b for a, b in zip(text, kept, strict=True)) / len(text) + rng.gauss(0, 0.1))
-    hidden = dict(zip(candidates, quality, strict=True))
+    own = zip(candidates, references, quality, strict=True)
+    hidden = {candidate: value for candidate, reference, value in own if candidate != reference}
 
     def lex(wanted: Sequence[str], texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.array([bleu1(w.split(), t.split()) for w, t in zip(wanted, texts, strict=True)])

@@ -1,0 +1,276 @@
+"""What BERTScore rewards as its encoder shrinks, by the published scores of EffEval: agreement/atlas.md, its picture.
+
+Run from the repository: ``.venv/bin/python benchmarks/atlas.py``. Data are read from ../shared/data, or ``--data DIR``:
+effeval/, wmt/daseg-wmt15.tsv and -wmt16.tsv, models/stanza_en/. Parses and factors are kept in ``--work DIR``
+(build/atlas unless given): what is there already is not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from interventions import write_vectors
+from scipy import stats
+
+from bsx.analysis import compare_coefficients, compute_factors, disentangle, pearson
+from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.render.numbers import p_value
+from bsx.analysis.render.tables import markdown_table
+from bsx.analysis.stats.clusters import adjust
+from bsx.data.output import atomic_text
+from bsx.data.picture import COLOURS, picture
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+# Encoder -> millions of parameters with embeddings (model cards and papers), layers, width. Multilingual ones last.
+ENCODERS = {
+    "roberta-large": (355, 24, 1024),
+    "bert": (110, 12, 768),
+    "deebert-mnli": (110, 12, 768),
+    "dynabertmnli": (110, 12, 768),
+    "dynabertsst2": (110, 12, 768),
+    "minilm6-768": (82, 6, 768),
+    "tinybert6": (67, 6, 768),
+    "dyntinybert": (67, 6, 768),
+    "distilbert": (66, 6, 768),
+    "minilm12-384": (41, 12, 384),
+    "minilm6-384": (30, 6, 384),
+    "minilm6": (23, 6, 384),
+    "minilm3": (17, 3, 384),
+    "tinybert": (14, 4, 312),
+    "albert": (12, 12, 768),
+    "bert-tiny": (4.4, 2, 128),
+    "mminilm12": (118, 12, 384),
+    "mminilm6": (107, 6, 384),
+}
+MULTILINGUAL = ("mminilm12", "mminilm6")
+FACTORS = ("sem", "syn", "lex", "mor")
+SETS = {"wmt15": "WMT15", "wmt16": "WMT16"}
+RELIABILITY = 0.7
+RESAMPLES = 2000
+LARGEST, SMALLEST = "roberta-large", "bert-tiny"
+
+Table = dict[str, object]
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def load(data: Path, work: Path, name: str) -> Table:
+    """Return the published scores of a set with the factors of its pairs."""
+    texts = {(row["lp"], row["id"]): row for row in read(data / f"wmt/daseg-{name}.tsv")}
+    scores = read(data / f"effeval/{name}.tsv")
+    rows = [texts[row["lp"], row["id"]] for row in scores]
+    file = work / f"{name}.json"
+    if not file.exists():
+        found = compute_factors(
+            "syn,lex,mor",
+            [row["reference"] for row in rows],
+            [row["candidate"] for row in rows],
+            parser_dir=(data / "models/stanza_en").resolve(),
+            vectors=work / "vectors.vec",
+            cache=work / "parses",
+        )
+        file.write_text(json.dumps({factor: one.values.tolist() for factor, one in found.items()}))
+    factors = {factor: np.array(values) for factor, values in json.loads(file.read_text()).items()}
+    return {
+        "lp": [row["lp"] for row in rows],
+        "reference": [row["reference"] for row in rows],
+        "candidate": [row["candidate"] for row in rows],
+        "sem": np.array([float(row["human"]) for row in scores]),
+        **factors,
+        **{encoder: np.array([float(row[f"bertscore-{encoder}"]) for row in scores]) for encoder in ENCODERS},
+    }
+
+
+def coefficients(name: str, table: Table, result: DisentangleResult) -> str:
+    corrected = result.variant("errors-in-variables")
+    rows: list[Sequence[str]] = [
+        (
+            "encoder",
+            "M",
+            "layers",
+            "r",
+            *(f.upper() for f in FACTORS),
+            "R²",
+            f"SEM at {RELIABILITY}",
+            f"LEX at {RELIABILITY}",
+        )
+    ]
+    for encoder, (size, layers, _) in ENCODERS.items():
+        fit, other = result[encoder], corrected[encoder]
+        cells = [f"{fit.coef[f]:.2f}{'' if fit.significant[f] else '*'}" for f in FACTORS]
+        agreement = pearson(np.asarray(table[encoder]), np.asarray(table["sem"])).estimate
+        last = [f"{other.coef[f]:.2f}{'' if other.significant[f] else '*'}" for f in ("sem", "lex")]
+        rows.append((encoder, f"{size:g}", str(layers), f"{agreement:.3f}", *cells, f"{fit.r2:.2f}", *last))
+    return f"**{SETS[name]}, {result.n:,} pairs**\n\n{markdown_table(rows, range(1, len(rows[0])))}"
+
+
+def shares(results: Mapping[str, DisentangleResult]) -> str:
+    """Return what part of R² each factor has, by Shapley values."""
+    head = [f"{SETS[name]} {factor.upper()}" for name in results for factor in FACTORS]
+    rows: list[Sequence[str]] = [("encoder", *head)]
+    for encoder in ENCODERS:
+        cells = []
+        for result in results.values():
+            fit = result[encoder]
+            cells += [f"{100 * fit.r2_share[factor] / fit.r2:.0f} %" for factor in FACTORS]
+        rows.append((encoder, *cells))
+    return markdown_table(rows, range(1, len(rows[0])))
+
+
+def differences(tables: Mapping[str, Table]) -> tuple[str, dict[tuple[str, str, str], tuple[float, float]]]:
+    """Return every encoder's coefficients less those of the largest, tested together."""
+    others = [encoder for encoder in ENCODERS if encoder != LARGEST]
+    found = {
+        (name, encoder, factor): one
+        for name, table in tables.items()
+        for encoder in others
+        for factor, one in compare_coefficients(table, encoder, LARGEST, FACTORS, resamples=RESAMPLES).items()
+        if factor in FACTORS
+    }
+    p = dict(zip(found, adjust([one.p_two_sided for one in found.values()], "holm"), strict=True))
+    rows: list[Sequence[str]] = [("encoder", *(f"{SETS[n]} {f.upper()}" for n in tables for f in FACTORS))]
+    for encoder in others:
+        cells = [
+            f"{found[name, encoder, factor].difference:+.2f}{'' if p[name, encoder, factor] < 0.05 else '*'}"
+            for name in tables
+            for factor in FACTORS
+        ]
+        rows.append((encoder, *cells))
+    return markdown_table(rows, range(1, len(rows[0]))), {
+        key: (one.difference, float(p[key])) for key, one in found.items()
+    }
+
+
+def trends(results: Mapping[str, DisentangleResult]) -> str:
+    """Return the rank correlation of each coefficient with size, over the English encoders, and over sets."""
+    english = [encoder for encoder in ENCODERS if encoder not in MULTILINGUAL]
+    sizes = [ENCODERS[encoder][0] for encoder in english]
+    rows: list[Sequence[str]] = [("", *(factor.upper() for factor in FACTORS), "R²")]
+    ps: list[float] = []
+    cells: list[float] = []
+    for result in results.values():
+        for factor in (*FACTORS, "r2"):
+            values = [result[e].r2 if factor == "r2" else result[e].coef[factor] for e in english]
+            rho, p = stats.spearmanr(sizes, values)
+            cells.append(float(rho))
+            ps.append(float(p))
+    corrected = adjust(ps, "holm")
+    width = len(FACTORS) + 1
+    for place, name in enumerate(results):
+        own = range(place * width, (place + 1) * width)
+        rows.append(
+            (f"{SETS[name]}: ρ with size (p)", *(f"{cells[i]:+.2f} ({p_value(float(corrected[i]))})" for i in own))
+        )
+    first, second = results.values()
+    both = [
+        pearson(
+            np.array([first[e].coef[f] for e in ENCODERS]), np.array([second[e].coef[f] for e in ENCODERS])
+        ).estimate
+        for f in FACTORS
+    ]
+    both.append(pearson(np.array([first[e].r2 for e in ENCODERS]), np.array([second[e].r2 for e in ENCODERS])).estimate)
+    rows.append(("r between the two sets, 18 encoders", *(f"{value:.2f}" for value in both)))
+    return markdown_table(rows, range(1, len(rows[0])))
+
+
+def draw(results: Mapping[str, DisentangleResult], path: Path) -> None:
+    """Draw each factor's coefficient over the size of the encoder, a panel a factor, with intervals."""
+    marks = ("o", "s")
+    with picture(path, 10.4, 6.2) as figure:
+        panels = figure.subplots(2, 2, sharex=True).ravel()
+        for axes, factor in zip(panels, FACTORS, strict=True):
+            for k, (name, result) in enumerate(results.items()):
+                for encoder, (size, _, _) in ENCODERS.items():
+                    low, high = result[encoder].ci[factor]
+                    at = size * (1.03 if k else 0.97)
+                    axes.plot([at, at], [low, high], color=COLOURS[k], lw=1)
+                    face = "white" if encoder in MULTILINGUAL else COLOURS[k]
+                    axes.plot(at, result[encoder].coef[factor], marks[k], ms=4.5, color=COLOURS[k], mfc=face)
+                    if encoder in (LARGEST, SMALLEST, "bert", "tinybert", "albert", "minilm12-384") and not k:
+                        axes.annotate(
+                            encoder,
+                            (at, high),
+                            fontsize=6,
+                            ha="center",
+                            va="bottom",
+                            xytext=(0, 2),
+                            textcoords="offset points",
+                        )
+            axes.set_xscale("log")
+            axes.set_title(factor.upper(), fontsize=9)
+            axes.axhline(0, color="#666666", lw=0.8)
+        for axes in panels[2:]:
+            axes.set_xlabel("millions of parameters")
+        for axes in panels[::2]:
+            axes.set_ylabel("coefficient (sd)")
+        for k, name in enumerate(results):
+            panels[0].plot([], [], marks[k], color=COLOURS[k], label=SETS[name])
+        panels[0].plot([], [], "o", color="#666666", mfc="white", label="multilingual")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def page(tables: Mapping[str, Table], results: Mapping[str, DisentangleResult]) -> tuple[str, object]:
+    compared, tests = differences(tables)
+    errors = next(iter(results.values()))
+    blocks = [
+        "# The atlas: what BERTScore rewards as its encoder shrinks",
+        "Published segment scores of BERTScore (F1, no idf, no rescaling) with 18 encoders on WMT15 and WMT16 into "
+        "English (EffEval), each explained by four [factors](../../docs/explain/factors.md): SEM is the human score; "
+        "SYN, LEX and MOR are computed here, on candidate and reference. [docs/explain/disentangling.md]"
+        "(../../docs/explain/disentangling.md) explains the regression.",
+        "```text\npython benchmarks/atlas.py\n```",
+        f"Standard errors: {errors.se}; {errors.se_reason} (WMT16 likewise). M: millions of parameters; r: Pearson "
+        "correlation with the human score over all rows; a star: p >= .05. SYN is read off a small stanza pipeline "
+        "trained on English EWT, MOR from fastText vectors of English WMT text. Human scores have noise, which moves "
+        f"weight from SEM to the factors that go with it: the last two columns assume a reliability of {RELIABILITY}.",
+        FINDINGS,
+        "![Coefficients by size of the encoder](atlas.svg)",
+        "## Coefficients",
+        *(coefficients(name, tables[name], results[name]) for name in results),
+        "## Do they change with size?",
+        "Rank correlations over the 16 English encoders; p is corrected for all ten tests (Holm). Encoders "
+        "are no random sample, and several are made from the same teacher: these p are a guide only.",
+        trends(results),
+        f"Every encoder's coefficient less that of {LARGEST}, on the same segments ({RESAMPLES:,} resamples of whole "
+        f"sets of rows that share a text); a star: p >= .05 after Holm's correction for all {len(tests)} tests.",
+        compared,
+        "## Shares of R²",
+        "What part of the explained variance each factor has (Shapley/LMG).",
+        shares(results),
+    ]
+    return "\n\n".join(blocks) + "\n", tests
+
+
+FINDINGS = """FINDINGS"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=REPOSITORY.parent / "shared/data")
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "build/atlas")
+    parser.add_argument("-o", "--output", type=Path, default=REPOSITORY / "benchmarks/agreement/atlas.md")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    if not (arguments.work / "vectors.vec").exists():
+        write_vectors((arguments.data / "models/stanza_en").resolve(), arguments.work / "vectors.vec")
+    tables = {name: load(arguments.data, arguments.work, name) for name in SETS}
+    results = {
+        name: disentangle(table, list(ENCODERS), FACTORS, reliability={"sem": RELIABILITY})
+        for name, table in tables.items()
+    }
+    draw(results, arguments.output.with_suffix(".svg"))
+    text, _ = page(tables, results)
+    with atomic_text(arguments.output) as stream:
+        stream.write(text)
+
+
+if __name__ == "__main__":
+    main()
