@@ -187,7 +187,7 @@ def draw(results: Mapping[str, DisentangleResult], path: Path) -> None:
     with picture(path, 10.4, 6.2) as figure:
         panels = figure.subplots(2, 2, sharex=True).ravel()
         for axes, factor in zip(panels, FACTORS, strict=True):
-            for k, (name, result) in enumerate(results.items()):
+            for k, result in enumerate(results.values()):
                 for encoder, (size, _, _) in ENCODERS.items():
                     low, high = result[encoder].ci[factor]
                     at = size * (1.03 if k else 0.97)
