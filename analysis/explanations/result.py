@@ -13,7 +13,7 @@ from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
-_DIGITS = 6
+_DIGITS = 9
 _RISKIEST = 3
 
 
