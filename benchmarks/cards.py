@@ -17,7 +17,10 @@ from pathlib import Path
 
 from bsx.analysis import card_report, compare_cards, metric_card
 from bsx.analysis.documents.cards import CardDocument
+from bsx.catalog.catalog import shipped
+from bsx.catalog.entries import Evidence
 from bsx.data.output import atomic_text
+from bsx.jobs.carding.evidence import evidence_of
 from bsx.support.json_text import to_json
 
 METRICS = {
@@ -28,6 +31,7 @@ METRICS = {
 }
 """Spec -> the registry's entry that its figures speak for."""
 LIMIT, PERTURBED, CHECKED = 500, 40, 50
+PACKAGES = ("bsx", "torch", "transformers", "onnxruntime", "numpy")
 PAGE = Path(__file__).with_name("agreement") / "cards.md"
 
 
@@ -91,6 +95,43 @@ def page(cards: Sequence[CardDocument]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def in_registry(cards: Sequence[CardDocument]) -> None:
+    """Put the figures of segments into the shipped entries, in place of those of an earlier run."""
+    catalog = shipped()
+    for card in cards:
+        name = METRICS[card.metric]
+        if name is None:
+            continue
+        kind = "model" if name in catalog.models else "metric"
+        found = evidence_of(card, name, catalog, source=f"measured here: benchmarks/agreement/{PAGE.name}")
+        lines = [f"  - {{{', '.join(_fields(one))}}}" for one in found if one.level == "segment"]
+        file = catalog.origins[kind, name]
+        kept = [line for line in file.read_text(encoding="utf-8").splitlines() if "{aspect: " not in line]
+        if "evidence:" not in kept:
+            kept.insert(next(i for i, line in enumerate(kept) if line.startswith(("notes:", "check:"))), "evidence:")
+        start = kept.index("evidence:") + 1
+        end = next(i for i in range(start, len(kept) + 1) if i == len(kept) or not kept[i].startswith(" "))
+        with atomic_text(file) as stream:
+            stream.write("\n".join([*kept[:end], *lines, *kept[end:]]) + "\n")
+
+
+def _fields(one: Evidence) -> Iterator[str]:
+    versions = {name: version for name, version in (one.versions or {}).items() if name in PACKAGES}
+    yield f"aspect: {one.aspect}"
+    yield f'dataset: "{one.dataset}"'
+    yield f'language: "{one.language}"'
+    if one.direction is not None:
+        yield f"direction: {one.direction}"
+    yield f'statistic: "{one.statistic}"'
+    yield f"value: {one.value:.3f}"
+    if one.interval is not None:
+        yield f"interval: [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+    yield f"n: {one.n}"
+    yield f'signature: "{one.signature}"'
+    yield f"versions: {{{', '.join(f'{name}: {version}' for name, version in versions.items())}}}"
+    yield f'source: "{one.source}"'
+
+
 def main() -> None:
     """Make tables, cards and the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -115,6 +156,8 @@ def main() -> None:
             stream.write(to_json(card.to_dict()) + "\n")
     with atomic_text(PAGE) as stream:
         stream.write(page(found.cards))
+    if asked.registry:
+        in_registry(found.cards)
 
 
 if __name__ == "__main__":

@@ -72,18 +72,22 @@ def card(
     else:
         from bsx.jobs.carding.run import metric_card
 
-        with progress_bar() as report:
-            found = metric_card(
-                specs(metrics),
-                data or (),
-                columns=names(column),
-                lower=names(lower),
-                parts=names(part),
-                fresh=fresh,
-                settings=config,
-                progress=report,
-                **how,
-            )
+        try:
+            with progress_bar() as report:
+                found = metric_card(
+                    specs(metrics),
+                    data or (),
+                    columns=names(column),
+                    lower=names(lower),
+                    parts=names(part),
+                    fresh=fresh,
+                    settings=config,
+                    progress=report,
+                    **how,
+                )
+        except KeyboardInterrupt:
+            say(["steps that are done are kept; the same command goes on with the others"])
+            raise
         page, content, notes = card_report(found.cards), found.to_dict(), found.notes
     forms = {"json": lambda: to_json(content), "html": page.to_html, "markdown": page.to_markdown}
     write_result(forms.get(form, lambda: spelled(page_text(page)))(), output)

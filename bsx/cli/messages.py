@@ -18,6 +18,7 @@ SHORT = {
     "columns": ["--column"],
     "metrics": ["--metric"],
     "factor_columns": ["--factor-column"],
+    "parts": ["--part"],  # of a card
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "parser_dir": ["--stanza-dir", "--parser-dir"],

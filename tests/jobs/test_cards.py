@@ -247,7 +247,7 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
         (["chrf", "--data", nothing], "nothing.tsv: has the columns one, two, by which a card knows no table"),
         (["chrff", "--data", tables["judged"]], "unknown metric 'chrff'"),
         (["chrf", "--data", tmp_path / "none.tsv"], "none.tsv"),
-        (["chrf", "--data", tables["judged"], "--part", "cots"], "--parts cots: there is no such part of a card"),
+        (["chrf", "--data", tables["judged"], "--part", "cots"], "--part cots: there is no such part of a card"),
         (["chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
         ([], "name at least one metric"),
         (["--compare", nothing], "nothing.tsv"),

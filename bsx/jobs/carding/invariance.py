@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
@@ -51,7 +50,9 @@ def check(desk: Desk) -> CardFindings:
             most = min(desk.how["checked"], len(texts))
             some = texts.at(sorted(draw.choice(len(texts), most, replace=False).tolist()))
             try:
-                rows = checks(desk.lab.function(one.lang, subject.name), some, compares="reference" in metric.needs)
+                torch = "backend:torch" in str(desk.lab.identity(one.lang, subject.name).get("signature"))
+                score = desk.lab.function(one.lang, subject.name)
+                rows = checks(score, some, compares="reference" in metric.needs, threads=torch)
             except Exception as error:  # noqa: BLE001 - a metric may be anybody's code and raise anything
                 line = " ".join(str(error).split()) or type(error).__name__
                 found.miss("invariance", subject.name, Problem(True, f"{one.name}: {line}"))
@@ -62,13 +63,14 @@ def check(desk: Desk) -> CardFindings:
     return found
 
 
-def checks(score: Score, texts: RowTexts, *, compares: bool = True) -> list[JsonObject]:
+def checks(score: Score, texts: RowTexts, *, compares: bool = True, threads: bool = False) -> list[JsonObject]:
     """Return what each check found.
 
     Args:
         score: from n texts to their scores (n,), higher is better, computed anew in every call.
         texts: the rows.
         compares: whether candidates are compared with references, or with sources alone.
+        threads: whether it computes with PyTorch, whose threads are tried too.
     """
     n = len(texts)
     before = score(texts)
@@ -94,13 +96,15 @@ def checks(score: Score, texts: RowTexts, *, compares: bool = True) -> list[Json
     few = list(range(min(n, _ONE_BY_ONE)))
     alone = np.concatenate([score(texts.at([i])) for i in few])
     found.append(row("batch", "each row scored by itself", alone, few))
-    if "torch" in sys.modules:
+    what = "PyTorch with one thread and with two"
+    if threads:
         with _threads(1):
             one = score(texts)
         with _threads(2):
             two = score(texts)
-        what = "one thread and two"
         found.append(_compared("threads", what, one, two, scale, kind="determinism"))
+    else:
+        found.append(_nothing("threads", what, "it does not compute with PyTorch", kind="determinism"))
     found.append(row("spaces", "double spaces, and spaces at both ends", score(_each(texts, _spaced))))
     decomposed = _each(texts, lambda text: unicodedata.normalize("NFD", text))
     other = [i for i in range(n) if _sides(texts, i) != _sides(decomposed, i)]

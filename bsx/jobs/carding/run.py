@@ -234,6 +234,13 @@ def _card(
             partial = True
     _fill_languages(parts)
     family = _corrected(parts, float(desk.how["alpha"]))
+    least = family["tests"] / (desk.how["resamples"] + 1)
+    if least > float(desk.how["alpha"]):
+        notes = [
+            *notes,
+            f"tests by resampling give no p below 1 in {desk.how['resamples'] + 1}, which {family['tests']} tests "
+            f"correct to {min(least, 1.0):.2g}: `resamples=` raises the number of draws",
+        ]
     metrics = {lang: desk.lab.build(lang).get(name) for lang in dict.fromkeys(one.lang for one in desk.data)}
     built = {lang: metric for lang, metric in metrics.items() if isinstance(metric, Metric)}
     signatures = {lang: _signature(metric) for lang, metric in built.items()}
