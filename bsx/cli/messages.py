@@ -27,6 +27,7 @@ SHORT = {
 _COMMANDS = {  # called otherwise than the function
     "baseline": "registry baseline",
     "get_dataset": "data get",
+    "metric_card": "card",
     "fit_alignment": "metrics fit-alignment",
     "Scorer": "models pull",  # either fetches the model
 }

@@ -250,6 +250,7 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
         (["chrf", "--data", tables["judged"], "--part", "cots"], "--part cots: there is no such part of a card"),
         (["chrf", "--lang", "sw"], "the shipped examples hold no texts in sw"),
         ([], "name at least one metric"),
+        (["--column", "humann", "--data", tables["judged"]], "no table has a column 'humann'. Near: human."),
         (["--compare", nothing], "nothing.tsv"),
     ):
         out = cli("card", *arguments)

@@ -153,7 +153,10 @@ def _fit(
     }
     if content.segment is not None:
         table["segment"] = content.segment
-    varied = [factor for factor, values in factors.items() if np.ptp(values[~np.isnan(values)]) > 0]
+    varied = [factor for factor, values in factors.items() if len(np.unique(values[~np.isnan(values)])) > 1]
+    if not varied:
+        found.miss("factors", name, Problem(False, f"{one.name}: no factor differs between rows"))
+        return
     try:
         result = disentangle(
             table,

@@ -17,7 +17,7 @@ from bsx.data.run import as_one_run
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding.agreeing import agree
 from bsx.jobs.carding.cost import costs
-from bsx.jobs.carding.data import read_data
+from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, read_data
 from bsx.jobs.carding.desk import CardFindings, CardSettings, Desk, Subject
 from bsx.jobs.carding.fooling import challenged, paraphrases, perturbed
 from bsx.jobs.carding.invariance import check
@@ -27,6 +27,7 @@ from bsx.jobs.carding.speaking import languages
 from bsx.jobs.carding.store import Store
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import find_metric
+from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
 from bsx.support.provenance import provenance, versions
 from bsx.support.settings import complete, set_fields, takes
@@ -139,6 +140,7 @@ def metric_card(
         limit=asked["limit"],
         seed=asked["seed"],
     )
+    _check_columns(columns, tables)
     known = [name for name in SENTINELS if name in catalog.metrics and name not in named]
     kept = Store(store, fresh=fresh)
     lab = Lab([*named, *known], settings, catalog, kept, progress)
@@ -166,6 +168,19 @@ def metric_card(
     files = [one.path for one in tables if one.path is not None]
     cards = [_card(subject, desk, found, wanted, settings, files, notes) for subject in subjects]
     return CardRun(cards, list(dict.fromkeys(files)), notes)
+
+
+def _check_columns(columns: Sequence[str], tables: Sequence[DataSet]) -> None:
+    """Raise UnknownNameError for a column that no table has."""
+    there: dict[str, None] = {}
+    for one in tables:
+        if isinstance(one.content, JudgedRows | LabelledPairs):
+            there |= dict.fromkeys(one.content.columns)
+        else:
+            there |= dict.fromkeys(one.content.scores)
+    for name in columns:
+        if name not in there:
+            raise UnknownNameError(f"no table has a column {name!r}.{did_you_mean(name, there)}")
 
 
 def _specs(specs: str | Sequence[str]) -> list[str]:
@@ -299,10 +314,7 @@ def _signature(metric: Metric) -> str:
         return metric.spec
 
 
-def _described(one: object) -> JsonObject:
-    from bsx.jobs.carding.data import DataSet, JudgedRows
-
-    assert isinstance(one, DataSet)  # noqa: S101 - for the type checker
+def _described(one: DataSet) -> JsonObject:
     groups = list(dict.fromkeys(one.content.group)) if isinstance(one.content, JudgedRows) else []
     return {
         "name": one.name,
