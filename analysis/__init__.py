@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.plots import draw_learning_curve as draw_learning_curve
     from bsx.analysis.agreement.plots import draw_metric_layers as draw_metric_layers
     from bsx.analysis.agreement.plots import draw_significance as draw_significance
+    from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
     from bsx.analysis.agreement.result import MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
     from bsx.analysis.datasets.judged import JudgedTable as JudgedTable
     from bsx.analysis.datasets.mlqe import load_mlqe as load_mlqe
-    from bsx.analysis.datasets.mqm import load_esa as load_esa, load_mqm as load_mqm
+    from bsx.analysis.datasets.mqm import load_da_sqm as load_da_sqm, load_esa as load_esa, load_mqm as load_mqm
     from bsx.analysis.datasets.mtme import load_mt_metrics_eval as load_mt_metrics_eval
     from bsx.analysis.datasets.obtain import get_dataset as get_dataset, verify_dataset as verify_dataset
     from bsx.analysis.datasets.pairs import load_pairs as load_pairs, load_paws as load_paws, load_qqp as load_qqp

@@ -13,6 +13,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.agreement.categories import ByCategory
 from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, PairTest, averaged
 from bsx.analysis.agreement.measures import Agreement, CorpusScores, MetricAgreement, Rows, agreement, upside_down
 from bsx.analysis.agreement.result import MetaResult
@@ -42,6 +43,7 @@ def meta_evaluate(
     segment: str | None = None,
     lower: Sequence[str] = (),
     sentinels: Sequence[str] = (),
+    categories: Sequence[str] = (),
     corpus: Mapping[str, CorpusScores] | None = None,
     **settings: Unpack[MetaOptions],
 ) -> MetaResult:
@@ -61,6 +63,8 @@ def meta_evaluate(
         sentinels: controls, which cannot know how good a translation is: columns, such as the length of candidates,
             ``constant``, the same score for all, or ``shuffled``, the first metric's scores dealt out anew within each
             group. They are measured as metrics are, and each metric is tested against them, but they win nothing.
+        categories: further columns of human scores, such as those of errors of one kind; each is analysed as a group
+            of its own after ``human``, within each value of ``group`` if there is one, and nothing is averaged.
         corpus: metric -> what its corpus scores are made of; without, a system's score is a mean over segments.
         settings: fields of `bsx.analysis.agreement.settings.MetaSettings`: level, statistic, test, …
 
@@ -69,6 +73,12 @@ def meta_evaluate(
         InputError: naming group and column of what cannot be analysed.
     """
     config = build_config(settings, MetaSettings, spelling="`{}=`")
+    if categories:
+        apart = ByCategory.of(columns, [human, *categories], group, corpus or {})
+        names = {"metrics": metrics, "system": system, "segment": segment, "lower": lower, "sentinels": sentinels}
+        return apart.described(
+            meta_evaluate(apart.columns, human=apart.human, group=apart.group, corpus=apart.corpus, **names, **settings)
+        )
     known = column_names(columns)
     controls = columns_of(sentinels, known, metrics)
     _check_names(columns, metrics, human, [*controls, group, system, segment], lower, [*metrics, *controls])

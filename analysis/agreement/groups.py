@@ -23,7 +23,7 @@ AVERAGED = {
 
 def averaged(settings: MetaSettings) -> tuple[str, ...]:
     """Return the figures that are averaged over groups."""
-    more = ("acc_eq", "chance") if settings.statistic == "acc_eq" else ()
+    more = {"acc_eq": ("acc_eq", "chance"), "kendall_c": ("kendall_c",)}.get(settings.statistic, ())
     return (*more, *AVERAGED[settings.level])
 
 

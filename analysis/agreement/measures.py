@@ -222,6 +222,11 @@ def _heavy(metrics: Mapping[str, Array], human: Array, settings: MetaSettings) -
     return [name for name, x in metrics.items() if tail_weight(x, human) > HEAVY_TAILS]
 
 
+def _statistics(settings: MetaSettings) -> tuple[Statistic, ...]:
+    """Return what is measured: tau-c only on request."""
+    return (*STATISTICS, "kendall_c") if settings.statistic == "kendall_c" else STATISTICS
+
+
 def _about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
     if not heavy:
         return ()
@@ -232,11 +237,14 @@ def _about_tails(heavy: list[str], test: Test) -> tuple[str, ...]:
 def _correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, heavy: bool = False) -> MetricAgreement:
     """Correlate vectors (n,); the interval of Kendall's tau is a bootstrap, as grades tie often."""
     found: dict[str, Estimate] = {}
-    for statistic in STATISTICS:
+    for statistic in _statistics(settings):
         interval = "none"
         if statistic == settings.statistic:
-            interval = "bootstrap" if statistic == "kendall" or heavy else "analytic"
-        found[statistic] = getattr(correlation, statistic)(x, human, interval=interval, **_resampling(settings))
+            interval = "bootstrap" if statistic.startswith("kendall") or heavy else "analytic"
+        measure, variant = getattr(correlation, statistic.removesuffix("_c")), dict[str, str]()
+        if statistic == "kendall_c":
+            variant = {"variant": "c"}
+        found[statistic] = measure(x, human, interval=interval, **variant, **_resampling(settings))
     main = found[settings.statistic]
     figures = {statistic: estimate.estimate for statistic, estimate in found.items()}
     return MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method)
@@ -268,7 +276,7 @@ def _tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, sett
     return _Paired(resample, values, len(human), f"difference of {settings.statistic}, paired bootstrap", settings)
 
 
-def _correlation(settings: MetaSettings) -> Literal["pearson", "spearman", "kendall"]:
+def _correlation(settings: MetaSettings) -> Literal["pearson", "spearman", "kendall", "kendall_c"]:
     if settings.statistic == "acc_eq":
         raise AssertionError("acc_eq is no correlation")
     return settings.statistic
@@ -309,7 +317,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     by, metrics = settings.grouping, []
     for name, x in rows.metrics.items():
         found: dict[str, GroupedEstimate] = {}
-        for statistic in STATISTICS:
+        for statistic in _statistics(settings):
             options = _resampling(settings)
             if statistic != settings.statistic:
                 options["resamples"] = 1

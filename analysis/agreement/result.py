@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, averaged
@@ -30,6 +31,7 @@ class MetaResult:
         average_tests: of each pair of metrics' mean difference; empty for one group, or if nothing was tested.
         sentinels: names of the controls.
         control_tests: of the mean difference of each metric from each control.
+        averaged: whether a mean over groups says anything; not where they are kinds of errors.
     """
 
     settings: MetaSettings
@@ -42,6 +44,7 @@ class MetaResult:
     systems: bool = False
     sentinels: tuple[str, ...] = ()
     control_tests: tuple[AverageTest, ...] = ()
+    averaged: bool = True
 
     def beats(self, metric: str, sentinel: str, group: str) -> bool | None:
         """Return whether a metric agrees better than a control in a group.
@@ -69,7 +72,9 @@ class MetaResult:
         """Return the document that ``bsx meta`` prints, without provenance."""
         rows = [
             MetaMetricRow.model_validate(
-                {"metric": a.metric, **a.figures, "ci": (a.low, a.high), "wins": a.wins}
+                {"metric": a.metric}
+                | ({**a.figures, "ci": (a.low, a.high)} if self.averaged else dict.fromkeys([*a.figures, "ci"]))
+                | {"wins": a.wins}
                 | ({"control": True} if a.metric in self.sentinels else {})
             )
             for a in self.average
@@ -88,7 +93,7 @@ class MetaResult:
             headline=self.headline,
             human=self.human,
             settings=self.settings.model_dump(),
-            notes=[*self.notes, *_beside_controls(self)],
+            notes=[*self.notes, *_beside_controls(self), *_unseen(self)],
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -97,6 +102,8 @@ class MetaResult:
 
     def to_text(self) -> str:
         """Return tables for a terminal, a summary first if there are several groups; an asterisk marks winners."""
+        if not self.averaged:
+            return f"{text_table(_by_category(self, str, '{}*'))}\n\n{_caption(self)}"
         parts = []
         if len(self.groups) > 1:
             parts.append(_summary(self))
@@ -128,7 +135,7 @@ class MetaResult:
                 ends = [_plain(found.low), _plain(found.high)]
                 row = [group.group, found.metric, group.n, *values, *ends, winner, ranks.get(found.metric, "")]
                 rows.append([*row, found.method, *([int(control)] if self.sentinels else [])])
-        for average in self.average:
+        for average in self.average if self.averaged else ():
             values = [_plain(average.figures.get(name)) for name in figures]
             ends = [_plain(average.low), _plain(average.high)]
             mark = [int(average.metric in self.sentinels)] if self.sentinels else []
@@ -137,6 +144,10 @@ class MetaResult:
 
     def to_markdown(self) -> str:
         """Return a Markdown table: metrics by groups, winners bold."""
+        caption = markdown_escape(_caption(self)).replace("\\* no metric", "Bold: no metric")
+        if not self.averaged:
+            kinds = _by_category(self, markdown_escape, "**{}**")
+            return f"{markdown_table(kinds, range(1, len(kinds[0])))}\n\n{caption}\n"
         several = len(self.groups) > 1
         rows = [["metric", *(markdown_escape(g.group) for g in self.groups), *(["average"] if several else [])]]
         for average in self.average:
@@ -149,13 +160,12 @@ class MetaResult:
             if several:
                 cells.append("-" if math.isnan(average.value) else _bracket(average.value, average.low, average.high))
             rows.append(cells)
-        caption = markdown_escape(_caption(self)).replace("\\* no metric", "Bold: no metric")
         return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}\n"
 
     def to_latex(self) -> str:
         """Return a LaTeX table (booktabs): metrics by groups, winners bold, intervals in small print below."""
         groups = list(self.groups)
-        several = len(groups) > 1
+        several = len(groups) > 1 and self.averaged
         heads = ["metric", *(latex_escape(group.group) for group in groups), *(["average"] if several else [])]
         rows = [heads]
         for average in self.average:
@@ -198,6 +208,21 @@ def _summary(result: MetaResult) -> str:
     return text_table(rows)
 
 
+def _by_category(result: MetaResult, escape: Callable[[str], str], winner: str) -> list[list[str]]:
+    """Return one row a category, one column a metric: the figure with its interval, winners marked."""
+    names = [*result.metrics, *result.sentinels]
+    rows = [["", "rows", *(escape(result.shown(name)) for name in names)]]
+    for group in result.groups:
+        cells = [escape(group.group), str(group.n)]
+        for name in names:
+            found = group.find(name)
+            shown = "-" if found is None else _bracket(found.value, found.low, found.high)
+            wins = found is not None and group.clusters is not None and name in group.clusters.winners
+            cells.append(winner.format(shown) if wins else shown)
+        rows.append(cells)
+    return rows
+
+
 def _group(result: MetaResult, group: GroupResult) -> str:
     figures = _figures(result)
     ranks = _ranks(group)
@@ -238,7 +263,16 @@ def _caption(result: MetaResult) -> str:
     if result.average_tests:
         found = [f"{t.a} {'>' if t.difference > 0 else '<'} {t.b}" for t in beaten]
         lines.append(f"On average, two-sided p < {result.settings.alpha:g}: {', '.join(found) or 'no pair differs'}.")
-    return "\n".join([*lines, *_beside_controls(result)])
+    return "\n".join([*lines, *_beside_controls(result), *_unseen(result)])
+
+
+def _unseen(result: MetaResult) -> list[str]:
+    """Return the categories with which metrics have shown no agreement."""
+    if result.averaged:
+        return []
+    missed = {group.group: [found.metric for found in group.metrics if not found.low > 0] for group in result.groups}
+    said = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
+    return [f"No agreement shown, the interval reaches 0: {'; '.join(said)}."] if said else []
 
 
 def _beside_controls(result: MetaResult) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bsx.analysis.stats.resample import Sampled
 
 Test = Literal["williams", "bootstrap", "permutation", "perm-both", "none"]
-Statistic = Literal["pearson", "spearman", "kendall", "acc_eq"]
+Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "acc_eq"]
 
 # field -> the level it belongs to
 _ONLY = {
@@ -65,8 +65,8 @@ class MetaSettings(BaseModel):
     statistic: Annotated[
         Statistic,
         Field(
-            description="Statistic of interval, average and tests at the levels seg and sys; tau-b for kendall; "
-            "acc_eq, pairwise accuracy with calibrated ties, at the level seg with systems."
+            description="Statistic of interval, average and tests at the levels seg and sys; tau-b for kendall, "
+            "tau-c for kendall_c; acc_eq, pairwise accuracy with calibrated ties, at the level seg with systems."
         ),
     ] = "pearson"
     test: Annotated[

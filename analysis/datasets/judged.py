@@ -203,11 +203,12 @@ class Builder:
         """Append a row; ``references`` may hold a list of texts. All rows must have the same columns."""
         self._rows.append(values)
 
-    def finish(self, what: str) -> JudgedTable:
+    def finish(self, what: str, *, drop_human: bool | None = None) -> JudgedTable:
         """Return the table.
 
         Args:
             what: file or folder the rows came from, for the message.
+            drop_human: count the human translations, and leave them out; None: do neither.
 
         Raises:
             InputError: if there are no rows.
@@ -216,6 +217,8 @@ class Builder:
             found = self._problems.found
             reason = f"; all {len(found)} are malformed, the first: {found[0]}" if found else ""
             raise InputError(f"{what}: holds no rows that can be used{reason}")
+        if drop_human is not None:
+            self._human(what, drop=drop_human)
         columns = self._spread()
         order = list(COLUMNS)
         at = order.index("reference")
@@ -233,6 +236,18 @@ class Builder:
         if self._problems.found:
             self.notes.append(f"{len(self._problems.found)} malformed rows were skipped; .problems lists them")
         return JudgedTable(self.name, content, self._metrics, tuple(self.notes), tuple(self._problems.found))
+
+    def _human(self, what: str, *, drop: bool) -> None:
+        """Count the rows of human translations, and leave them out if that is wanted."""
+        human = [row for row in self._rows if row.get("human_system")]
+        if not human:
+            return
+        names = ", ".join(dict.fromkeys(str(row["system"]) for row in human))
+        self.notes.append(f"{len(human)} rows are human translations ({names}){', left out' if drop else ''}")
+        if drop:
+            self._rows = [row for row in self._rows if not row.get("human_system")]
+            if not self._rows:
+                raise InputError(f"{what}: all systems are human translations: nothing is left")
 
     def _spread(self) -> dict[str, Sequence[str | float]]:
         """Return columns, with the references of all rows spread over as many columns as any row needs."""

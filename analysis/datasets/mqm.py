@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,6 +44,7 @@ def load_mqm(
     weights: Mapping[str, float] | None = None,
     reference: str | None = None,
     per_rater: bool = False,
+    drop_human: bool = False,
     lp: str | None = None,
     name: str | None = None,
     skip_malformed: bool = False,
@@ -66,6 +68,7 @@ def load_mqm(
         reference: system whose translation is the reference, such as ``ref``; its own rows are left out then, and those
             of segments that it lacks, which are counted.
         per_rater: one row a rating, with the column ``judge``, instead of the mean over raters.
+        drop_human: leave out human translations (see ``human_system``), and count them.
         lp: language pair; taken from the file's name unless given.
         name: name of the data set; the path's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
@@ -81,10 +84,14 @@ def load_mqm(
     known = {key.lower(): float(weight) for key, weight in {**MQM_WEIGHTS, **(weights or {})}.items()}
     texts: dict[tuple[str, str, str], tuple[str, str]] = {}
     ratings: dict[tuple[str, str, str], dict[str, _Rating]] = {}
+    checks = 0
     for row in table.rows():
         with problems:
             key = (row.name("system"), row.name("doc"), row.name(segment))
             category, severity = row.name("category").rstrip("!"), row.name("severity")
+            if severity.lower() == "hotw-test":
+                checks += 1
+                continue
             weight = _weight(category, severity, known, row)
             source, target = (_MARK.sub("", row.text(side)) for side in ("source", "target"))
             texts.setdefault(key, (source, target))
@@ -113,13 +120,15 @@ def load_mqm(
         for number, group in enumerate(groups):
             scores = {column: _score(group, column, parts) for column in ("human", *parts)}
             counted: dict[str, Given] = {"judge": list(raters)[number]} if per_rater else {"judgments": len(raters)}
-            builder.add(**values, **scores, **counted)
+            builder.add(**values, **scores, human_system=_human(system), **counted)
+    if checks:
+        builder.notes.append(f"{checks} attention checks (HOTW-test) are left out")
     if lacking:
         builder.notes.append(f"{lacking} translations of segments that {reference} lacks are left out")
     uneven = {len(raters) for raters in ratings.values()}
     if len(uneven) > 1 and not per_rater:
         builder.notes.append(f"translations have {min(uneven)} to {max(uneven)} raters; scores are their means")
-    return builder.finish(table.name)
+    return builder.finish(table.name, drop_human=drop_human)
 
 
 def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) -> float:
@@ -185,7 +194,13 @@ def _score(group: Sequence[_Rating], column: str, parts: Mapping[str, tuple[int,
 
 
 def load_esa(
-    path: Path | str, *, lp: str | None = None, name: str | None = None, skip_malformed: bool = False
+    path: Path | str,
+    *,
+    lp: str | None = None,
+    per_rater: bool = False,
+    drop_human: bool = False,
+    name: str | None = None,
+    skip_malformed: bool = False,
 ) -> JudgedTable:
     """Load error span annotation as WMT24 gives it out: a CSV without a header, one row a judgment, without texts.
 
@@ -200,18 +215,97 @@ def load_esa(
     Args:
         path: the file.
         lp: load only this language pair, such as eng-jpn.
+        per_rater: one row a judgment, with the column ``judge``, instead of the mean over annotators.
+        drop_human: leave out human translations (see ``human_system``), and count them.
         name: name of the data set; the path's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
     Raises:
         InputError: naming file, line and reason of a malformed row.
     """
-    problems = Problems(skip=skip_malformed)
     fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
-    table = Table(path, problems, separator=",", quoted=True, header=fields)
+    found, problems, notes = _appraised(path, fields, lp, skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
+    for (pair, system, document, item), judged in found.items():
+        groups = [[one] for one in judged] if per_rater else [judged]
+        for group in groups:
+            mean = sum(score for _, score, _ in group) / len(group)
+            spans = sum(spans for _, _, spans in group) / len(group)
+            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
+            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
+            builder.add(**values, human=float(mean), human_spans=float(spans), human_system=_human(system), **counted)
+    builder.notes += notes
+    return builder.finish(str(path), drop_human=drop_human)
+
+
+def load_da_sqm(
+    path: Path | str,
+    *,
+    lp: str | None = None,
+    per_rater: bool = False,
+    drop_human: bool = False,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load direct assessment with labels of a scalar quality metric (DA+SQM), as Appraise exports it: without a header.
+
+    The fields are those of `load_esa` without spans. ``human`` is the mean over annotators of scores that are
+    standardised for each annotator and language pair, ``human_raw`` the mean of the scores from 0 to 100.
+
+    Source: Kocmi et al. 2022 (WMT22) for the protocol; Graham et al. 2013 for the standardisation.
+
+    Args and errors: as `load_esa`.
+    """
+    fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "start", "end"]
+    found, problems, notes = _appraised(path, fields, lp, skip_malformed)
+    builder = Builder(name or Path(path).stem, problems)
+    by_annotator: dict[tuple[str, str], list[float]] = {}
+    for (pair, *_), judged in found.items():
+        for annotator, score, _ in judged:
+            by_annotator.setdefault((pair, annotator), []).append(score)
+    level = {key: (sum(scores) / len(scores), _deviation(scores)) for key, scores in by_annotator.items()}
+    flat = sum(deviation == 0 for _, deviation in level.values())
+    for (pair, system, document, item), judged in found.items():
+        groups = [[one] for one in judged] if per_rater else [judged]
+        for group in groups:
+            z = []
+            for annotator, score, _ in group:
+                mean, deviation = level[pair, annotator]
+                z.append((score - mean) / deviation if deviation else 0.0)
+            raw = sum(score for _, score, _ in group) / len(group)
+            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
+            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
+            human = float(sum(z) / len(z))
+            builder.add(**values, human=human, human_raw=float(raw), human_system=_human(system), **counted)
+    if flat:
+        builder.notes.append(f"{flat} annotators gave one score only, which says nothing: it stands as 0")
+    builder.notes += notes
+    return builder.finish(str(path), drop_human=drop_human)
+
+
+def _deviation(scores: Sequence[float]) -> float:
+    mean = sum(scores) / len(scores)
+    return math.sqrt(sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1))
+
+
+def _human(system: str) -> int:
+    """Return 1 for a system whose name says that it is a human translation: ref, ref-A, refB, Human-A.0, HUMAN."""
+    return int(
+        re.match(r"(?:ref|human)(?:erence)?(?:$|[-_.:0-9]|[A-Z](?:$|[^a-z]))", system, re.IGNORECASE) is not None
+    )
+
+
+_Judged = dict[tuple[str, str, str, str], list[tuple[str, float, float]]]
+
+
+def _appraised(
+    path: Path | str, fields: Sequence[str], lp: str | None, skip_malformed: bool
+) -> tuple[_Judged, Problems, list[str]]:
+    """Return (pair, system, document, item) -> (annotator, score, score of spans), and what is left out."""
+    problems = Problems(skip=skip_malformed)
+    table = Table(path, problems, separator=",", quoted=True, header=list(fields))
     left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
-    found: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
+    found: _Judged = {}
     for row in table.rows():
         with problems:
             pair = f"{row.name('src')}-{row.name('tgt')}"
@@ -234,21 +328,10 @@ def load_esa(
             if not 0 <= score <= 100:
                 raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
             key = (pair, row.name("system"), document, row.name("item"))
-            found.setdefault(key, []).append((score, _span_score(row)))
-    for (pair, system, document, item), judged in found.items():
-        mean, spans = (sum(column) / len(judged) for column in zip(*judged, strict=True))
-        builder.add(
-            lp=pair,
-            system=system,
-            segment=item,
-            document=document,
-            human=float(mean),
-            human_spans=float(spans),
-            judgments=len(judged),
-        )
-    builder.notes += [f"{count} {what} are left out" for what, count in left_out.items() if count]
-    builder.notes.append("the file has no texts; segments have the numbers that the test set gives them")
-    return builder.finish(table.name)
+            spans = _span_score(row) if "spans" in fields else 0.0
+            found.setdefault(key, []).append((row.name("annotator"), score, spans))
+    notes = [f"{count} {what} are left out" for what, count in left_out.items() if count]
+    return found, problems, [*notes, "the file has no texts; segments have the numbers that the test set gives them"]
 
 
 def _span_score(row: Row) -> float:

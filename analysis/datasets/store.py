@@ -11,7 +11,7 @@ from bsx.analysis.datasets.challenge import load_challenge_table
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
-from bsx.analysis.datasets.mqm import load_esa, load_mqm
+from bsx.analysis.datasets.mqm import load_da_sqm, load_esa, load_mqm
 from bsx.analysis.datasets.mtme import Level, load_mt_metrics_eval
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.simplification import load_simplification
@@ -44,6 +44,7 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "summeval": load_summeval,
     "realsumm": load_realsumm,
     "simplification": load_simplification,
+    "da_sqm": load_da_sqm,
 }
 """The loaders by the names that registry entries use."""
 
@@ -90,6 +91,7 @@ class LoaderOptions(TypedDict, total=False):
     reference: str
     per_rater: bool
     annotators: str
+    drop_human: bool
 
 
 def load_dataset(name: str, *, data_dir: Path | str | None = None, **options: Unpack[LoaderOptions]) -> JudgedTable:

@@ -181,7 +181,7 @@ def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int
     Args:
         x: scores of several metrics (metrics, n), already checked.
         y: human scores (n,).
-        statistic: ``pearson``, ``spearman``, ``kendall-b`` or ``kendall-c``.
+        statistic: ``pearson``, ``spearman``, ``kendall`` or ``kendall-b``, ``kendall_c`` or ``kendall-c``.
         resamples: how many.
         seed: of the draws.
 
@@ -191,9 +191,9 @@ def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int
     if statistic == "pearson":
         return np.concatenate([weighted_pearson(x, y, c) for c in bootstrap_counts(resamples, len(y), seed)])
     blocks = bootstrap_indices(resamples, len(y), seed)
-    if statistic in ("kendall", "kendall-b", "kendall-c"):
+    if statistic.startswith("kendall"):
         tau = need("scipy.stats", "Kendall's tau").kendalltau
-        variant = "c" if statistic == "kendall-c" else "b"
+        variant = "c" if statistic in ("kendall_c", "kendall-c") else "b"
         draws = [
             [tau(row[i], y[i], variant=variant, method="asymptotic").statistic for row in x]
             for block in blocks

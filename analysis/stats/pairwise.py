@@ -495,7 +495,8 @@ def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
     signs = np.rint(draws) * np.float32(2) - np.float32(1)
     i, j = np.triu_indices(len(x), k=1)
     p_values = []
-    for scores in (x.astype(np.float32), y.astype(np.float32)):
+    # The layout too decides how NumPy and BLAS round in single precision, which tips ties of permutations.
+    for scores in (np.array(x, dtype=np.float32, order="C"), np.array(y, dtype=np.float32, order="C")):
         observed, permuted = scores.sum(axis=1), signs @ scores.T
         reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
         p_values.append(reached.mean(axis=0))

@@ -48,6 +48,13 @@ def kendall_rows(x: Array, y: Array) -> Array:
     return np.array([_kendall(row, other) for row, other in rows]).reshape(x.shape[:-1])
 
 
+def kendall_c_rows(x: Array, y: Array) -> Array:
+    """Return Kendall's tau-c (Stuart 1953) of each row of x (…, n) with that of y (…, n): (…,)."""
+    x, y = np.broadcast_arrays(x, y)
+    rows = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]), strict=True)
+    return np.array([_tau_c(row, other) for row, other in rows]).reshape(x.shape[:-1])
+
+
 def pairwise_accuracy_rows(x: Array, y: Array) -> Array:
     """Return the share of item pairs that x (…, n) and y (…, n) order alike (both tied counts as alike): (…,)."""
     return _over_pairs(_accuracy, x, y)
@@ -72,6 +79,7 @@ ROWS: dict[str, RowStatistic] = {
     "pearson": pearson_rows,
     "spearman": spearman_rows,
     "kendall": kendall_rows,
+    "kendall_c": kendall_c_rows,
     "pairwise_accuracy": pairwise_accuracy_rows,
 }
 
@@ -127,6 +135,14 @@ def _accuracy(dx: Array, dy: Array) -> Array:
     with np.errstate(invalid="ignore"):
         accuracy: Array = np.count_nonzero(dx == dy, axis=-1) / np.asarray(pairs, dtype=np.float64)
     return accuracy
+
+
+def _tau_c(x: Array, y: Array) -> float:
+    present = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[present], y[present]
+    if min(len(np.unique(x)), len(np.unique(y))) < 2:
+        return float("nan")
+    return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant="c", method="asymptotic").statistic)
 
 
 def _kendall(x: Array, y: Array) -> float:

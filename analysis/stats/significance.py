@@ -12,7 +12,7 @@ from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interv
 from bsx.analysis.stats.resample import CELLS, Seed, compared, permutation_p, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, pearson_rows
-from bsx.analysis.stats.systems.grouped import BY, POOLING, By, group_mean, group_values, system_means
+from bsx.analysis.stats.systems.grouped import BY, POOLING, By, Statistic, group_mean, group_values, system_means
 from bsx.analysis.stats.validate import grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -133,7 +133,7 @@ def paired_bootstrap(
     b: ArrayLike,
     human: ArrayLike,
     *,
-    statistic: Literal["pearson", "spearman", "kendall"] = "pearson",
+    statistic: Literal["pearson", "spearman", "kendall", "kendall_c"] = "pearson",
     absolute: bool = False,
     confidence: float = 0.95,
     resamples: int = 1000,
@@ -150,7 +150,7 @@ def paired_bootstrap(
         a: scores of the first metric (n,).
         b: scores of the second (n,).
         human: human scores (n,).
-        statistic: ``pearson``, ``spearman`` or ``kendall`` (tau-b).
+        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``kendall_c`` (tau-c).
         absolute: compare absolute values: a metric with a negative correlation is turned round first.
         confidence: level of the interval.
         resamples: how many.
@@ -160,7 +160,7 @@ def paired_bootstrap(
     Raises:
         InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 3 items.
     """
-    choice("statistic", statistic, ("pearson", "spearman", "kendall"))
+    choice("statistic", statistic, ("pearson", "spearman", "kendall", "kendall_c"))
     settings(resamples=resamples, confidence=confidence)
     x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, varied=True)
     values = [float(ROWS[statistic](z, h)) for z in (x, y)]
@@ -178,7 +178,7 @@ def perm_both(
     human: ArrayLike,
     *,
     by: By = "none",
-    statistic: Literal["pearson", "spearman", "kendall", "pairwise_accuracy"] = "pearson",
+    statistic: Statistic = "pearson",
     constant: Literal["skip", "zero"] = "skip",
     swap: Swap = "cells",
     resamples: int = 1000,
@@ -200,7 +200,7 @@ def perm_both(
         b: scores of the second, of the same shape.
         human: human scores, of the same shape.
         by: as in `bsx.analysis.grouped`: ``none`` pooled, ``item``, ``sys``, or ``means`` for the system level.
-        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``pairwise_accuracy``.
+        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b), ``kendall_c`` (tau-c) or ``pairwise_accuracy``.
         constant: what a group without a defined correlation counts as.
         swap: what trades places: ``cells``, whole ``segments`` or whole ``systems``; items of a vector are cells.
         resamples: permutations.

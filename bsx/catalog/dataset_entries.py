@@ -34,6 +34,7 @@ LoaderName = Literal[
     "summeval",
     "realsumm",
     "simplification",
+    "da_sqm",
 ]
 Option = str | int | bool | list[str] | dict[str, str]
 

@@ -11,8 +11,9 @@ import typer
 
 from bsx.cli.help import group
 from bsx.cli.messages import say
-from bsx.cli.options import Format
-from bsx.cli.output import progress_bar
+from bsx.cli.options import Confidence, Format, Resamples
+from bsx.cli.output import names, progress_bar
+from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
@@ -117,6 +118,15 @@ def table(
     reference: Annotated[
         str | None, typer.Option(help="mqm: the system whose translation is the reference, such as ref.")
     ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="mqm: weights of errors, such as 'major=5,minor fluency/punctuation=0.1'.")
+    ] = None,
+    per_rater: Annotated[
+        bool, typer.Option("--per-rater", help="mqm, esa, da_sqm: a row a rating, with the column judge; no means.")
+    ] = False,
+    drop_human: Annotated[
+        bool, typer.Option("--drop-human", help="mqm, esa, da_sqm: leave human translations out, and count them.")
+    ] = False,
     data_dir: Folder = None,
 ) -> None:
     """Write a data set as one table, a row a judgment, for meta, tune, train and the others."""
@@ -124,11 +134,55 @@ def table(
     from bsx.data.output import check_table
 
     check_table(output)
-    options = {key: value for key, value in {"lp": lp, "reference": reference}.items() if value is not None}
+    given = {
+        "lp": lp,
+        "reference": reference,
+        "weights": None if weights is None else _weights(weights),
+        "per_rater": per_rater or None,
+        "drop_human": drop_human or None,
+    }
+    options = {key: value for key, value in given.items() if value is not None}
     found = load_data(name, loader=loader, data_dir=data_dir, **options)  # type: ignore[arg-type]
     found.save(output)
     print(f"{len(found)} rows, columns {', '.join(found.columns)}")
     say(found.notes)
+
+
+def _weights(text: str) -> dict[str, float]:
+    found = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            name = ""
+        if not name.strip():
+            raise InputError(f"--weights {part.strip()!r}: write WHAT=NUMBER, such as major=5, separated by commas")
+    return found
+
+
+@data.command()
+def raters(
+    file: Annotated[str, typer.Argument(help="Table with a row a rating; - is stdin.")],
+    human: Annotated[str, typer.Option(help="Column of scores.")] = "human",
+    judge: Annotated[str, typer.Option(help="Column that names the rater.")] = "judge",
+    item: Annotated[str, typer.Option(help="Columns that together name what was rated.")] = "system,segment",
+    confidence: Confidence = 0.95,
+    resamples: Resamples = 1000,
+    seed: Annotated[int, typer.Option(help="Of the random draws.")] = 1,
+    format: Format = "text",
+) -> None:
+    """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is."""
+    from bsx.analysis.agreement.raters import rater_agreement
+    from bsx.data.columns import read_columns
+    from bsx.data.tables import Table
+
+    items = names([item])
+    columns = read_columns(Table(file), [human], [judge, *items])
+    found = rater_agreement(
+        columns, human=human, judge=judge, item=items, confidence=confidence, resamples=resamples, seed=seed
+    )
+    print(to_json(found.to_dict()) if format == "json" else found.to_text())
 
 
 def _row(entry: DatasetEntry, data_dir: Path | None) -> dict[str, Any]:

@@ -46,6 +46,12 @@ def meta(
             "length and overlap; constant; shuffled, the first metric's scores dealt out anew. Repeatable."
         ),
     ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns of human scores of one kind of error each, or 'human_*': every one is analysed by itself."
+        ),
+    ] = None,
     metric: Score = None,
     data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
     candidate: Annotated[
@@ -83,7 +89,7 @@ def meta(
             check_picture(path)
     with progress_bar() as report:
         found = evaluate(
-            Wanted(names(column), human, group, system, segment, names(lower), names(sentinel)),
+            Wanted(names(column), human, group, system, segment, names(lower), names(sentinel), names(category)),
             file=file,
             metrics=specs(metric),
             texts=Input([], [], None, data, candidate or [], reference or [], source, None),

@@ -10,6 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
+from bsx.analysis.agreement.categories import matching
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.result import MetaResult
@@ -51,6 +52,7 @@ class Wanted:
         segment: column of segments.
         lower: those of ``columns`` of which lower is better.
         sentinels: controls: columns, metrics to compute beside ``metrics=``, ``constant`` or ``shuffled``.
+        categories: columns of human scores by kind of error, or patterns such as ``human_*``.
     """
 
     columns: list[str]
@@ -60,6 +62,7 @@ class Wanted:
     segment: str | None = None
     lower: list[str] = field(default_factory=list)
     sentinels: list[str] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
 
     def labels(self) -> list[str]:
         """Return the columns that are not numbers."""
@@ -181,6 +184,7 @@ def meta(
         segment=names.segment,
         lower=names.lower,
         sentinels=wanted.sentinels,
+        categories=names.categories,
         corpus=columns.corpus,
         **how,
     )
@@ -202,7 +206,8 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
         )
     table = Table(file)
     controls = columns_of(wanted.sentinels, table.columns, wanted.columns)
-    values = read_columns(table, [*wanted.columns, *controls, *wanted.human], wanted.labels())
+    categories = matching(wanted.categories, table.columns, wanted.human[0])
+    values = read_columns(table, [*wanted.columns, *controls, *wanted.human, *categories], wanted.labels())
     notes = []
     if wanted.system is None and "system" in table.columns:
         notes.append(
@@ -213,7 +218,8 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
     turned = [name for name in lower_by_sidecar(file) if name in read and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
     signatures = known_signatures(file, read)
-    return Columns(values, replace(wanted, lower=[*wanted.lower, *turned]), notes, signatures=signatures)
+    named = replace(wanted, lower=[*wanted.lower, *turned], categories=categories)
+    return Columns(values, named, notes, signatures=signatures)
 
 
 def require(name: str, columns: Sequence[str], file: str) -> None:
@@ -256,16 +262,20 @@ def score_columns(
         there = list(getattr(corpus, "columns", ()))
         for name in [*wanted.columns, *wanted.human, *wanted.labels()]:
             require(name, there, file)
+        if wanted.categories and len(systems) > 1:
+            raise InputError("`category=` goes with one `candidate=` column: its scores are of one system")
+        kinds = matching(wanted.categories, there, wanted.human[0])
         said: list[str] = []
         metrics, plan = load_metrics(specs, settings, corpus, said.append)
         values: dict[str, list[Cell]] = {
-            name: [] for name in [*named.labels(), *named.human, *wanted.columns, *(m.spec for m in metrics)]
+            name: [] for name in [*named.labels(), *named.human, *kinds, *wanted.columns, *(m.spec for m in metrics)]
         }
         totals = [Totals(metric, len(systems)) for metric in metrics]
         by_system: dict[str, list[Totals]] = {}
         prepared = prepare(metrics, corpus, plan=plan, progress=progress)
         melted = [] if len(systems) == 1 else [*systems, *wanted.human]
-        others = [name for name in there if name not in {*wanted.labels(), *wanted.human, *wanted.columns, *melted}]
+        asked = {*wanted.labels(), *wanted.human, *wanted.columns, *kinds}
+        others = [name for name in there if name not in asked | {*melted}]
         others += ["candidate"] if melted else []
         kept: dict[str, list[object]] = {name: [] for name in others if keep}
         twice = [name for name in values if name in kept]
@@ -280,7 +290,7 @@ def score_columns(
                 number += 1
                 for cells in _long_rows(segment.row or {}, number, systems, wanted, named):
                     row = Row(f"{file}: row {number}", cells)
-                    for name in (*named.human, *wanted.columns):
+                    for name in (*named.human, *kinds, *wanted.columns):
                         values[name].append(Spelled(spelled(row[name]), row.number(name)))
                     for name in named.labels():
                         values[name].append(row.name(name))
@@ -305,6 +315,7 @@ def score_columns(
         named.system,
         named.segment,
         [*lower, *wanted.lower],
+        categories=kinds,
     )
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     origin = provenance("score", [file], signatures)

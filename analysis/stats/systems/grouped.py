@@ -28,7 +28,7 @@ from bsx.support.checks import Array, NanPolicy, choice
 
 SegmentsToSystems = Callable[[Array], Array]
 By = Literal["none", "item", "sys", "means"]
-Statistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy"]
+Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "pairwise_accuracy"]
 BY = ("none", "item", "sys", "means")
 
 
@@ -88,7 +88,7 @@ def grouped(
         metric: scores (systems, segments), NaN where there is none.
         human: human scores (systems, segments).
         by: the grouping.
-        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``pairwise_accuracy``.
+        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b), ``kendall_c`` (tau-c) or ``pairwise_accuracy``.
         constant: a group where either column is constant (or has fewer than two values) has no correlation: ``skip``
             leaves it out of the mean, ``zero`` counts it as 0.
         confidence: level of the interval.

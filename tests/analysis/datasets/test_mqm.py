@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis import load_esa, load_mqm
+from bsx.analysis import load_da_sqm, load_esa, load_mqm
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 
@@ -43,7 +43,11 @@ def test_spans_become_scores(spans: Path) -> None:
     assert table.numbers("human_accuracy").tolist() == [-2.5, 0, -1]
     assert table.numbers("human_accuracy_omission").tolist() == [0, 0, -1]
     assert table.numbers("human_minor").tolist() == pytest.approx([-0.05, 0, -1])
-    assert table.notes == ("translations have 1 to 2 raters; scores are their means",)
+    assert table.notes == (
+        "translations have 1 to 2 raters; scores are their means",
+        "1 rows are human translations (ref)",
+    )
+    assert table.numbers("human_system").tolist() == [0, 0, 1]
     whole = ["human_accuracy", "human_fluency", "human_non_translation"]
     assert np.sum([table.numbers(part) for part in whole], axis=0).tolist() == pytest.approx(
         table.numbers("human").tolist()
@@ -119,13 +123,75 @@ def test_error_span_annotation(tmp_path: Path) -> None:
         load_esa(file)
 
 
+def appraised(annotator: str, system: str, item: int, score: object, kind: str = "TGT", whole: str = "False") -> str:
+    return f"{annotator},{system},{item},{kind},eng,deu,{score},d1,{whole},1.0,2.0"
+
+
+def test_direct_assessment_with_sqm(tmp_path: Path) -> None:
+    lines = [appraised("a", system, k, score) for system, k, score in (("X", 1, 80), ("X", 2, 60), ("refA", 1, 100))]
+    lines += [appraised("b", "X", 1, 40), appraised("b", "X", 2, 20), appraised("c", "X", 1, 50)]
+    lines += [appraised("a", "X", 3, 0, "BAD"), appraised("a", "X", 1, 9, "TGT", "True")]
+    file = tmp_path / "da.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = load_da_sqm(file)
+    assert table["system"] == ["X", "X", "refA"]
+    assert table.numbers("human_raw").tolist() == pytest.approx([170 / 3, 40, 100])
+    z = {"a": lambda x: (x - 80) / 20, "b": lambda x: (x - 30) / np.sqrt(200)}
+    expected = [(z["a"](80) + z["b"](40) + 0) / 3, (z["a"](60) + z["b"](20)) / 2, z["a"](100)]
+    assert table.numbers("human").tolist() == pytest.approx(expected)
+    assert table.numbers("human_system").tolist() == [0, 0, 1]
+    said = (
+        "1 rows are human translations (refA)",
+        "1 attention checks are left out",
+        "1 annotators gave one score only",
+    )
+    assert all(any(part in note for note in table.notes) for part in said)
+    dropped = load_da_sqm(file, drop_human=True)
+    assert set(dropped.texts("system")) == {"X"}
+    assert any("(refA), left out" in note for note in dropped.notes)
+    single = load_da_sqm(file, per_rater=True)
+    assert single["judge"] == ["a", "b", "c", "a", "b", "a"]
+    file.write_text(appraised("a", "refA", 1, 5) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="all systems are human translations"):
+        load_da_sqm(file, drop_human=True)
+    file.write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1 has 2 fields, 11 are due"):
+        load_da_sqm(file)
+
+
+@pytest.mark.parametrize("name", ["ref", "ref-A", "refB", "HUMAN", "Human-A.0", "reference"])
+def test_names_of_human_translations(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    machine = {"ref": "Reformer", "HUMAN": "humanoid"}.get(name, "GPT4_with_refA")
+    file.write_text(f"{appraised('a', name, 1, 5)}\n{appraised('a', machine, 1, 9)}\n", encoding="utf-8")
+    assert load_da_sqm(file).numbers("human_system").tolist() == [1, 0]
+
+
+def test_attention_checks_among_spans(spans: Path) -> None:
+    with spans.open("a", encoding="utf-8") as stream:
+        stream.write("A\td1\t1\tr1\tsrc one\tThe <v>cat</v> sat.\tFound\tHOTW-test\n")
+    table = load_mqm(spans)
+    assert table.numbers("human").tolist() == pytest.approx([-(5 + 0.1) / 2, -25, -1])
+    assert "1 attention checks (HOTW-test) are left out" in table.notes
+
+
 def test_the_command_writes_a_table(cli: Run, spans: Path, tmp_path: Path) -> None:
     done = cli("data", "table", spans, "--loader", "mqm", "--reference", "ref", "-o", tmp_path / "t.tsv")
     assert done.status == 0, done.err
     rows = list(Table(tmp_path / "t.tsv").rows())
     assert [row.number("human") for row in rows] == pytest.approx([-2.55])
     assert "left out" in done.err
+    kept = tmp_path / "raters.tsv"
+    options = ("--per-rater", "--drop-human", "--weights", "major=3, minor fluency/punctuation=1")
+    done = cli("data", "table", spans, "--loader", "mqm", *options, "-o", kept)
+    assert done.status == 0, done.err
+    assert [(row.name("judge"), row.number("human")) for row in Table(kept).rows()] == [
+        ("r1", -4),
+        ("r2", 0),
+        ("r1", -25),
+    ]
     for arguments, said in {
+        ("--loader", "mqm", "--weights", "major"): "--weights 'major': write WHAT=NUMBER",
         ("--loader", "mqn"): "--loader mqn: there are table",
         ("--loader", "esa", "--reference", "x"): "has no option 'reference'",
         (): "is not a data set",
