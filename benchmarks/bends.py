@@ -67,7 +67,8 @@ HEAD = """# Curves of factors, and what acts through people
 The regressions of Kaster, Zhao & Eger 2021 on their published scores, asked two further questions. Do the factors
 act in straight lines? Each is bent by a natural spline with five knots, and the gain measured on new rows too, with the
 same folds. And what of a factor's coefficient goes through the human score (SEM)? Its coefficient without SEM is
-divided into the part that goes through SEM and the part beside it, with bootstrap intervals of whole sets of rows that share a text.
+divided into the part that goes through SEM and the part beside it, with bootstrap intervals of whole sets of rows that
+share a text.
 [docs/explain/disentangling.md](../../docs/explain/disentangling.md) explains both, and what must be assumed.
 
 ```console

@@ -197,6 +197,11 @@ def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
         intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[arg-type]
 
 
+def test_one_sentence_is_too_few() -> None:
+    with pytest.raises(InputError, match="texts of one sentence"):
+        intervene(["Children often win."], {"m": planted(1, 0, {})}, ["typos"], factors={"lex": lex}, lang="en")
+
+
 def test_pairs_without_a_score_are_refused_or_left_out() -> None:
     references, _, _ = world(20)
 
