@@ -51,6 +51,7 @@ def recompute(work: Work) -> list[Figure]:
 
 def _beside(work: Work, name: str, columns: dict[str, Array | Labels], human: Array) -> list[Figure]:
     """Return r of metrics that are computed here, on the texts of the same rows."""
+    figures = []
     with work.part(f"metrics beside those of {name}"):
         file = work.find(FACTS.texts[name])
         texts = read_columns(file, [], ["lp", "id"], ["candidate", "reference"])
@@ -61,9 +62,7 @@ def _beside(work: Work, name: str, columns: dict[str, Array | Labels], human: Ar
             raise InputError(f"{file}: has no row with lp {lost[0]} and id {lost[1]}, which {name}.tsv has")
         kinds = ("candidate", "reference")
         candidates, references = ([str(texts[kind][places[key]]) for key in keys] for kind in kinds)
-        at = {"set": name, "encoder": ""}
-        return [
-            Figure({**at, "metric": spec}, None, work.agreement(spec, candidates, references, human))
-            for spec in work.beside
-        ]
-    return []
+        for spec in work.beside:
+            at = {"set": name, "metric": spec, "encoder": ""}
+            figures.append(Figure(at, None, work.agreement(spec, candidates, references, human)))
+    return figures

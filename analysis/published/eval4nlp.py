@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bsx.analysis.explanations.marks import sentence_figures
 from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.optional import need
 
 
 class Eval4nlpFacts(PublishedFacts):
@@ -29,7 +29,7 @@ def recompute(work: Work) -> list[Figure]:
     for pair, cells in FACTS.cells.items():
         with work.part(pair):
             file = work.find(f"eval4nlp/{pair}-dev.tsv")
-            rows = [word_scores(tags, scores) for tags, scores in _sentences(file) if 0 < tags.sum() < len(tags)]
+            rows = [sentence_figures(scores, tags) for tags, scores in _sentences(file) if 0 < tags.sum() < len(tags)]
             if len(rows) != FACTS.sentences[pair]:
                 raise InputError(
                     f"{file}: {len(rows)} sentences have words of both kinds, {FACTS.sentences[pair]} were published"
@@ -40,20 +40,6 @@ def recompute(work: Work) -> list[Figure]:
                 for (name, published), ours in zip(cells.items(), means, strict=True)
             ]
     return figures
-
-
-def word_scores(tags: Array, scores: Array) -> tuple[float, float, float]:
-    """Return area under the ROC curve, average precision and recall at top-K of one sentence.
-
-    Args:
-        tags: 1 for an error (words,).
-        scores: higher for a likelier error (words,).
-    """
-    measures = need("sklearn.metrics", "Word-level figures")
-    errors = int(tags.sum())
-    top = np.argsort(scores)[::-1][:errors]
-    area, precision = measures.roc_auc_score(tags, scores), measures.average_precision_score(tags, scores)
-    return float(area), float(precision), float(tags[top].mean())
 
 
 def _sentences(file: Path) -> list[tuple[Array, Array]]:

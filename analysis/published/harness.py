@@ -10,8 +10,7 @@ from bsx.analysis.documents.reproduction import LeftOut, ReproduceDocument, Repr
 from bsx.analysis.published import demetr, effeval, eval4nlp, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto
 from bsx.analysis.published.table import Figure, PublishedFacts, Score, Work, judged
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.repeat import repeat
-from bsx.analysis.report.reproduction import cell_rows, reasons_of, reproduced, summary_line, summary_rows
+from bsx.analysis.report.reproduction import cell_rows, reasons_of, repeated, reproduced, summary_line, summary_rows
 from bsx.analysis.report.result import Report
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.aligned import text_table
@@ -32,6 +31,8 @@ TABLES: dict[str, tuple[PublishedFacts, Callable[[Work], list[Figure]]]] = {
     "paws": (paws.FACTS, paws.recompute),
 }
 """Name -> what its YAML states, and the function that recomputes it."""
+WITH_TEXTS = ("effeval", "wmt17", "flickr8k", "paws")
+"""Tables that other metrics can stand in."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,9 @@ class Reproduced:
         Args:
             origin: where it comes from, see `bsx.support.provenance.provenance`.
         """
-        content = self.document
+        sections = reproduced([Document("reproduction", None, self.document)])
         if origin is not None:
-            content = content.model_copy(update={"provenance": Provenance.model_validate(origin)})
-        documents = [Document("reproduction", None, content)]
-        sections = [*reproduced(documents), *([repeat(documents, None, None)] if origin is not None else [])]
+            sections.append(repeated(Provenance.model_validate(origin)))
         return Report(TITLE, tuple(sections))
 
     def to_markdown(self) -> str:
@@ -129,7 +128,7 @@ def reproduce(
         score: computes a metric: from its spec, candidates and references to an object with ``values``, ``system`` and
             ``higher_is_better``, such as ``lambda spec, c, r: bsx.get_metric(spec).score(c, r)``. Without it, tables
             for which texts have to be scored are left out.
-        beside: specs of metrics whose figures to put beside the published ones, where there are texts.
+        beside: specs of metrics whose figures to put beside the published ones, in the tables `WITH_TEXTS`.
         lex: for kaster2021, recompute lexical overlaps from the texts.
         wmt17: for kaster2021, table of WMT17's segment judgments.
         progress: called with a phase's name, what is done, and what there is in all.
@@ -149,6 +148,8 @@ def reproduce(
     for name in names or ():
         if name not in TABLES:
             raise UnknownNameError(f"{name}: no such table; known are {', '.join(TABLES)}.{did_you_mean(name, TABLES)}")
+    if beside and names is not None and not set(names) & set(WITH_TEXTS):
+        raise InputError(f"`beside=` needs a table that other metrics can stand in: {', '.join(WITH_TEXTS)}")
     tables: dict[str, ReproducedTable] = {}
     left_out: list[LeftOut] = []
     read: list[Path] = []

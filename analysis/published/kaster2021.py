@@ -306,8 +306,13 @@ FACTS = read_facts("kaster2021", KasterFacts)
 def recompute(work: Work) -> list[Figure]:
     """Return the printed figures with ours, as `bsx.analysis.published.harness.reproduce` wants them."""
     first, theirs = "kaster2021/wmt-en.tsv", "data/scored/out_wmt_mono.tsv"
+    folder = work.find(first, theirs).parent
+    facts = published()
+    names = [f"{name}.tsv" for name in (*facts["files"], *facts["triples"])]
+    names += [file["file"] for file in facts["files"].values()]
+    work.read += [folder / name for name in names if (folder / name).is_file() and folder / name not in work.read]
     found = reproduce(
-        work.find(first, theirs).parent,
+        folder,
         lex=work.options.get("lex") is not False,
         wmt17=cast("Path | None", work.options.get("wmt17")),
     )

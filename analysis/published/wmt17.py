@@ -15,6 +15,7 @@ from bsx.analysis.published.wmt22_auto import outputs_of
 from bsx.analysis.stats.correlation import pearson
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
+from bsx.support.optional import need
 
 MEAN = "mean"
 
@@ -103,11 +104,9 @@ def _texts(rows: JudgedTable, pair: str, tokens: bool) -> tuple[list[str], list[
     texts = rows.texts("candidate"), rows.texts("reference")
     if not tokens:
         return texts
-    from sacremoses import MosesTokenizer
-
-    tokenizer = MosesTokenizer("en")
+    tokenizer = need("sacremoses", "The Moses tokeniser").MosesTokenizer("en")
     cut = ([tokenizer.tokenize(text, return_str=True, escape=False) for text in column] for column in texts)
-    # The task's lower-cased text of pairs from English was of no use: with its case the task's figures come out.
+    # With their case, pairs from English have the task's figures; without it, pairs into English.
     candidates, references = cut if pair.startswith("en-") else ([text.lower() for text in column] for column in cut)
     return candidates, references
 

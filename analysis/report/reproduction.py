@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
-from bsx.analysis.report.blocks import Cell, Notes, Prose, Section
+from bsx.analysis.report.blocks import Cell, Commands, Notes, Prose, Section
 from bsx.analysis.report.cells import NONE, number, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents
+from bsx.support.provenance import Provenance
 
 
 def reproduced(documents: Sequence[Document]) -> list[Section]:
@@ -25,6 +26,20 @@ def reproduced(documents: Sequence[Document]) -> list[Section]:
         sections.append(summary)
         sections += [_section(name, one) for name, one in content.tables.items()]
     return sections
+
+
+def repeated(origin: Provenance) -> Section:
+    """Return a section on how to repeat the run alone: command, data, signatures, versions."""
+    section = Section("repeat", "How to repeat this")
+    section.blocks.append(Commands((origin.command,)))
+    files = [[text(file.name), text(file.sha256, code=True)] for file in origin.files]
+    section.blocks.append(table("Data that were read", ["file", "sha256"], files, sortable=False, folded=True))
+    if origin.signatures:
+        rows = [[text(name), text(signature, code=True)] for name, signature in origin.signatures.items()]
+        section.blocks.append(table("Signatures", ["metric", "signature"], rows, sortable=False, folded=True))
+    versions = ", ".join(f"{package} {version}" for package, version in origin.versions.items())
+    section.blocks.append(Prose(f"Versions: {versions}."))
+    return section
 
 
 def summary_line(content: ReproduceDocument) -> str:

@@ -17,8 +17,9 @@ import pytest
 pytest.importorskip("statsmodels")
 import bsx
 from bsx.analysis import reproduce
+from bsx.analysis.datasets.challenge import load_challenge
 from bsx.analysis.documents.reproduction import LeftOut, ReproducedTable
-from bsx.analysis.published import demetr, effeval, eval4nlp, harness, mteb, wmt17, wmt22_auto
+from bsx.analysis.published import demetr, effeval, eval4nlp, harness, mteb, paws, wmt17, wmt22_auto
 from bsx.analysis.published.flickr8k import caption_words
 from bsx.analysis.published.harness import TABLES
 from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, judged
@@ -31,7 +32,7 @@ def score(spec: str, candidates: Sequence[str], references: Sequence[str] | Sequ
     return bsx.get_metric(spec).score(candidates, references)
 
 
-def figures(result: harness.Reproduced, name: str) -> dict[tuple[str, ...], tuple[float, str]]:
+def figures(result: harness.Reproduced, name: str) -> dict[tuple[str, ...], Any]:
     return {tuple(cell.at.values()): (cell.ours or 0.0, cell.verdict) for cell in result[name].cells}
 
 
@@ -116,7 +117,6 @@ def tags(folder: Path, *, lost: str = "") -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with data of one table, small enough to compute by hand."""
-    pytest.importorskip("sklearn")
     cells = {"AUC": 0.75, "AP": 0.833, "Recall at top-K": 0.5}
     stated(
         monkeypatch,
@@ -190,16 +190,19 @@ def test_every_way_out_says_the_same(cli: Run, small: Path, tmp_path: Path) -> N
 
 
 def test_wrong_use_is_one_line(cli: Run, small: Path, tmp_path: Path) -> None:
-    for arguments, message in [
+    cases: list[tuple[list[object], str]] = [
         (["--data", small], "name tables, or give --all"),
         (["eval4nlp", "--all", "--data", small], "name tables, or give --all"),
         (["eval4nlp"], "--data DIR is missing"),
         (["eval4npl", "--data", small], "eval4npl: no such table; known are kaster2021"),
         (["eval4npl", "--data", small], "Near: eval4nlp."),
         (["eval4nlp", "--data", small / "none"], "none: there is no such folder of data"),
+        (["eval4nlp", "--data", small, "--beside", "chrf"], "--beside needs a table that other metrics can stand in"),
+        (["paws", "--data", small, "--beside", "chfr"], "chfr"),
         (["paws", "--data", small], "has no paws/paws-qqp-dev.tsv"),
         (["kaster2021", "paws", "--data", small], "has no kaster2021/wmt-en.tsv (or data/scored/out_wmt_mono.tsv)"),
-    ]:
+    ]
+    for arguments, message in cases:
         done = cli("reproduce", *arguments)
         assert done.status == 2, arguments
         assert message in done.err
@@ -321,6 +324,25 @@ def test_wmt17_segments_of_one_pair(monkeypatch: pytest.MonkeyPatch, shared: Pat
         reproduce(["wmt17"], tmp_path, score=score)
 
 
+def test_metrics_beside_the_published_ones(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, shared: Path, tmp_path: Path
+) -> None:
+    rows = fields(shared / "data/paws/paws-qqp-dev.tsv")[:60]
+    write(tmp_path / "paws-qqp-dev.tsv", rows)
+    stated(monkeypatch, paws, "paws", rows=60)
+    done = cli("reproduce", "paws", "--data", tmp_path, "--beside", "chrf,ter", "--format", "json")
+    assert done.status == 1  # a slice has other areas than the whole
+    content = json.loads(done.out)
+    own = {cell["at"]["metric"]: cell for cell in content["tables"]["paws"]["cells"] if cell["verdict"] == "ours"}
+    assert list(own) == ["chrf", "ter"]
+    labels = np.array([int(row["label"]) for row in rows])
+    scores = score("ter", [row["sentence2"] for row in rows], [row["sentence1"] for row in rows]).values
+    wins = [(a < b) + (a == b) / 2 for a in scores[labels == 1] for b in scores[labels == 0]]
+    assert own["ter"]["ours"] == pytest.approx(np.mean(wins))
+    assert (own["ter"]["published"], own["ter"]["tolerance"]) == (None, None)
+    assert set(content["provenance"]["signatures"]) > {"chrf", "ter", "rouge-l"}
+
+
 def test_the_best_threshold_of_sentence_pairs() -> None:
     measures = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(3)
@@ -337,7 +359,7 @@ def test_the_words_of_captions() -> None:
 
 
 def test_demetr_counts_right_and_ties(shared: Path) -> None:
-    pairs = demetr.load_challenge(shared / "data/demetr/demetr.tsv.gz").pairs[:3000:500]
+    pairs = load_challenge(shared / "data/demetr/demetr.tsv.gz").pairs[:3000:500]
     found = demetr._right(Work(Path(), score), list(pairs))
     rows = fields(shared / "data/demetr/demetr.tsv.gz")[:3000:500]
     good, bad = (
