@@ -252,9 +252,8 @@ def _ranked(
 
 def _apart(a: Interval, b: Interval) -> float:
     """Return 0 for ranges that do not overlap, else 1."""
-    if a is None or b is None or None in (*a, *b):
-        return 1.0
-    return float(max(a[0], b[0]) <= min(a[1], b[1]))  # type: ignore[type-var]
+    ends = [float(end) for one in (a, b) for end in one or () if end is not None]
+    return float(len(ends) < 4 or max(ends[0], ends[2]) <= min(ends[1], ends[3]))
 
 
 def _from_intervals(a: tuple[float, Interval], b: tuple[float, Interval]) -> float:

@@ -55,7 +55,7 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
     most, texts = min(desk.how["perturbed"], len(content)), content.texts
     rows = sorted(np.random.default_rng(desk.how["seed"]).choice(len(content), most, replace=False).tolist())
     some = texts.at(rows)
-    human = None if content.human is None else content.human[rows]
+    human = None if content.human is None else content.human[rows].tolist()
     try:
         result = intervene(
             [several[0] for several in some.references or []],
