@@ -52,7 +52,8 @@ class EffectFitRow(DocumentPart):
         r2_observed: share of the scores' variance that the factors explain.
         n_edited: pairs of the second.
         r2_edited: share of the falls' mean square that the changes explain.
-        sd: standard deviation of the scores, the unit of the coefficients.
+        sd: standard deviation of the scores, the unit of the coefficients; root mean square of their falls if there are
+            no candidates.
         statistic: F of "all coefficients that both have are the same".
         df1: its degrees of freedom.
         df2: of the denominator.

@@ -35,10 +35,6 @@ class FactorSample:
         Raises:
             InputError: for too few rows or sentences, or a factor that the others determine.
         """
-        if len(np.unique(self.clusters)) < 2:
-            raise InputError(
-                f"{len(self.y)} texts of one sentence: standard errors by sentence need at least two sentences"
-            )
         rank = 0
         for place, name in enumerate(self.names):
             now = int(np.linalg.matrix_rank(self.x[:, : place + 1], tol=1e-7 * np.abs(self.x).max()))

@@ -127,8 +127,9 @@ def intervene(
     if meaning is not None and human is None:
         raise InputError("`meaning=` is in units of human scores: give those with `human=`")
     texts = written if base == "candidate" and written is not None else references
-    how = {"lang": lang, "parses": parses, "inflections": inflections, "strength": strength, "seed": seed}
-    made, left_out = make_pairs(texts, edits, **how)  # type: ignore[arg-type]
+    made, left_out = make_pairs(
+        texts, edits, lang=lang, parses=parses, inflections=inflections, strength=strength, seed=seed
+    )
     names = list(factors)
     for reserved in (SEM, SURFACE):
         if reserved in names:
@@ -259,6 +260,8 @@ class _World:
             if missing:
                 self.notes.append(f"{missing} {what} lack a factor or human score and are left out")
         self._good = whole_pairs
+        if len(np.unique(self._sentences[self._row[whole_pairs]])) < 2:
+            raise InputError("edited texts are of one sentence or none: standard errors by sentence need two at least")
         self._unit, self._source = {}, {}
         for name in self.names:
             self._unit[name], self._source[name] = self._scale(name, observed, changes)
@@ -291,7 +294,7 @@ class _World:
             return sd, "sd among the candidates"
         if name == SEM:
             return 1.0, "a changed meaning, declared"
-        return float(np.nanstd(changes[name])), "sd of the edits' changes"
+        return float(np.sqrt(np.nanmean(np.square(changes[name])))), "root mean square of the edits' changes"
 
     def scales(self) -> list[ScaleRow]:
         return [
@@ -346,7 +349,7 @@ class _World:
         kept = self._good & ~np.isnan(drops)
         if not kept.any():
             raise InputError(f"{name}: no edited text has a score and all factors")
-        observed, sd, n, r2 = None, float(drops[kept].std()), 0, float("nan")
+        observed, sd, n, r2 = None, float(np.sqrt(np.square(drops[kept]).mean())), 0, float("nan")
         seen: Ols | None = None
         if self._seen and self._written is not None:
             scores = self._scored(name, metric, self._written, np.ones(len(self._written), dtype=np.bool_), nan)

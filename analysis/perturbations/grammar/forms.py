@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Change, Item, Perturbation
@@ -22,7 +22,7 @@ _FIXED = ("compound", "fixed", "flat", "obl:tmod", "obl:unmarked", "obl:npmod", 
 Edit = tuple[int, str]  # which word, and what it becomes
 
 
-def _replacing(edits: Iterator[Edit] | list[Edit], item: Item, parse: Parse, rng: random.Random) -> str | None:
+def _replacing(edits: Iterator[Edit], item: Item, parse: Parse, rng: random.Random) -> str | None:
     """Return the text with one of the edits, drawn at random."""
     spans = word_spans(item.text, parse)
     found = [(span, new) for at, new in edits if (span := spans[at]) is not None]
@@ -108,11 +108,11 @@ def _cases(item: Item, parse: Parse) -> Iterator[Edit]:
             yield from _changed(item, parse, at, {"Case": _OTHER_CASE[has["Case"]]})
 
 
-def _change(edits: object) -> Change:
+def _change(edits: Callable[[Item, Parse], Iterator[Edit]]) -> Change:
     def change(item: Item, strength: float, rng: random.Random) -> str | None:
         if item.parse is None or not item.parse.deprels:
             return None
-        return _replacing(edits(item, item.parse), item, item.parse, rng)  # type: ignore[operator]
+        return _replacing(edits(item, item.parse), item, item.parse, rng)
 
     return change
 

@@ -198,7 +198,7 @@ def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
 
 
 def test_one_sentence_is_too_few() -> None:
-    with pytest.raises(InputError, match="texts of one sentence"):
+    with pytest.raises(InputError, match="edited texts are of one sentence"):
         intervene(["Children often win."], {"m": planted(1, 0, {})}, ["typos"], factors={"lex": lex}, lang="en")
 
 
