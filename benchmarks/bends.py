@@ -82,18 +82,20 @@ The second command repeats a part by hand.
 
 FINDINGS = """What to read from it:
 
-- With thousands of rows nearly every curve is significant, so the gain on new rows counts. On WMT, straight lines are
-  enough for BERTScore (+.003 of R² with all factors bent) and BLEURT (+.002); sentence embeddings gain .016 to .027.
-- MoverScore is the exception (+.068 on WMT, +.064 on STS). It is convex in LEX, which alone gains .056: a step in LEX from
-  .7 to 1 adds 2.7 standard deviations, one from .2 to .5 adds about .5. A straight line understates what it pays for near
-  copies.
-- Metrics made of sentence vectors are concave in SEM, most of all on STS (SBERT and mUSE +.04): they tell unrelated pairs
-  from half-related ones and hardly tell good paraphrases from better ones, as one standard deviation from SEM 0 to 1 and
-  the same from 2 to 5 show.
-- On WMT, of the coefficient that LEX has without SEM, 17 % goes through SEM in BERTScore and MoverScore, and 42 to 44 % in
-  BLEURT, SBERT and mSBERT. The rest is beside the human score, at most: noise in it counts as beside. On STS it is 7 %
-  for BERTScore and 90 % for mSBERT, whose R² of .91 suggests that it was trained on these pairs.
-- SYN goes through SEM with a negative sign on STS: beside LEX and MOR, pairs alike in structure mean less the same there.
+- With thousands of rows nearly every curve is significant, so the gain on new rows counts. On WMT, straight lines
+  are enough for BERTScore (+.003 of R² with all factors bent) and BLEURT (+.002); sentence embeddings gain .016 to
+  .027.
+- MoverScore is the exception (+.068 on WMT, +.064 on STS). It is convex in LEX, which alone gains .056: a step in
+  LEX from .7 to 1 adds 2.7 standard deviations, one from .2 to .5 adds about .5. A straight line understates what
+  it pays for near copies.
+- Metrics made of sentence vectors are concave in SEM, most of all on STS (SBERT and mUSE +.04): they tell unrelated
+  pairs from half-related ones and hardly tell good paraphrases from better ones, as one standard deviation from SEM
+  0 to 1 and the same from 2 to 5 show.
+- On WMT, of the coefficient that LEX has without SEM, 17 % goes through SEM in BERTScore and MoverScore, and 42 to
+  44 % in BLEURT, SBERT and mSBERT. The rest is beside the human score, at most: noise in it counts as beside. On
+  STS it is 7 % for BERTScore and 90 % for mSBERT, whose R² of .91 suggests that it was trained on these pairs.
+- SYN goes through SEM with a negative sign on STS: beside LEX and MOR, pairs alike in structure mean less the same
+  there.
 """
 
 
