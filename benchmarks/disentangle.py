@@ -201,7 +201,7 @@ What differs from the paper, and what it does:
 - **Encoder.** For BERTScore it was multilingual BERT, layer 9, for MoverScore DistilBERT, last layer. Here it is MiniLM
   throughout (layer 4 of 6 for BERTScore, the last for MoverScore and `sentence`), which was trained for sentence
   similarity. This is the larger difference: compare rows with the same factors. With MiniLM, BERTScore and MoverScore
-  reward structure less, on WMT and on STS, and on STS meaning far more.
+  go with structure less, on WMT and on STS, and on STS meaning far more.
 - **SYN** comes from a small stanza pipeline, theirs from PCFG parsers of 2015 (r = 0.63 and 0.61 between the columns).
 - **MOR** comes from fastText vectors trained anew and a lexicon from that pipeline's tags (r = 0.83 and 0.81).
 - **LEX** is theirs but for ten rows. `kaster2021-factors.md` has the figures by factor.

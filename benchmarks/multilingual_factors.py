@@ -300,7 +300,7 @@ What the tests below support:
 - **English and Chinese are further apart than English and German for every metric** on PUD: a translation reaches .38
   instead of .52 of the way from another sentence to the text itself for BERTScore, .53 instead of .76 for mUSE. Scores
   of two language pairs cannot be compared.
-- **BERTScore across languages rewards translations that keep the structure** (SYN from gold trees: .34, .29, .19);
+- **BERTScore across languages goes with kept structure** (SYN from gold trees: .34, .29, .19);
   no coefficient of sentence vectors there is beyond chance.
 """
 

@@ -112,7 +112,7 @@ def detect_pairs(
                 len(marks),
                 roc_auc(marks, values, interval=interval, cluster=of, **drawn),
                 precision_recall(marks, values, cluster=of, **drawn),
-                best_threshold(marks, values, folds=folds, confidence=confidence, seed=seed),
+                best_threshold(marks, values, cluster=of, folds=folds, confidence=confidence, seed=seed),
             )
         )
     tests = {

@@ -113,6 +113,9 @@ class Further:
             tipping += tipping_points(
                 metrics, factors, x, y, name, rest, errors, alpha=result.alpha, confidence=result.confidence
             )
+        if asked.group is not None and len(factors) > 1:
+            for name in noisy:
+                tipping += self._by_group(metrics, factors, name, noisy[name], asked.group, result)
         unstated = [name for name in noisy if factors.index(name) not in known]
         notices += [self._unstated(name, tipping) for name in unstated]
         if asked.group is not None:
@@ -136,6 +139,33 @@ class Further:
             variants=tuple(variants),
             tipping=tuple(tipping),
         )
+
+    def _by_group(
+        self,
+        metrics: Sequence[str],
+        factors: Sequence[str],
+        noisy: str,
+        known: Mapping[int, Reliability],
+        group: str,
+        result: DisentangleResult,
+    ) -> list[TippingPoint]:
+        """Return the tipping points within each group, whose columns are standardised anew, as its regression has them.
+
+        Noise counts as much in all groups: a stated reliability is that of every one.
+        """
+        found = []
+        rest = {place: one for place, one in known.items() if factors[place] != noisy}
+        for name in result.groups:
+            rows = np.flatnonzero([label == name for label in self.labels[group]])
+            own = {column: standardise(column, self.columns[column][rows]) for column in (*metrics, *factors)}
+            x, y = (np.column_stack([own[column] for column in names]) for names in (factors, metrics))
+            errors, levels = (
+                self.errors.of(rows).defined_for(x),
+                {"alpha": result.alpha, "confidence": result.confidence},
+            )
+            here = {place: replace(one, influence=one.influence[rows]) for place, one in rest.items()}
+            found += tipping_points(metrics, factors, x, y, noisy, here, errors, group=name, **levels)
+        return found
 
     def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Reliability]:
         known = {}
@@ -230,7 +260,7 @@ class Further:
         ]
 
     def _unstated(self, name: str, tipping: Sequence[TippingPoint]) -> Notice:
-        own = [point for point in tipping if point.noisy == name]
+        own = [point for point in tipping if point.noisy == name and not point.group]
         vanish = sorted(
             ((point.insignificant_below, point) for point in own if 0 < (point.insignificant_below or 0) < 1),
             key=lambda pair: -(pair[0] or 0),

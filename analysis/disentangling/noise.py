@@ -52,6 +52,7 @@ class TippingPoint:
             it stays so.
         lowest: the least reliability that was tried; below, the other factors would explain more than there is.
         curve: (reliability, coefficient, lower end, upper end), reliability falling.
+        group: whose rows; empty for all.
     """
 
     metric: str
@@ -61,6 +62,7 @@ class TippingPoint:
     insignificant_below: float | None
     lowest: float
     curve: tuple[tuple[float, float, float, float], ...] = field(repr=False)
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,7 @@ def tipping_points(
     *,
     alpha: float,
     confidence: float,
+    group: str = "",
 ) -> list[TippingPoint]:
     """Return how every coefficient beside that of the noisy factor moves with the noisy factor's reliability.
 
@@ -312,6 +315,7 @@ def tipping_points(
         errors: clusters, if there are any.
         alpha: p from which a coefficient is not significant.
         confidence: of the curves' intervals.
+        group: what to call the rows.
     """
     place, rows, moments = list(factors).index(noisy), len(x), Moments(x, y, known, errors)
     quantile = reference(errors)
@@ -339,7 +343,7 @@ def tipping_points(
             )
             zero, margin = _crossing(steps, coef), np.abs(coef) - critical * se
             insignificant = 1.0 if margin[0] <= 0 else _crossing(steps, margin)
-            points.append(TippingPoint(metric, factor, noisy, zero, insignificant, steps[tried[i] - 1], curve))
+            points.append(TippingPoint(metric, factor, noisy, zero, insignificant, steps[tried[i] - 1], curve, group))
     return points
 
 

@@ -101,7 +101,7 @@ def draw_tipping_points(result: DisentangleResult, noisy: str, path: Path) -> No
         noisy: the factor whose reliability is varied.
         path: .png, .svg or .pdf.
     """
-    own = [point for point in result.tipping if point.noisy == noisy]
+    own = [point for point in result.tipping if point.noisy == noisy and not point.group]
     factors = list(dict.fromkeys(point.factor for point in own))
     with picture(path, max(6.4, 3.4 * len(factors)), 4.2) as figure:
         panels = figure.subplots(1, len(factors), sharey=True, squeeze=False)[0]

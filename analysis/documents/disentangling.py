@@ -70,6 +70,7 @@ class TippingRow(DocumentPart):
     zero_below: Number = None
     insignificant_below: Number = None
     lowest: Number = None
+    group: str = ""
     curve: list[tuple[Number, Number, Number, Number]] = []
 
 

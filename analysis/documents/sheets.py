@@ -190,8 +190,9 @@ def _variances(variant: VariantRow, decimals: int) -> Sheet:
 
 def _tipping(content: DisentangleDocument) -> list[Sheet]:
     found = []
-    for noisy in dict.fromkeys(point.noisy for point in content.tipping):
-        own = {(point.metric, point.factor): point for point in content.tipping if point.noisy == noisy}
+    for noisy, group in dict.fromkeys((point.noisy, point.group) for point in content.tipping):
+        points = [point for point in content.tipping if (point.noisy, point.group) == (noisy, group)]
+        own = {(point.metric, point.factor): point for point in points}
         factors = list(dict.fromkeys(factor for _, factor in own))
         rows = []
         for metric in dict.fromkeys(metric for metric, _ in own):
@@ -208,7 +209,8 @@ def _tipping(content: DisentangleDocument) -> list[Sheet]:
             "n.s.: not significant to begin with. Tried down to the reliability below which the factors would explain "
             f"more than there is: {tried}."
         )
-        title = f"tipping points: the reliability of {noisy} below which a coefficient is no longer significant"
+        where = f" ({group})" if group else ""
+        title = f"tipping points{where}: the reliability of {noisy} below which a coefficient is no longer significant"
         found.append(Sheet(title, ["metric", *factors], rows, note))
     return found
 

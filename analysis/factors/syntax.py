@@ -20,6 +20,7 @@ from bsx.analysis.factors.parsers import make_parser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
+from bsx.errors import InputError
 
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
@@ -124,6 +125,47 @@ def syn_scores(
     return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
 
 
+def beyond_length(
+    pairs: Sequence[tuple[Heads, Heads]], values: Values, *, draws: int = 2000, jobs: int = 1, seed: int = 1
+) -> Values:
+    """Return SYN without what length alone gives it: (SYN - expected) / (1 - expected), as kappa has it (n,).
+
+    Long trees, and trees of unequal size, are alike for reasons of arithmetic. What unrelated sentences of such lengths
+    reach is learnt from the pairs themselves: the left side of one beside the right side of another, by least squares
+    on the logarithms of the words of both and of their ratio, with squares and product. Equal trees have 1, unrelated
+    ones 0 on average.
+
+    Args:
+        pairs: heads of both sides.
+        values: their SYN (n,).
+        draws: unrelated pairs to learn from.
+        jobs: processes at a time.
+        seed: of the draws.
+
+    Raises:
+        InputError: for fewer than 20 pairs of different trees.
+    """
+    if len(set(pairs)) < 20:
+        raise InputError(
+            f"syn:adjust=length learns from unrelated pairs: {len(set(pairs))} different pairs are too few"
+        )
+    rng = np.random.default_rng(seed)
+    left = rng.integers(len(pairs), size=draws)
+    right = (left + rng.integers(1, len(pairs), size=draws)) % len(pairs)
+    unrelated = [(pairs[i][0], pairs[j][1]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
+    found = np.linalg.lstsq(_sizes(unrelated), syn_scores(unrelated, jobs=jobs), rcond=None)[0]
+    expected = np.clip(_sizes(pairs) @ found, 0.0, 0.99)
+    adjusted: Values = (values - expected) / (1 - expected)
+    return adjusted
+
+
+def _sizes(pairs: Sequence[tuple[Heads, Heads]]) -> Values:
+    n, m = (np.array([len(pair[side]) for pair in pairs], dtype=np.float64) for side in (0, 1))
+    both, ratio = np.log(n + m), np.abs(np.log(n / m))
+    design: Values = np.column_stack([np.ones_like(n), both, ratio, both**2, ratio**2, both * ratio])
+    return design
+
+
 def blank_punctuation(text: str) -> str:
     """Replace every ASCII punctuation character by a space, as Kaster, Zhao & Eger 2021 did before parsing.
 
@@ -143,6 +185,13 @@ class SyntaxConfig(FactorConfig):
             "parsed as they are, then punctuation is taken out of the trees; keep: it counts like words."
         ),
     ] = "blank"
+    adjust: Annotated[
+        Literal["none", "length"],
+        Field(
+            description="length: what SYN has beyond unrelated sentences of the same lengths, as a share of what is "
+            "left to 1; learnt from the pairs themselves, below 0 for trees less alike than that."
+        ),
+    ] = "none"
     words: Annotated[
         Literal["auto", "whitespace", "parser"],
         Field(
@@ -167,7 +216,7 @@ class Syntax(Factor[SyntaxConfig]):
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
         config = self.config
-        details: dict[str, object] = config.model_dump()
+        details: dict[str, object] = config.model_dump(exclude=None if config.adjust != "none" else {"adjust"})
         sides: list[list[Heads]] = []
         given = ((pairs.sentence1, pairs.lang1, resources.parses1), (pairs.sentence2, pairs.lang2, resources.parses2))
         for number, (texts, lang, file) in enumerate(given, start=1):
@@ -179,6 +228,8 @@ class Syntax(Factor[SyntaxConfig]):
         values = np.full(len(both), 0.0 if config.failure == "zero" else np.nan)
         report = (lambda done, total: resources.report("tree distance", done, total)) if resources.progress else None
         values[whole] = syn_scores([both[row] for row in whole], jobs=resources.jobs, report=report)
+        if config.adjust == "length":
+            values[whole] = beyond_length([both[row] for row in whole], values[whole], jobs=resources.jobs)
         failures = len(both) - len(whole)
         details |= {"words": [sum(map(len, side)) for side in sides], "failures": failures}
         notes: tuple[str, ...] = ()

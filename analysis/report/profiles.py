@@ -200,7 +200,7 @@ def _further(content: DisentangleDocument) -> list[Block]:
         for sheet in (*variance_sheets(content), *further_sheets(content))
     ]
     for noisy in dict.fromkeys(point.noisy for point in content.tipping):
-        own = [point for point in content.tipping if point.noisy == noisy]
+        own = [point for point in content.tipping if point.noisy == noisy and not point.group]
         names = list(dict.fromkeys(point.metric for point in own))
         values = [c for point in own for _, c, *_ in point.curve if c is not None]
         panels = []

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.preference import wilson_interval
+from bsx.analysis.stats.folds import unit_folds
+from bsx.analysis.stats.preference import clustered_share, wilson_interval
 from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import settings, vectors
@@ -395,7 +396,7 @@ class ThresholdAccuracy:
         threshold: the best one on all items; infinite if calling all items the same is best.
         accuracy: with that threshold on the items it was chosen on: too high for new items.
         cross_validated: each item labelled with the best threshold of the other folds.
-        low: lower end of the Wilson interval of ``cross_validated``.
+        low: lower end of the Wilson interval of ``cross_validated``, for clusters if there are any.
         high: its upper end.
         majority: accuracy of always giving the more frequent label.
         folds: of the cross-validation.
@@ -418,6 +419,7 @@ def best_threshold(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
+    cluster: ArrayLike | None = None,
     folds: int = 10,
     confidence: float = 0.95,
     seed: Seed = 1,
@@ -426,7 +428,8 @@ def best_threshold(
     """Return the accuracy at the best threshold, and what it is on items that did not choose it.
 
     A threshold lies half-way between two neighbouring scores. Among equally good ones the highest is taken. Folds are
-    stratified: each has its share of either label.
+    stratified: each has its share of either label. With clusters, a fold holds whole ones instead, and the interval is
+    that of as many independent items as the clusters are worth.
 
     Source: accuracy at the best threshold as in Zhang, Baldridge & He 2019 (PAWS), section 5; Stone 1974 for choosing
     and judging on different items.
@@ -434,6 +437,7 @@ def best_threshold(
     Args:
         labels: 1 or 0 (n,).
         scores: higher means rather positive (n,).
+        cluster: number of the set that each item belongs to, such as the pairs that share a sentence (n,).
         folds: at least 2; not more than the rarer label has items.
         confidence: level of the interval.
         seed: of the division into folds.
@@ -443,20 +447,28 @@ def best_threshold(
         InputError: as `bsx.analysis.stats.classification.roc_auc`, or if there are too few items for the folds.
     """
     settings(resamples=1, confidence=confidence)
-    positive, columns = binary({"labels": labels, "scores": scores}, nan)
+    given = {} if cluster is None else {"cluster": cluster}
+    positive, columns = binary({"labels": labels, "scores": scores, **given}, nan)
     values = columns[0]
+    of = None if cluster is None else np.unique(columns[1], return_inverse=True)[1]
     rarer = int(min(positive.sum(), (~positive).sum()))
     if folds < 2 or rarer < 2:
         raise InputError(f"`folds={folds}` with {rarer} items of the rarer label: at least 2 of both are needed")
     folds = min(folds, rarer)
     threshold, right = _best(positive, values)
-    fold = _folds(positive, folds, np.random.default_rng(seed))
-    correct = 0
+    if of is None:
+        fold = _folds(positive, folds, np.random.default_rng(seed))
+    else:
+        folds = min(folds, int(of.max()) + 1)
+        fold = np.empty(len(positive), dtype=np.int64)
+        for k, part in enumerate(unit_folds(of, folds, seed)):
+            fold[part.test] = k
+    labelled = np.empty(len(positive), dtype=bool)
     for k in range(folds):
         chosen, _ = _best(positive[fold != k], values[fold != k])
-        correct += int(((values[fold == k] >= chosen) == positive[fold == k]).sum())
-    n = len(positive)
-    low, high = wilson_interval(correct, n, confidence)
+        labelled[fold == k] = (values[fold == k] >= chosen) == positive[fold == k]
+    n, correct = len(positive), int(labelled.sum())
+    low, high = wilson_interval(correct, n, confidence) if of is None else clustered_share(labelled, of, confidence)
     majority = max(float(positive.mean()), 1 - float(positive.mean()))
     return ThresholdAccuracy(threshold, right / n, correct / n, low, high, majority, folds, n, confidence)
 

@@ -6,12 +6,12 @@ import argparse
 import re
 from pathlib import Path
 
-from benchmarks.calibration import agreement, disentangling
+from benchmarks.calibration import agreement, choices, disentangling
 from bsx.data.output import atomic_text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
 # name of the section -> what makes its text from the number of replicates; the page has them in this order
-SECTIONS = {"disentangling": disentangling.section, "agreement": agreement.section}
+SECTIONS = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
 
 HEAD = """# Calibration
 

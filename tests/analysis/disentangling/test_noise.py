@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,18 @@ def test_simex_follows_the_parabola_back() -> None:
     # A parabola is smoother than the truth: less is taken off, and less variance added.
     assert (found.se[0] < exact.se[0] * 1.02).all()
     assert (found.se[0] > exact.se[0] * 0.6).all()
+
+
+def test_each_group_has_tipping_points_of_its_own() -> None:
+    columns = planted(4000)
+    table = {**columns, "lp": ["a"] * 1500 + ["b"] * 2500}
+    points = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").tipping
+    assert {point.group for point in points} == {"", "a", "b"}
+    first = {name: values[:1500] for name, values in columns.items()}
+    alone = disentangle(first, ["m"], FACTORS, reliability={"sem": 0.7}).tipping
+    assert [replace(point, group="") for point in points if point.group == "a"] == list(alone)
+    text = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").to_text()
+    assert "tipping points (b): the reliability of sem" in text
 
 
 def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability() -> None:

@@ -13,11 +13,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsx.analysis.factors.syntax import blank_punctuation, syn, syn_scores, tree_edit_distance
+from bsx.analysis.factors.syntax import beyond_length, blank_punctuation, syn, syn_scores, tree_edit_distance
 from bsx.errors import InputError
 
 
@@ -31,6 +32,31 @@ def random_heads(n: int, rng: random.Random, roots: int = 1) -> list[int]:
             nearest = max(0, place - 3) if rng.random() < deep else 0
             heads[word - 1] = order[rng.randrange(nearest, place)]
     return heads
+
+
+def test_length_is_taken_out_of_syn() -> None:
+    """Unrelated trees have 0 on average whatever their lengths; equal ones keep 1; related ones stay above."""
+    rng = random.Random(2)
+    trees = [tuple(random_heads(rng.randint(3, 25), rng)) for _ in range(400)]
+    unrelated = [*zip(trees[:200], trees[200:], strict=True)]
+    pairs = [*unrelated, (trees[0], trees[0]), (trees[1], (*trees[1], 1))]
+    values = syn_scores(pairs)
+    adjusted = beyond_length(pairs, values)
+    assert adjusted[200] == 1
+    assert adjusted[201] > 0.7
+    assert abs(adjusted[:200].mean()) < 0.05
+    total = np.log([len(a) + len(b) for a, b in unrelated])
+    apart = np.abs([np.log(len(a) / len(b)) for a, b in unrelated])
+    design = np.column_stack([np.ones(200), total, apart])
+
+    def explained(y: np.ndarray) -> float:
+        rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        return float(1 - rest.var() / y.var())
+
+    assert explained(values[:200]) > 0.5
+    assert explained(adjusted[:200]) < 0.05
+    with pytest.raises(InputError, match="1 different pairs are too few"):
+        beyond_length(pairs[:1] * 30, values[:1])
 
 
 def ancestors(heads: list[int]) -> list[set[int]]:

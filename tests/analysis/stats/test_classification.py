@@ -201,6 +201,21 @@ def test_the_best_threshold_is_the_best_of_all() -> None:
         assert found.majority == pytest.approx(max(labels.mean(), 1 - labels.mean()))
 
 
+def test_clusters_stay_in_one_fold_and_widen_the_interval() -> None:
+    """Each pair stands ten times in the table: apart from its copies, a threshold cannot be learnt from them."""
+    rng = np.random.default_rng(5)
+    labels, scores = np.arange(24) % 2, rng.normal(size=24)
+    rows = np.repeat(np.arange(24), 10)
+    alone = best_threshold(labels, scores, folds=4)
+    cloned = best_threshold(labels[rows], scores[rows], folds=4)
+    clustered = best_threshold(labels[rows], scores[rows], cluster=rows, folds=4)
+    assert cloned.cross_validated > alone.cross_validated + 0.05
+    assert clustered.cross_validated <= cloned.cross_validated - 0.05
+    assert clustered.high - clustered.low == pytest.approx(alone.high - alone.low, abs=0.05)
+    assert cloned.high - cloned.low < 0.4 * (clustered.high - clustered.low)
+    assert best_threshold(labels[rows], scores[rows], cluster=rows, folds=50).folds == 24
+
+
 def test_cross_validation_does_not_flatter_noise() -> None:
     """Scores that say nothing: the best threshold looks better than a coin on its own items, not on others."""
     rng = np.random.default_rng(3)
