@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Change, Item, Perturbation
+from bsx.analysis.perturbations.base import Change, Item, Need, Perturbation
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM
 from bsx.analysis.perturbations.names import word_spans
@@ -117,7 +117,7 @@ def _change(edits: Callable[[Item, Parse], Iterator[Edit]]) -> Change:
     return change
 
 
-_NEEDS = frozenset({"parse", "inflections"})
+_NEEDS: frozenset[Need] = frozenset({"parse", "inflections"})
 
 NOUN_NUMBER = Perturbation(
     "noun-number",
