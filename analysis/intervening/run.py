@@ -32,7 +32,7 @@ from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.folds import units
-from bsx.analysis.stats.regression import Ols
+from bsx.analysis.stats.regression import Ols, WaldTest
 from bsx.analysis.stats.validate import settings
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
@@ -367,15 +367,23 @@ class _World:
             raise InputError(f"{name}: no edit changes its score")
         edited = FactorSample(drops[kept] / sd, self._x[kept], self._moved, self._sentences[self._row[kept]])
         moved = edited.fit(confidence)
-        test: dict[str, float] = {}
+        test: WaldTest | None = None
         differences: dict[str, Difference] = {}
         # A meaning that is declared without a unit is another factor than the one that people rated.
         own_names = ["" if name == SEM and self._meaning is None else name for name in self._moved]
         if observed is not None and set(self._seen) & set(own_names):
-            differences, found = compare_sides(observed, replace(edited, names=own_names), confidence)
-            test = {"statistic": found.statistic, "df1": found.df1, "df2": found.df2, "p": found.p}
+            differences, test = compare_sides(observed, replace(edited, names=own_names), confidence)
         fit = EffectFitRow(
-            metric=name, n_observed=n, r2_observed=r2, n_edited=int(kept.sum()), r2_edited=moved.r2, sd=sd, **test
+            metric=name,
+            n_observed=n,
+            r2_observed=r2,
+            n_edited=int(kept.sum()),
+            r2_edited=moved.r2,
+            sd=sd,
+            statistic=None if test is None else test.statistic,
+            df1=0 if test is None else test.df1,
+            df2=None if test is None else test.df2,
+            p=None if test is None else test.p,
         )
         effects = [self._effect(name, factor, seen, moved, differences.get(factor)) for factor in self.names]
         expected = self._x @ moved.coef
