@@ -54,7 +54,7 @@ def load_simplification(
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
     builder = Builder(name or Path(path).stem, problems)
-    references = _references(Path(texts)) if texts is not None else lambda original, where: {}
+    references = _references(Path(texts)) if texts is not None else _none
     if all(column in table.columns for column in _ASSET):
         _asset(table, problems, builder, human, references, per_judge=per_judge)
     elif all(column in table.columns for column in _DA):
@@ -118,6 +118,10 @@ def _asset(
                 means[aspect] = sum(given) / len(given) if given else float("nan")
             count = sum(aspect == human for _, aspect, _ in ratings)
             builder.add(**texts, human=means[human], judgments=count, **means)
+
+
+def _none(original: str, where: str) -> dict[str, Given]:
+    return {}
 
 
 def _references(folder: Path) -> References:

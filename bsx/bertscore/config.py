@@ -48,6 +48,14 @@ class BertScoreSettings(BaseModel):
         str | None,
         Field(description="Text before each text, read as context but not matched, like query:; none unless given."),
     ] = None
+    context: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="So many sentences before each text, of the references of its document, are read as context "
+            "but not matched.",
+        ),
+    ] = 0
     long: Annotated[
         Literal["truncate", "window"],
         Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
@@ -84,5 +92,6 @@ class ScorerSettings(RunSettings, total=False):
     specials: Literal["match", "exclude", "bert-score"]
     leading_space: bool | None
     prefix: str | None
+    context: int
     long: Literal["truncate", "window"]
     final_norm: bool

@@ -14,7 +14,7 @@ from bsx.bertscore.matching import score_rows
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.bertscore.windows import Window, WindowVectors, refuse_large_pairs, refuse_truncated
 from bsx.catalog.catalog import Catalog
-from bsx.data.corpus import Corpus
+from bsx.data.corpus import Corpus, without_context
 from bsx.encode.idf import Idf, IdfCounter
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -87,6 +87,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             specials=self.settings.specials,
             long=self.settings.long,
             before=self.settings.prefix or "",
+            context=self.settings.context > 0,
         )
         self.tokenizer.token_bytes = 8 * len(self.layers) * self.encoding.dimensions  # held twice while matching
         self.baselines = self._find_baselines()
@@ -154,6 +155,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "specials": settings.specials,
             "space": self.tokenizer.leading_space,
             **({"prefix": self.tokenizer.before} if self.tokenizer.before else {}),
+            **({"context": f"{settings.context}*reference"} if settings.context else {}),
             "long": f"{settings.long}@{self.tokenizer.max_tokens or 'unlimited'}",
             "norm": "final" if settings.final_norm else "residual",
             "dtype": self.encoders.dtype,
@@ -172,7 +174,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         counter = IdfCounter()
         segments = iter(corpus)
         while block := list(islice(segments, _COUNTED)):
-            texts = [text for segment in block for text in segment.references]
+            texts = [without_context(text) for segment in block for text in segment.references]
             counter.add(texts, self.tokenizer.tokenize(texts))
         return counter.result(self.located.checkpoint.tokenizer_digest)
 

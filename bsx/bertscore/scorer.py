@@ -17,7 +17,7 @@ from bsx.bertscore.results import Scores
 from bsx.bertscore.windows import refuse_large_pairs
 from bsx.catalog.catalog import Catalog
 from bsx.data import cells
-from bsx.data.corpus import MemoryCorpus, as_references, as_texts
+from bsx.data.corpus import Corpus, InContext, MemoryCorpus, as_references, as_texts
 from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -119,12 +119,20 @@ class Scorer:
         """How many layers the whole model has."""
         return self.metric.depth
 
-    def score(self, candidates: object, references: object, *, progress: Progress | None = None) -> Scores:
+    def score(
+        self,
+        candidates: object,
+        references: object,
+        *,
+        documents: object | None = None,
+        progress: Progress | None = None,
+    ) -> Scores:
         """Score candidates against references.
 
         Args:
             candidates: n texts (list, tuple, NumPy or Arrow array, pandas Series).
             references: n texts, or n lists of texts.
+            documents: n names of documents, whose sentences stand together; with ``context`` only.
             progress: called with a phase's name, segments done and segments in all.
 
         Returns:
@@ -135,22 +143,34 @@ class Scorer:
 
         Source: Zhang et al. 2020, section 3.
         """
-        return self.score_systems({"candidate": candidates}, references, progress=progress)["candidate"]
+        systems = {"candidate": candidates}
+        return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
 
     def score_systems(
-        self, systems: Mapping[str, object], references: object, *, progress: Progress | None = None
+        self,
+        systems: Mapping[str, object],
+        references: object,
+        *,
+        documents: object | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, Scores]:
         """Score several systems' candidates against the same references; every distinct text is encoded once.
 
         Args:
             systems: system name -> its n candidates.
             references: as in `score`.
+            documents: as in `score`.
             progress: as in `score`.
 
         Returns:
             System name -> scores.
         """
-        prepared = prepare([self.metric], MemoryCorpus(systems, references), progress=progress)
+        corpus: Corpus = MemoryCorpus(systems, references, documents=documents)
+        if (documents is None) == bool(self.config.context):
+            raise InputError("`context=` and documents= go together: documents name what a sentence's context is from")
+        if self.config.context:
+            corpus = InContext(corpus, self.config.context)
+        prepared = prepare([self.metric], corpus, progress=progress)
         return collect(prepared, list(stream(prepared, progress=progress)), self.layers, self.config.all_layers)
 
     def count_idf(self, texts: object) -> Idf:
@@ -160,6 +180,8 @@ class Scorer:
     def align(self, candidate: str, reference: str) -> Alignment:
         """Return which token matches which, for one pair; see `bsx.bertscore.alignment.Alignment`."""
         idf = self.metric.given_idf
+        if self.config.context:
+            raise InputError("an alignment is of two texts alone: leave out `context=`")
         if self.config.all_layers:
             raise InputError("an alignment shows one layer: choose it with `layer=`")
         if self.config.idf and idf is None:
@@ -209,6 +231,7 @@ def score(
     *,
     model: str | None = None,
     lang: str | None = None,
+    documents: object | None = None,
     idf: bool | Idf | Sequence[str] = False,
     registry: Catalog | Path | str | None = None,
     encoders: Encoders | None = None,
@@ -222,6 +245,7 @@ def score(
         model: as for `bsx.Scorer`, like all that follows.
         lang: BCP-47 tag or English name of the language, which chooses the model; ``auto`` detects it from the
             references.
+        documents: n names of documents, with ``context``; see `Scorer.score`.
         idf: whether and by which idf weights tokens count.
         registry: a folder to lay over the registry, or a `Catalog`.
         encoders: encoders to share with other metrics.
@@ -236,4 +260,4 @@ def score(
         references = as_references(references)
         lang = detect_language(text for group in references for text in group).code
     scorer = Scorer(model, lang=lang, idf=idf, registry=registry, encoders=encoders, **settings)
-    return scorer.score(candidates, references)
+    return scorer.score(candidates, references, documents=documents)

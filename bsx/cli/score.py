@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,9 @@ from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 from bsx.jobs.settings import MbrSettings
 from bsx.support.json_text import to_json
+
+if TYPE_CHECKING:
+    from bsx.jobs.score import ScoredFiles, ScoredLanguages
 
 
 @with_settings()
@@ -37,6 +40,12 @@ def score(
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
     id: Annotated[str | None, typer.Option(help="Column of --data that names the segments.")] = None,
+    document: Annotated[
+        str | None, typer.Option(help="Column of --data that names the documents, for --context.")
+    ] = None,
+    lang_column: Annotated[
+        str | None, typer.Option(help="Column of --data that names each row's language, instead of --lang.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -63,28 +72,40 @@ def score(
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
-    from bsx.jobs.score import Cluster, Input, score_files
+    from bsx.jobs.score import Cluster, Input, score_files, score_languages
 
     cluster = Cluster(address, workers)
     if engine == "local" and (address is not None or workers > 1):
         raise InputError(f"--{'workers' if address is None else 'address'} goes with --engine ray")
+    given = Input(
+        candidates=candidates or (),
+        references=references or (),
+        sources=sources,
+        data=data,
+        candidate=candidate or (),
+        reference=reference or (),
+        source=source,
+        id=id,
+        document=document,
+        lang_column=lang_column,
+    )
+    if lang_column is not None and (resume or engine == "ray"):
+        raise InputError(f"--lang-column does not go with --{'resume' if resume else 'engine ray'}")
+    scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
-        scored = score_files(
-            Input(candidates or (), references or (), sources, data, candidate or (), reference or (), source, id),
-            specs(metric) or None,
-            output=output,
-            resume=resume,
-            cluster=cluster if engine == "ray" else None,
-            progress=report,
-            say=lambda note: say([note]),
-            settings=take(settings, ScorerConfig),
-        )
+        shared: dict[str, Any] = {"output": output, "progress": report, "say": lambda note: say([note])}
+        shared["settings"] = take(settings, ScorerConfig)
+        if lang_column is not None:
+            scored = score_languages(given, specs(metric) or None, **shared)
+        else:
+            where = cluster if engine == "ray" else None
+            scored = score_files(given, specs(metric) or None, resume=resume, cluster=where, **shared)
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result))
     say(scored.notes())
 
 
-@with_settings("all_layers", "batch_tokens", "idf", "memory", "multi_ref")
+@with_settings("all_layers", "batch_tokens", "context", "idf", "memory", "multi_ref")
 def match(
     candidate: Annotated[str, typer.Argument(help="The candidate text.")],
     reference: Annotated[str, typer.Argument(help="The reference text.")],

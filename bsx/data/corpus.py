@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Protocol
 
 from bsx.data import cells
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
+
+BREAK = "\x1f"
+"""Stands in a text after each sentence of its context; see `InContext`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Segment:
         source: the text that was translated or summarised, or None.
         row: every column of the table row it was read from, if the table was asked to keep them.
         system: which system its one candidate is of, if its table holds several systems one below the other.
+        document: which document it is from, if that is known.
     """
 
     id: str
@@ -31,6 +36,7 @@ class Segment:
     source: str | None = None
     row: Mapping[str, object] | None = None
     system: str | None = None
+    document: str | None = None
 
 
 class Corpus(Protocol):
@@ -104,12 +110,19 @@ class MemoryCorpus:
         systems: system name -> its candidates (n texts each).
         references: n texts, or n lists of texts; None if there are none.
         sources: n texts; None if there are none.
+        documents: n names of documents; None if they are not known.
 
     Raises:
         InputError: if anything is not a text or the numbers differ.
     """
 
-    def __init__(self, systems: Mapping[str, object], references: object | None, sources: object | None = None) -> None:
+    def __init__(
+        self,
+        systems: Mapping[str, object],
+        references: object | None,
+        sources: object | None = None,
+        documents: object | None = None,
+    ) -> None:
         if not systems:
             raise InputError("there is no system to score: give at least one list of candidates")
         if references is None and sources is None:
@@ -117,10 +130,14 @@ class MemoryCorpus:
         self.systems = tuple(systems)
         self._references = as_references(references) if references is not None else None
         self._sources = as_texts(sources, "sources") if sources is not None else None
+        self._documents = None
+        if documents is not None:
+            named = enumerate(as_list(documents, "documents"))
+            self._documents = [cells.name(value, f"documents[{index}]") for index, value in named]
         kinds = {"reference": references, "source": sources}
         self.has = frozenset(kind for kind, given in kinds.items() if given is not None)
         self._candidates: list[Sequence[str]] = []
-        others = {"references": self._references, "sources": self._sources}
+        others = {"references": self._references, "sources": self._sources, "documents": self._documents}
         for name, values in systems.items():
             label = "candidates" if len(systems) == 1 else f"candidates of {name}"
             texts = as_texts(values, label)
@@ -136,9 +153,71 @@ class MemoryCorpus:
         """Read all segments from the start."""
         references = self._references if self._references is not None else repeat(())
         sources = self._sources if self._sources is not None else repeat(None)
-        rows = zip(zip(*self._candidates, strict=True), references, sources, strict=False)
-        for number, (candidates, several, source) in enumerate(rows, start=1):
-            yield Segment(str(number), candidates, several, source)
+        documents = self._documents if self._documents is not None else repeat(None)
+        rows = zip(zip(*self._candidates, strict=True), references, sources, documents, strict=False)
+        for number, (candidates, several, source, document) in enumerate(rows, start=1):
+            yield Segment(str(number), candidates, several, source, document=document)
+
+
+class InContext:
+    """Segments whose texts have the references of the sentences before them in front, each with a `BREAK` after it.
+
+    The context of candidates and references alike is that of the first reference, from the same document. Rows of
+    several systems one below the other have each their own sequence.
+
+    Source: Vernikos et al. 2022, who give hypotheses the context of references, too.
+
+    Args:
+        corpus: the segments, in the order of their documents.
+        sentences: how many sentences before count as context.
+    """
+
+    def __init__(self, corpus: Corpus, sentences: int) -> None:
+        self._corpus, self._sentences = corpus, sentences
+        self.systems, self.has = corpus.systems, corpus.has
+        self.files = getattr(corpus, "files", [])
+        self.layout = getattr(corpus, "layout", [])
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Read all segments from the start.
+
+        Raises:
+            InputError: if a segment has no document, or the rows of a document do not stand together.
+        """
+        before: dict[str | None, deque[str]] = {}
+        current: dict[str | None, str] = {}
+        seen: set[tuple[str | None, str]] = set()
+        for segment in self._corpus:
+            system, document = segment.system, segment.document
+            if document is None:
+                raise InputError(
+                    f"segment {segment.id}: nothing says which document it is from, which `context=` needs"
+                )
+            if current.get(system) != document:
+                if (system, document) in seen:
+                    raise InputError(
+                        f"segment {segment.id}: the document {document!r} ended further up; its rows must be together"
+                    )
+                seen.add((system, document))
+                current[system] = document
+                before[system] = deque(maxlen=self._sentences)
+            lead = "".join(f"{sentence}{BREAK}" for sentence in before[system])
+            yield replace(
+                segment,
+                candidates=tuple([lead + _unbroken(text) for text in segment.candidates]),
+                references=tuple([lead + _unbroken(text) for text in segment.references]),
+            )
+            if segment.references[0].strip():
+                before[system].append(_unbroken(segment.references[0]))
+
+
+def without_context(text: str) -> str:
+    """Return a text without the sentences that `InContext` put in front."""
+    return text.rpartition(BREAK)[2]
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(BREAK, " ")
 
 
 def about_tokens(text: str) -> int:

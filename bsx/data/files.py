@@ -73,6 +73,7 @@ class TableFile:
         source: column of source texts, if there is one.
         keep_rows: give each segment its whole row.
         system: column that says which system a row's one candidate is of.
+        document: column that says which document a row is from.
 
     Raises:
         InputError: for an unknown format.
@@ -89,6 +90,7 @@ class TableFile:
         source: str | None = None,
         keep_rows: bool = False,
         system: str | None = None,
+        document: str | None = None,
     ) -> None:
         for name, count in Counter(candidates).items():
             if count > 1:
@@ -97,13 +99,14 @@ class TableFile:
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
         self.table = Table(file, first_line=True)
         self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
-        others = (("source", source), ("id", id_column), ("system", system))
+        others = (("source", source), ("id", id_column), ("system", system), ("document", document))
         self._roles += [(kind, name) for kind, name in others if name is not None]
         self._references = tuple(references)
         self._source = source
         self._id = id_column
         self._keep_rows = keep_rows
         self._system = system
+        self._document = document
         self.table.require(*(name for _, name in self._roles))
 
     @property
@@ -141,6 +144,7 @@ class TableFile:
                 row.text(self._source) if self._source else None,
                 row if self._keep_rows else None,
                 row.name(self._system) if self._system is not None else None,
+                row.name(self._document) if self._document is not None else None,
             )
         if at == 0:
             raise InputError(f"{self.table.name}: has a header but no rows")

@@ -28,6 +28,7 @@ def open_corpus(
     source_column: str | None = None,
     wants: frozenset[str] = frozenset({"reference"}),
     keep_rows: bool = False,
+    document_column: str | None = None,
 ) -> Iterator[Corpus]:
     """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
 
@@ -46,6 +47,7 @@ def open_corpus(
         source_column: the table's column of sources.
         wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
         keep_rows: give each segment of a table its whole row.
+        document_column: the table's column that names the documents.
 
     Raises:
         InputError: if the two ways are mixed or incomplete, or a file cannot be used.
@@ -53,9 +55,13 @@ def open_corpus(
     if data is not None:
         if candidates or references or source_file is not None:
             raise InputError("give either `candidates=` and `references=`, or `data=` with its columns, not both")
-    elif candidate_columns or reference_columns or id_column is not None or source_column is not None:
+    elif (
+        candidate_columns
+        or reference_columns
+        or any(name is not None for name in (id_column, source_column, document_column))
+    ):
         raise InputError(
-            "`candidate=`, `reference=`, `source=` and `id=` name columns of `data=FILE`, which is missing"
+            "`candidate=`, `reference=`, `source=`, `id=` and `document=` name columns of `data=FILE`, which is missing"
         )
     else:
         _check_files(candidates, references, source_file, wants)
@@ -81,6 +87,7 @@ def open_corpus(
             source=source_column,
             keep_rows=keep_rows,
             system="system" if below else None,
+            document=document_column,
         )
         return
     systems = {}

@@ -76,6 +76,7 @@ class LocatedModel:
         long: LongText = "truncate",
         before: str = "",
         keep_before: bool = False,
+        context: bool = False,
     ) -> Tokenizer:
         """Return the model's tokenizer with its rules.
 
@@ -86,6 +87,7 @@ class LocatedModel:
             long: what happens to a text that is too long.
             before: a text that every text follows.
             keep_before: whether its vectors are kept.
+            context: whether texts come with context in front.
         """
         entry = self.choice.entry
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
@@ -101,6 +103,7 @@ class LocatedModel:
                 long=long,
                 before=before,
                 keep_before=keep_before,
+                context=context,
                 vocabulary=getattr(self.architecture.config, "vocab_size", None),
                 budget=self.budget,
                 # Scores of attention, their bias, and both once more while they are worked on.

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.corpus import BREAK
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
@@ -30,7 +31,7 @@ class Span:
     Attributes:
         ids: token ids with the special tokens around them.
         keep: positions ``[start, stop)`` of ``ids`` whose vectors represent the text.
-        but: positions ``[start, stop)`` among them that are context only: a prefix.
+        but: positions ``[start, stop)`` among them that are context only: a prefix, sentences before.
     """
 
     ids: list[int]
@@ -81,6 +82,9 @@ class Tokenizer:
         before: a text that every text follows, for encoders trained with one (``query:``). Its tokens are context: they
             count against the limit, and no vector of theirs is kept.
         keep_before: keep their vectors, for sentence vectors that are means over all tokens.
+        context: what stands before the last `bsx.data.corpus.BREAK` of a text is context: sentences, with the model's
+            separator after each if it has one. As many of its last tokens as the limit leaves room for are encoded,
+            and no vector of theirs is kept.
     """
 
     token_bytes = 0
@@ -99,8 +103,10 @@ class Tokenizer:
         pair_bytes: int = 0,
         before: str = "",
         keep_before: bool = False,
+        context: bool = False,
     ) -> None:
         self._inner = inner
+        self._context = context
         self._budget = budget
         self._pair_bytes = pair_bytes
         self.leading_space = leading_space
@@ -220,7 +226,17 @@ class Tokenizer:
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
+        if self._context:
+            return [self._in_context(text) for part in self._parts(texts) for text in part]
         return [self._frame(content) for part in self._parts(texts) for content in self.contents(part)]
+
+    def _in_context(self, text: str) -> TokenizedText:
+        """Return a text with as much of its context as there is room for."""
+        *before, content = self.contents(text.split(BREAK))
+        separator = [] if self._inner.sep_token_id is None else [int(self._inner.sep_token_id)]
+        context = [token for sentence in before for token in (*sentence, *separator)]
+        room = len(context) if self._max_content is None else self._max_content - len(content)
+        return self._frame(content, context[-room:] if room > 0 else [])
 
     def _parts(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
         """Cut texts into parts that may be tokenised at once within the budget.
@@ -238,27 +254,28 @@ class Tokenizer:
             size += needed
         yield texts[start:]
 
-    def _frame(self, content: list[int]) -> TokenizedText:
+    def _frame(self, content: list[int], context: Sequence[int] = ()) -> TokenizedText:
         limit = self._max_content
         if self._budget is not None and (limit is None or (self.long == "window" and len(content) > limit)):
             needed = len(content) * (self.token_bytes + (len(content) * self._pair_bytes if limit is None else 0))
             refuse_beyond(needed, self._budget, f"a text of {len(content):,} tokens")
         if limit is None or len(content) <= limit:
-            return self._single(content, lost=0)
+            return self._single(content, lost=0, context=context)
         if self.long == "window":
             return self._windows(content, limit)
         kept = content[-limit:] if self._inner.truncation_side == "left" else content[:limit]
         return self._single(kept, lost=len(content) - limit)
 
-    def _single(self, content: list[int], lost: int) -> TokenizedText:
-        span = self._span(content, (0, len(self.prefix) + len(self._lead) + len(content) + len(self.suffix)))
+    def _single(self, content: list[int], lost: int, context: Sequence[int] = ()) -> TokenizedText:
+        around = len(self.prefix) + len(self._lead) + len(context) + len(self.suffix)
+        span = self._span(content, (0, around + len(content)), context)
         return TokenizedText((span,), np.asarray(span.ids, dtype=np.int64)[span.positions], lost)
 
-    def _span(self, content: list[int], keep: tuple[int, int]) -> Span:
+    def _span(self, content: list[int], keep: tuple[int, int], context: Sequence[int] = ()) -> Span:
         """Return a sequence with everything that stands around content."""
         start = len(self.prefix)
-        but = (0, 0) if self._keep_before else (start, start + len(self._lead))
-        return Span([*self.prefix, *self._lead, *content, *self.suffix], keep, but)
+        but = (0, 0) if self._keep_before else (start, start + len(self._lead) + len(context))
+        return Span([*self.prefix, *self._lead, *context, *content, *self.suffix], keep, but)
 
     def _windows(self, content: list[int], limit: int) -> TokenizedText:
         """Windows overlap by half; each token keeps the vector of the window in which it stands furthest from an edge.

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from bsx.jobs.reporting import report as report
     from bsx.jobs.reproducing import ReproduceRun as ReproduceRun, reproduce as reproduce
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
-    from bsx.jobs.score import score_files as score_files
+    from bsx.jobs.score import ScoredLanguages as ScoredLanguages, score_files as score_files
+    from bsx.jobs.score import score_languages as score_languages
     from bsx.jobs.settings import ProbePlan as ProbePlan, TrainingColumns as TrainingColumns
     from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune

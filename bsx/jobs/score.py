@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.catalog.catalog import load_registry
+from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec
-from bsx.data.corpus import Corpus
+from bsx.data.corpus import Corpus, InContext, Segment
 from bsx.data.open import open_corpus
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run, is_stream
+from bsx.data.tables import Row
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
-from bsx.errors import InputError
+from bsx.errors import BsxError, InputError
 from bsx.jobs.resume import Say, keeping, kept_blocks
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricCore
@@ -55,6 +56,8 @@ class Input:
         reference: its columns of references.
         source: its column of sources.
         id: its column that names the segments.
+        document: its column that names the documents, for BERTScore's ``context``.
+        lang_column: its column that names each row's language, for `score_languages`.
     """
 
     candidates: Sequence[str] = ()
@@ -65,6 +68,8 @@ class Input:
     reference: Sequence[str] = ()
     source: str | None = None
     id: str | None = None
+    document: str | None = None
+    lang_column: str | None = None
 
     def files(self) -> list[str]:
         """Return the names of all files."""
@@ -83,6 +88,7 @@ class Input:
             source_column=self.source,
             wants=wants,
             keep_rows=keep_rows,
+            document_column=self.document,
         )
 
 
@@ -170,6 +176,9 @@ def score_files(
             "BERTScore reads no sources; `metrics=[…]` names metrics that do (`bsx.load_registry().metrics` lists them)"
         )
     run = set_fields(settings)
+    _check_columns(given, run)
+    if given.lang_column is not None:
+        raise InputError("`lang_column=` goes with `bsx.jobs.score_languages(…)`")
     if cluster is not None:
         from bsx.cluster.dataset import alike
 
@@ -183,14 +192,17 @@ def score_files(
         for spec in metrics or ():
             for kind in sorted(wanted_sides([spec], run) - corpus.has):
                 raise InputError(lacking(spec, kind))
+        texts = corpus
+        if run.get("context"):
+            corpus = InContext(corpus, run["context"])
         plan = survey(corpus)  # malformed input is found before a model is loaded
-        run = detected(run, corpus, say)
+        run = detected(run, texts, say)
         journal = stack.enter_context(keeping(output, resume, say))
         types = {} if metrics is None or output is None else _types(corpus, metrics, output)
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
         alone = _bertscore(run) if metrics is None else None
         made = [alone] if alone is not None else _metrics(metrics or (), run)
-        _look_at_scripts(run, corpus, say)
+        _look_at_scripts(run, texts, say)
         totals = [Totals(metric, len(corpus.systems)) for metric in made]
         by_system: dict[str, list[Totals]] = {}
         prepared = prepare(made, corpus, plan=plan, progress=progress)
@@ -220,6 +232,190 @@ def score_files(
         elif table is not None:
             table.sidecar = result.to_dict()
     return result
+
+
+def _check_columns(given: Input, run: Settings) -> None:
+    if bool(run.get("context")) != (given.document is not None):
+        raise InputError("`context=` and `document=` go together: `document=COL` names the column of documents")
+
+
+@dataclass(frozen=True)
+class ScoredLanguages:
+    """What a run over rows of several languages came to: that of each language, by its code."""
+
+    languages: Mapping[str, ScoredFiles]
+
+    def to_dict(self) -> JsonObject:
+        """Return the summary of each language."""
+        return {"languages": {code: scored.to_dict() for code, scored in self.languages.items()}}
+
+    def to_text(self, result: JsonObject) -> str:
+        """Return a summary that `to_dict` made, language by language, for a terminal."""
+        parts = result["languages"]
+        return "\n\n".join(f"{code}\n{scored.to_text(parts[code])}" for code, scored in self.languages.items())
+
+    def notes(self) -> list[str]:
+        """Return what the user should know, one sentence each."""
+        return [f"{code}: {note}" for code, scored in self.languages.items() for note in scored.notes()]
+
+
+class _OfLanguage:
+    """The segments of a corpus of table rows whose language is one of several."""
+
+    def __init__(self, corpus: Corpus, column: str, spellings: Collection[str]) -> None:
+        self._corpus, self._column, self._spellings = corpus, column, spellings
+        self.systems, self.has = corpus.systems, corpus.has
+
+    def __iter__(self) -> Iterator[Segment]:
+        for segment in self._corpus:
+            if _language(segment, self._column) in self._spellings:
+                yield segment
+
+
+def _language(segment: Segment, column: str) -> str:
+    assert isinstance(segment.row, Row)  # noqa: S101 - for the type checker; the table was asked to keep its rows
+    return segment.row.name(column)
+
+
+def _languages(corpus: Corpus, column: str, catalog: Catalog) -> dict[str, list[str]]:
+    """Return how each language is spelled in a column, by its code.
+
+    Raises:
+        InputError: naming the row of an unknown language.
+    """
+    found: dict[str, list[str]] = {}
+    known: set[str] = set()
+    for segment in corpus:
+        spelling = _language(segment, column)
+        if spelling in known:
+            continue
+        try:
+            code = find_language(spelling, catalog).code
+        except BsxError as error:
+            where = segment.row.where if isinstance(segment.row, Row) else segment.id
+            raise InputError(f"{where}, column {column!r}: {error}") from error
+        known.add(spelling)
+        found.setdefault(code, []).append(spelling)
+    return found
+
+
+@as_one_run
+def score_languages(
+    given: Input,
+    metrics: Sequence[str] | None = None,
+    *,
+    output: Path | None = None,
+    progress: Progress | None = None,
+    say: Say = lambda note: None,
+    settings: ScorerConfig | None = None,
+) -> ScoredLanguages:
+    """Score a table each row of which names its language, which decides on model, baseline and tokeniser.
+
+    One language is scored after the other, so that one model is in memory at a time. The output has the order of the
+    input, and a column for the language; the scores of all rows are held in memory until it is written.
+
+    Args:
+        given: the table; its ``lang_column`` holds tags or English names.
+        metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
+        output: a table to write, one row a segment.
+        progress: called with a phase's name, segments done and segments in all.
+        say: told what the user should know while it runs.
+        settings: of BERTScore and where it runs, as of `score_files`, but for the language.
+
+    Raises:
+        InputError: if the table, settings or metrics are wrong or do not fit together.
+    """
+    run, column = set_fields(settings), given.lang_column
+    _check_columns(given, run)
+    if column is None or given.data is None:
+        raise InputError("`lang_column=COL` names a column of a table: give `data=FILE` too")
+    if run.get("lang") is not None:
+        raise InputError("`lang=` and `lang_column=` exclude each other")
+    if output is not None:
+        check_table(output)
+    catalog = load_registry(run.get("registry"))
+    wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, run)
+    with contextlib.ExitStack() as stack:
+        corpus = stack.enter_context(given.open(wants, keep_rows=True))
+        if column not in corpus.columns:  # type: ignore[attr-defined]
+            corpus.table.require(column)  # type: ignore[attr-defined]
+        for spec in metrics or ():
+            for kind in sorted(wanted_sides([spec], run) - corpus.has):
+                raise InputError(lacking(spec, kind))
+        types = {} if metrics is None or output is None else _types(corpus, metrics, output)
+        if run.get("context"):
+            corpus = InContext(corpus, run["context"])
+        spelled = _languages(corpus, column, catalog)
+        table = None if output is None else stack.enter_context(ScoreTable(output, types))
+        found: dict[str, ScoredFiles] = {}
+        blocks: dict[str, list[ScoredBlock]] = {}
+        for code, spellings in spelled.items():
+            part = _OfLanguage(corpus, column, spellings)
+            plan = survey(part)
+            alone = _bertscore({**run, "lang": code}) if metrics is None else None
+            made = [alone] if alone is not None else _metrics(metrics or (), {**run, "lang": code})
+            totals = [Totals(metric, len(corpus.systems)) for metric in made]
+            by_system: dict[str, list[Totals]] = {}
+            prepared = prepare(made, part, plan=plan, progress=progress)
+            blocks[code] = []
+            for block in stream(prepared, progress=progress):
+                for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
+                    total.add(scores, undefined, block.segments)
+                add_apart(by_system, made, block, [segment.system for segment in block.segments])
+                if table is not None:
+                    blocks[code].append(replace(block, segments=[]))
+            found[code] = ScoredFiles(prepared, totals, alone, given.files(), by_system)
+        result = ScoredLanguages(found)
+        if table is not None:
+            codes = {spelling: code for code, spellings in spelled.items() for spelling in spellings}
+            for row in _in_order(corpus, column, codes, found, blocks):
+                table.write(row)
+            if metrics is None:
+                signatures = (f"{code}: {one.prepared.signature(0)}" for code, one in found.items())
+                table.signature = "\n".join(signatures)
+            else:
+                table.sidecar = {"metrics": _joined(result), **result.to_dict()}
+    return result
+
+
+def _in_order(
+    corpus: Corpus,
+    column: str,
+    codes: Mapping[str, str],
+    found: Mapping[str, ScoredFiles],
+    blocks: Mapping[str, Sequence[ScoredBlock]],
+) -> Iterator[dict[str, object]]:
+    """Yield the rows of the table in the order of the input."""
+    wide = len(corpus.systems)
+    places = {
+        code: ((block, at) for block in some for at in range(0, len(block.undefined[0]), wide))
+        for code, some in blocks.items()
+    }
+    for segment in corpus:
+        code = codes[_language(segment, column)]
+        block, at = next(places[code])
+        rows = np.arange(at, at + wide)
+        one = ScoredBlock([segment], [part.select(rows) for part in block.scores], block.undefined)
+        if (alone := found[code].alone) is None:
+            yield from _rows(one, found[code].prepared)
+            continue
+        for row in _figures(one, alone, corpus):
+            name = row.pop("id")
+            yield {"id": name, column: code, **row}
+
+
+def _joined(result: ScoredLanguages) -> list[JsonObject]:
+    """Return what the sidecar says of each metric, whose signature is of each language."""
+    parts = {code: scored.to_dict()["metrics"] for code, scored in result.languages.items()}
+    first = next(iter(parts.values()))
+    return [
+        {
+            "metric": entry["metric"],
+            "higher_is_better": entry["higher_is_better"],
+            "signature": " ".join(f"{code}: {entries[place]['signature']}" for code, entries in parts.items()),
+        }
+        for place, entry in enumerate(first)
+    ]
 
 
 def add_apart(

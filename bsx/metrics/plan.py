@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from bsx.data.corpus import Corpus, Segment
+from bsx.data.corpus import Corpus, Segment, without_context
 from bsx.errors import InputError
 
 _STEP = 256  # segments between two reports
@@ -60,7 +60,7 @@ def survey(corpus: Corpus, progress: Callable[[int], None] | None = None) -> Pla
     for segment in corpus:
         hashes.extend(map(hash, texts_of(segment)))
         # A blank reference is no reference, unless there is no other.
-        present = max(1, sum(1 for text in segment.references if text.strip()))
+        present = max(1, sum(1 for text in segment.references if without_context(text).strip()))
         most = max(most, present)
         fewest = min(fewest or present, present)
         segments += 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -70,11 +70,11 @@ class Chrf(Metric[ChrfConfig]):
     def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
         """Compare with the mean of the references' counts; see `Metric.score_aggregate`."""
         refuse_beyond(self._room(references), self.encoders.budget, f"counting the n-grams of {len(references)} texts")
-        mean: list[Counter[str]] = [Counter() for _ in range(self._chrf.order)]
+        mean = [defaultdict[str, float](float) for _ in range(self._chrf.order)]
         for reference, weight in zip(references, weights.tolist(), strict=True):
             for total, counts in zip(mean, self._counts(reference), strict=True):
                 for ngram, count in counts.items():
-                    total[ngram] += weight * count  # type: ignore[assignment]
+                    total[ngram] += weight * count
         return np.array([self._compared(self._counts(text), mean) for text in candidates])
 
     def _room(self, texts: Sequence[str]) -> int:
@@ -88,7 +88,7 @@ class Chrf(Metric[ChrfConfig]):
         ][0]
         return found
 
-    def _compared(self, counts: list[Counter[str]], other: list[Counter[str]]) -> float:
+    def _compared(self, counts: list[Counter[str]], other: Sequence[Mapping[str, float]]) -> float:
         pairs = zip(counts, other, strict=True)
         statistics = [number for pair in pairs for number in self._chrf._get_match_statistics(*pair)]
         return float(self._chrf._compute_f_score(statistics))
