@@ -115,8 +115,8 @@ def page(found: dict[str, InterveneDocument]) -> str:
     blocks = [
         "# What metrics go with, and what they react to",
         f"{ROWS} rows of WMT17 into English, evenly spaced over the seven language pairs, each with a reference of its "
-        "own: the regression of scores on factors as they come, and that of the falls of scores under controlled edits, of "
-        "the references and of the MT outputs. [docs/explain/interventions.md](../../docs/explain/interventions.md) "
+        "own: the regression of scores on factors as they come, and that of the falls of scores under edits, "
+        "of the references and of the MT outputs. [docs/explain/interventions.md](../../docs/explain/interventions.md) "
         "explains what both mean.",
         "```text\npython benchmarks/interventions.py --data DATA --work WORK\n```",
         "which runs, in WORK,",
