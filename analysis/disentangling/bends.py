@@ -188,7 +188,7 @@ def _curve(
     fit = fit_ols(y, design, se=own.kind, clusters=own.clusters, intercept=True)
     at = 1 + list(factors).index(name)
     places = [at, *range(1 + len(factors), len(fit.coef))]
-    grid = np.linspace(*np.quantile(values, (0.01, 0.99)), POINTS)
+    grid = np.linspace(float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)), POINTS)
     rows = np.column_stack([(grid - mean) / sd, natural_basis(grid, knots) - centre])
     effect = rows @ fit.coef[places]
     covariance = fit.covariance[np.ix_(places, places)]

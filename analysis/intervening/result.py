@@ -98,7 +98,7 @@ class Interventions:
                     "edited": pair.edited,
                 }
                 cells |= {f"fall of {name}": value for name, value in pair.changes.items()}
-                cells |= {f"{name} fall": value for name, value in pair.falls.items()}
+                cells |= {f"fall of {name}": value for name, value in pair.falls.items()}
                 table.write(cells)
 
 

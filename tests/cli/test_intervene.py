@@ -41,7 +41,7 @@ def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: 
     assert content["left_out"]["voice"] == "needs parses of the texts: give --parses, or --parser and --lang"
     assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
     assert any("lower is better" in note for note in content["notes"])  # ter
-    pairs = read_columns(kept, ["fall of lex", "chrf fall"], texts=["original", "edited", "edit"])
+    pairs = read_columns(kept, ["fall of lex", "fall of chrf"], texts=["original", "edited", "edit"])
     assert len(pairs["edit"]) == sum(row["n"] for row in content["edits"])
     assert plot.read_text(encoding="utf-8").startswith("<?xml")
     done = cli("report", document, "-o", page)
