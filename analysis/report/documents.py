@@ -20,7 +20,7 @@ from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
 _COMMANDS = (
-    "bsx meta, compare, disentangle, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
+    "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
     "card and reproduce"
 )
 
