@@ -128,6 +128,17 @@ def test_aggregation_is_exact_for_cosines_and_near_for_chrf(tiny_model: Callable
     assert max(loss for loss in losses if loss is not None) < 5
 
 
+@pytest.mark.parametrize(
+    "settings", ["", ":word_order=2", ":eps_smoothing=true", ":beta=3,whitespace=true,lowercase=true"]
+)
+def test_the_matrix_of_chrf_is_that_of_its_pairs(settings: str) -> None:
+    metric = bsx.get_metric(f"chrf{settings}")
+    texts = [*lists(1, 5)[0], "", "  ", "a", "aaaa aaa", "The Man", "猫 sat"]
+    matrix = metric.score_matrix(texts, texts)
+    pairs = [[metric.score([left], [right]).values[0] for right in texts] for left in texts]
+    assert (matrix == np.array(pairs)).all()  # bit for bit
+
+
 def test_aggregated_chrf_by_hand() -> None:
     # Unigrams alone: of "aab", a a b; of "ab" and "b", a .5 and b 1 in the mean. Matched .5 + 1 of 3, and of 1.5.
     chrf = bsx.get_metric("chrf:char_order=1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -16,6 +16,7 @@ from bsx.metrics.lexical.common import present, row_flags
 from bsx.support.memory import refuse_beyond
 from bsx.support.optional import need
 
+_COLUMNS = 4096  # n-grams compared in one product
 _PER_NGRAM = 150  # bytes of a text of a few characters and its place in a dictionary
 
 
@@ -57,29 +58,28 @@ class Chrf(Metric[ChrfConfig]):
         return BlockScores(np.array(values), row_flags(block), lost, np.array(rows, dtype=np.float64))
 
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: object) -> Values | None:
-        """Count each text's n-grams once, if there is room for those of all references; see `Metric.score_product`."""
-        if self._room(references) > self.encoders.budget // 4:
+        """Count each text's n-grams once, if there is room for those of all texts; see `Metric.score_product`."""
+        if self._room([*candidates, *references]) > self.encoders.budget // 4:
             return None
-        others = [self._counts(text) for text in references]
-        scores = np.empty((len(candidates), len(others)))
-        for row, text in enumerate(candidates):
-            counts = self._counts(text)
-            scores[row] = [self._compared(counts, other) for other in others]
-        return scores
+        left = [self._counts(text) for text in candidates]
+        right = [self._counts(text if text.strip() else "") for text in references]
+        return self._scores(
+            _matches([side[i] for side in left], [side[i] for side in right]) for i in range(self._order)
+        )
 
     def score_aggregate(self, candidates: Sequence[str], references: Sequence[str], weights: Values) -> Values:
         """Compare with the mean of the references' counts; see `Metric.score_aggregate`."""
         refuse_beyond(self._room(references), self.encoders.budget, f"counting the n-grams of {len(references)} texts")
-        mean = [defaultdict[str, float](float) for _ in range(self._chrf.order)]
+        mean = [defaultdict[str, float](float) for _ in range(self._order)]
         for reference, weight in zip(references, weights.tolist(), strict=True):
-            for total, counts in zip(mean, self._counts(reference), strict=True):
+            for total, counts in zip(mean, self._counts(reference if reference.strip() else ""), strict=True):
                 for ngram, count in counts.items():
                     total[ngram] += weight * count
         return np.array([self._compared(self._counts(text), mean) for text in candidates])
 
     def _room(self, texts: Sequence[str]) -> int:
         """Return about how many bytes all n-grams of some texts take."""
-        return _PER_NGRAM * int(self._chrf.order) * sum(map(len, texts))
+        return _PER_NGRAM * self._order * sum(map(len, texts))
 
     def _counts(self, text: str) -> list[Counter[str]]:
         """Return the n-grams of a text, order by order."""
@@ -93,6 +93,63 @@ class Chrf(Metric[ChrfConfig]):
         statistics = [number for pair in pairs for number in self._chrf._get_match_statistics(*pair)]
         return float(self._chrf._compute_f_score(statistics))
 
+    @property
+    def _order(self) -> int:
+        """How many orders of n-grams there are, of characters and words."""
+        return int(self._chrf.order)
+
+    def _scores(self, statistics: Iterator[tuple[Values, Values, Values]]) -> Values:
+        """Return F-scores (n, m) of n-grams by order: numbers in candidates and references, and matches (n, m) each.
+
+        The same operations in the same order as in sacreBLEU, so that the scores are the same bit for bit.
+        """
+        tiny, factor = 1e-16, self.config.beta**2
+        smoothed = effective = precision = recall = np.zeros(())
+        for hypothesis, reference, match in statistics:
+            both = (hypothesis > 0) & (reference > 0)
+            p = np.where(hypothesis > 0, match / np.maximum(hypothesis, 1), tiny)
+            r = np.where(reference > 0, match / np.maximum(reference, 1), tiny)
+            under = factor * p + r
+            smoothed = smoothed + np.where(under > 0, (1 + factor) * p * r / np.where(under > 0, under, 1), tiny)
+            precision, recall = precision + np.where(both, p, 0.0), recall + np.where(both, r, 0.0)
+            effective = effective + both
+        if self.config.eps_smoothing:
+            return np.asarray(100 * smoothed / self._order)
+        precision, recall = (total / np.maximum(effective, 1) for total in (precision, recall))
+        under = factor * precision + recall
+        return np.asarray(100 * ((1 + factor) * precision * recall / np.where(under > 0, under, 1)))
+
     def system_score(self, statistics: Values) -> float:
         """Return corpus chrF."""
         return float(self._chrf._compute_score_from_stats([int(value) for value in statistics]).score)
+
+
+def _matches(left: list[Counter[str]], right: list[Counter[str]]) -> tuple[Values, Values, Values]:
+    """Return how many n-grams n and m texts have, and how many of them each two share (n, m) each.
+
+    What two texts share of an n-gram is the lesser of two counts, which is how many thresholds 1, 2, … both reach: a
+    product of matrices of zeros and ones for each threshold.
+    """
+    column: dict[str, int] = {}
+    for counts in left:
+        for ngram in counts:
+            column.setdefault(ngram, len(column))
+    rows, columns, numbers = [], [], []
+    for row, counts in enumerate((*left, *right)):
+        known = [(column[ngram], count) for ngram, count in counts.items() if ngram in column]
+        rows += [row] * len(known)
+        columns += [place for place, _ in known]
+        numbers += [count for _, count in known]
+    row_of, column_of, number_of = (np.array(values, dtype=np.int64) for values in (rows, columns, numbers))
+    totals = np.array([sum(counts.values()) for counts in (*left, *right)], dtype=np.float64)
+    shared = np.zeros((len(left), len(right)))
+    for threshold in range(1, int(number_of.max(initial=0)) + 1):
+        reached = number_of >= threshold
+        some, place = np.unique(column_of[reached], return_inverse=True)
+        for start in range(0, len(some), _COLUMNS):
+            here = (place >= start) & (place < start + _COLUMNS)
+            table = np.zeros((len(totals), min(_COLUMNS, len(some) - start)), dtype=np.float32)
+            table[row_of[reached][here], place[here] - start] = 1
+            shared += table[: len(left)] @ table[len(left) :].T
+    own, other = totals[: len(left), None], totals[None, len(left) :]
+    return np.where(other > 0, own, 0.0), np.broadcast_to(other, shared.shape), shared
