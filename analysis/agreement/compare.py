@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.agreement.people import PeopleCurve, PeopleStep
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
-from bsx.analysis.stats.clusters import adjust
+from bsx.analysis.stats.clusters import Clusters, adjust, significance_clusters
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems.paired import Aggregate, bootstrap_systems, randomise_systems
@@ -76,6 +77,23 @@ class MetricComparison:
     systems: tuple[SystemScore, ...]
     tests: tuple[SystemTest, ...]
     signature: str | None = None
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """Ranks of the systems, best first, and those that none significantly outperforms; None unless all were tested.
+
+        Source: the rank clusters of WMT, see `bsx.analysis.stats.clusters.significance_clusters`.
+        """
+        names = [score.system for score in self.systems]
+        if len(self.tests) != len(names) * (len(names) - 1) // 2:
+            return None
+        p = np.ones((len(names), len(names)))
+        for test in self.tests:
+            if test.better is not None:
+                other = test.a if test.better == test.b else test.b
+                p[names.index(test.better), names.index(other)] = 0.0  # whatever alpha the tests had
+        sign = 1 if self.higher_is_better else -1
+        return significance_clusters({score.system: sign * score.score for score in self.systems}, p)
 
 
 def compare_systems(
@@ -147,8 +165,8 @@ def _score(name: str, values: Array, aggregate: Aggregate | None, config: Compar
     return SystemScore(name, float(score(rows.mean(axis=0))), low, high)
 
 
-@dataclass(frozen=True)
-class CompareResult:
+@dataclass(frozen=True, repr=False)
+class CompareResult(InNotebooks):
     """Systems under several metrics.
 
     Attributes:
@@ -165,6 +183,14 @@ class CompareResult:
     metrics: tuple[MetricComparison, ...]
     people: tuple[PeopleCurve, ...] = ()
     judged: str = ""
+
+    @property
+    def short(self) -> str:
+        """Metrics, systems and segments."""
+        return (
+            f"{', '.join(found.metric for found in self.metrics)}; "
+            f"{', '.join(score.system for score in self.metrics[0].systems)}; {self.segments} segments"
+        )
 
     def agreed(self, metric: str, difference: float) -> PeopleStep | None:
         """Return the judged pairs that differ about as much under a metric, of all groups together; None without."""
@@ -192,7 +218,7 @@ class CompareResult:
         level = f"{100 * self.settings.confidence:g}% interval"
         head = ["metric", "system", "score", level, "against", "difference", "p", ""]
         lines = text_table([head, *self._rows()], "llr")
-        return "\n\n".join([lines, f"† {self._test}.", *self._people()])
+        return "\n\n".join([lines, *self._ranked(), f"† {self._test}.", *self._people()])
 
     def to_csv(self) -> str:
         """Return one row a metric and test."""
@@ -209,14 +235,36 @@ class CompareResult:
     def to_latex(self) -> str:
         """Return a LaTeX table (booktabs): systems by metrics, with the marks that its last line explains."""
         rows = self._systems(latex_escape, r"\textbf{{{}}}", r"$^{{\dagger {}}}$")
-        return f"{latex_table(rows)}\n% Bold: {self._bold}. Dagger: {self._daggers}; {self._test}.\n"
+        return f"{latex_table(rows)}\n% Bold: {self._bold}. Dagger: {self._daggers}; {self._test}.\n" + "".join(
+            f"% {latex_escape(line)}\n" for part in [*self._ranked(), *self._signatures()] for line in part.split("\n")
+        )
 
     def to_markdown(self) -> str:
         """Return the same table in Markdown."""
         rows = self._systems(markdown_escape, "**{}**", "†{}")
         legend = markdown_escape(f"Bold: {self._bold}. †: {self._daggers}; {self._test}.")
-        said = "".join(f"\n{markdown_escape(line)}\n" for part in self._people() for line in part.split("\n"))
+        said = "".join(
+            f"\n{markdown_escape(line)}\n"
+            for part in [*self._ranked(), *self._people(), *self._signatures()]
+            for line in part.split("\n")
+        )
         return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{legend}\n{said}"
+
+    def _ranked(self) -> list[str]:
+        """Return the systems of each metric by their rank clusters, one line a metric."""
+        lines = []
+        for found in self.metrics:
+            if self.settings.all_pairs and (clusters := found.clusters) is not None:
+                places: dict[int, list[str]] = {}
+                for name, rank in zip(clusters.names, clusters.ranks, strict=True):
+                    places.setdefault(rank, []).append(name)
+                said = "; ".join(f"{rank} {', '.join(names)}" for rank, names in places.items())
+                lines.append(f"Ranks by {found.metric}: {said}.")
+        return ["\n".join(lines)] if lines else []
+
+    def _signatures(self) -> list[str]:
+        lines = [found.signature for found in self.metrics if found.signature is not None]
+        return ["\n".join(lines)] if lines else []
 
     def _people(self) -> list[str]:
         """Return what people said of differences as large, one line a test."""
@@ -303,11 +351,16 @@ def _digits(found: MetricComparison) -> int:
 
 
 def _metric(found: MetricComparison, result: CompareResult) -> ComparedRow:
+    clusters = found.clusters if result.settings.all_pairs else None
+    ranks = {} if clusters is None else {n: {"rank": r} for n, r in zip(clusters.names, clusters.ranks, strict=True)}
     return ComparedRow(
         metric=found.metric,
         higher_is_better=found.higher_is_better,
         signature=found.signature,
-        systems=[SystemRow(system=s.system, score=s.score, ci=(s.low, s.high)) for s in found.systems],
+        systems=[
+            SystemRow(system=s.system, score=s.score, ci=(s.low, s.high), **ranks.get(s.system, {}))
+            for s in found.systems
+        ],
         tests=[_test(test, result.agreed(found.metric, test.comparison.difference)) for test in found.tests],
     )
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, averaged
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.documents.agreement import MetaAverageRow, MetaDocument, MetaMetricRow
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.support.aligned import text_table
 
@@ -16,8 +18,8 @@ TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": 
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
 
 
-@dataclass(frozen=True)
-class MetaResult:
+@dataclass(frozen=True, repr=False)
+class MetaResult(InNotebooks):
     """A meta-evaluation.
 
     Attributes:
@@ -45,6 +47,12 @@ class MetaResult:
     sentinels: tuple[str, ...] = ()
     control_tests: tuple[AverageTest, ...] = ()
     averaged: bool = True
+
+    @property
+    def short(self) -> str:
+        """Figure, people, metrics and groups."""
+        groups = ", ".join(group.group for group in self.groups)
+        return f"{self.headline} of {', '.join(self.metrics)} with {self.human}; {groups}"
 
     def beats(self, metric: str, sentinel: str, group: str) -> bool | None:
         """Return whether a metric agrees better than a control in a group.
@@ -238,7 +246,28 @@ def _group(result: MetaResult, group: GroupResult) -> str:
         rank = [str(ranks.get(found.metric, "-"))] if ranks else []
         rows.append([result.shown(found.metric), first, ends, *cells[1:], *rank])
     left_out = f", {group.left_out} rows left out" if group.left_out else ""
-    return f"{group.group} ({group.n} rows{left_out})\n{text_table(rows)}"
+    return "\n".join([f"{group.group} ({group.n} rows{left_out})", text_table(rows), *_pairs(result, group)])
+
+
+def _pairs(result: MetaResult, group: GroupResult) -> list[str]:
+    """Return the tests of a group: p of each pair, the metric with the higher value in the row; † is significant."""
+    if group.clusters is None:
+        return []
+    names, alternative = group.clusters.names, result.settings.alternative
+    tests = {(test.a, test.b): test for test in group.tests}
+    rows = [["p of better than", *names[1:]]]
+    for i, a in enumerate(names[:-1]):
+        cells = []
+        for b in names[1:]:
+            if b not in names[i + 1 :]:
+                cells.append("")
+                continue
+            test = tests[a, b]
+            plain = test.comparison.p if alternative == "greater" else test.comparison.p_two_sided
+            p = plain if test.p_adjusted is None else test.p_adjusted
+            cells.append(f"{p_value(p)}{'†' if p < result.settings.alpha else ' '}")
+        rows.append([a, *cells])
+    return ["", text_table(rows)]
 
 
 def _caption(result: MetaResult) -> str:

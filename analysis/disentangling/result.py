@@ -14,6 +14,7 @@ from bsx.analysis.disentangling.noise import Reliability, TippingPoint
 from bsx.analysis.disentangling.variants import Variant
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
 from bsx.analysis.documents.sheets import Sheet, further_sheets, variance_sheets
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import explained, figure, p_value
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.analysis.stats.clusters import Correction
@@ -40,8 +41,8 @@ CSV_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class DisentangleResult:
+@dataclass(frozen=True, repr=False)
+class DisentangleResult(InNotebooks):
     """The regressions of all metrics.
 
     Attributes:
@@ -91,6 +92,11 @@ class DisentangleResult:
     tipping: tuple[TippingPoint, ...] = ()
     bends: tuple[Bend, ...] = ()
     mediation: tuple[MediatedPath, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """Metrics, factors and rows."""
+        return f"{', '.join(fit.metric for fit in self.results)} on {', '.join(self.factors)}; {self.n} rows"
 
     @property
     def parts(self) -> dict[str, DisentangleResult]:

@@ -106,6 +106,7 @@ class SystemRow(DocumentPart):
     system: str
     score: Number
     ci: Interval
+    rank: int | None = None
 
 
 class SystemTestRow(DocumentPart):

@@ -11,12 +11,12 @@ from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, specs, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Score, Segment, System, specs, take, with_settings
 from bsx.cli.output import names, progress_bar
 from bsx.support.settings import set_fields
 
 Format = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown"],
+    Literal["text", "csv", "json", "latex", "markdown", "html"],
     typer.Option("--format", help="How to print the tables; unless given, what the name of -o ends in says."),
 ]
 Output = Annotated[
@@ -113,9 +113,15 @@ def meta(
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def compare(
     systems: Annotated[
-        list[str], typer.Argument(help="Files of candidates, one per line, or columns of --data; the baseline first.")
-    ],
-    metric: Annotated[list[str], typer.Option(help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")],
+        list[str] | None,
+        typer.Argument(
+            help="Files of candidates, one per line, or columns of --data; or, where a column names the systems, those "
+            "to compare [all]; the baseline first."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Metrics: NAME[:field=value,…][,NAME…]; see bsx metrics.")
+    ] = None,
     references: Annotated[
         list[str] | None, typer.Option("-r", "--references", help="File of references, one per line; repeatable.")
     ] = None,
@@ -125,6 +131,16 @@ def compare(
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
+    candidate: Annotated[
+        str | None, typer.Option(help="Candidate column of --data beside --system. [candidate]")
+    ] = None,
+    system: System = None,
+    segment: Segment = None,
+    scores: Annotated[
+        str | None, typer.Option(help="Instead: table of scores that are there, one row for each segment and system.")
+    ] = None,
+    column: Column = None,
+    lower: Lower = None,
     judged: Annotated[
         Path | None,
         typer.Option(
@@ -138,16 +154,34 @@ def compare(
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
     from bsx.cli.output import write_tables
+    from bsx.errors import InputError
+    from bsx.jobs.comparing import ScoresFile
     from bsx.jobs.comparing import compare as run
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
 
     how = take(settings, CompareSettings)
-    files, columns = ([], systems) if data is not None else (systems, [])
+    named = systems or []
+    long = scores is not None or system is not None or candidate is not None or (data is not None and not named)
+    columns = [candidate] if candidate is not None else named if data is not None and not long else []
+    if scores is None and (column or lower):
+        raise InputError("--column and --lower name columns of --scores, which is missing")
     with progress_bar() as report:
         found = run(
             specs(metric),
-            Input(files, references or [], sources, data, columns, reference or [], source, None),
+            Input(
+                named if data is None and not long else [],
+                references or [],
+                sources,
+                data,
+                columns,
+                reference or [],
+                source,
+                None if scores is not None else segment,
+                None if scores is not None else system,
+            ),
+            systems=named if long else (),
+            scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),
             judged=judged,
             settings=take(settings, ScorerConfig),
             progress=report,

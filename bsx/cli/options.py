@@ -24,6 +24,12 @@ Output = Annotated[
 ]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]
+System = Annotated[
+    str | None, typer.Option(help="Column of systems whose rows stand one below the other. [system, if there]")
+]
+Segment = Annotated[
+    str | None, typer.Option("--segment", "--id", help="Column that names the segments. [segment, if there]")
+]
 Lower = Annotated[
     list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")
 ]

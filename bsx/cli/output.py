@@ -104,7 +104,7 @@ def form_of(format: str, output: Path | None) -> str:
 
 
 def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, object]], output: Path | None) -> None:
-    """Print a result, or write it to a file, in one of the formats text, csv, json, latex and markdown.
+    """Print a result, or write it to a file, in one of the formats text, csv, json, latex, markdown and html.
 
     Args:
         result: what came out.
@@ -112,11 +112,14 @@ def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, 
         origin: gives the `bsx.support.provenance.provenance` that goes into JSON.
         output: where it is written; see `form_of`.
     """
+    from bsx.analysis.render.html import html_page
+
     forms = {
         "json": lambda: to_json({**result.to_dict(), "provenance": origin()}),
         "csv": result.to_csv,
         "latex": result.to_latex,
         "markdown": result.to_markdown,
+        "html": lambda: html_page(result.to_markdown(), " ".join(["bsx", *sys.argv[1:2]])),
     }
     write_result(forms.get(form_of(format, output), lambda: spelled(result.to_text()))(), output)
 

@@ -9,14 +9,14 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, specs, take, take_keywords, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Segment, System, specs, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 from bsx.jobs.settings import MbrSettings
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
-    from bsx.jobs.score import ScoredFiles, ScoredLanguages
+    from bsx.jobs.score import ScoredLanguages
 
 
 @with_settings()
@@ -39,7 +39,8 @@ def score(
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
-    id: Annotated[str | None, typer.Option(help="Column of --data that names the segments.")] = None,
+    system: System = None,
+    segment: Segment = None,
     document: Annotated[
         str | None, typer.Option(help="Column of --data that names the documents, for --context.")
     ] = None,
@@ -61,6 +62,13 @@ def score(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run that was stopped with the same -o left off.")
     ] = False,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit with 1 if a system scores worse: SCORE=VALUE, a metric as it is printed, or bertscore.f1 and "
+            "its like. Repeatable."
+        ),
+    ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How to print the summary.")] = "text",
     engine: Annotated[
         Literal["local", "ray"], typer.Option(help="Where to score: in this process, or on a Ray cluster.")
@@ -72,7 +80,7 @@ def score(
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
-    from bsx.jobs.score import Cluster, Input, score_files, score_languages
+    from bsx.jobs.score import Cluster, Input, ScoredFiles, score_files, score_languages
 
     cluster = Cluster(address, workers)
     if engine == "local" and (address is not None or workers > 1):
@@ -85,12 +93,14 @@ def score(
         candidate=candidate or (),
         reference=reference or (),
         source=source,
-        id=id,
+        id=segment,
+        system=system,
         document=document,
         lang_column=lang_column,
     )
-    if lang_column is not None and (resume or engine == "ray"):
-        raise InputError(f"--lang-column does not go with --{'resume' if resume else 'engine ray'}")
+    if lang_column is not None and (resume or fail_under or engine == "ray"):
+        other = "resume" if resume else "fail-under" if fail_under else "engine ray"
+        raise InputError(f"--lang-column does not go with --{other}")
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
         shared: dict[str, Any] = {"output": output, "progress": report, "say": lambda note: say([note])}
@@ -98,11 +108,18 @@ def score(
         if lang_column is not None:
             scored = score_languages(given, specs(metric) or None, **shared)
         else:
-            where = cluster if engine == "ray" else None
-            scored = score_files(given, specs(metric) or None, resume=resume, cluster=where, **shared)
+            shared |= {
+                "resume": resume,
+                "fail_under": fail_under or (),
+                "cluster": cluster if engine == "ray" else None,
+            }
+            scored = score_files(given, specs(metric) or None, **shared)
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result))
     say(scored.notes())
+    if isinstance(scored, ScoredFiles) and (missed := scored.shortfalls(result)):
+        say(missed)
+        raise typer.Exit(1)
 
 
 @with_settings("all_layers", "batch_tokens", "context", "idf", "memory", "multi_ref")

@@ -26,6 +26,7 @@ def open_corpus(
     *,
     source_file: str | None = None,
     source_column: str | None = None,
+    system_column: str | None = None,
     wants: frozenset[str] = frozenset({"reference"}),
     keep_rows: bool = False,
     document_column: str | None = None,
@@ -34,7 +35,7 @@ def open_corpus(
 
     ``-`` is standard input, which is copied to a temporary file for as long as the corpus is open. Columns of a table
     that are not named are those called candidate, reference and source. Beside one column of candidates, one
-    called system says whose they are.
+    called system says whose they are, and one called segment names the segments.
 
     Args:
         candidates: line files, one a system.
@@ -45,6 +46,7 @@ def open_corpus(
         id_column: its column that names the segments.
         source_file: line file of sources.
         source_column: the table's column of sources.
+        system_column: the table's column of systems whose rows stand one below the other.
         wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
         keep_rows: give each segment of a table its whole row.
         document_column: the table's column that names the documents.
@@ -58,10 +60,11 @@ def open_corpus(
     elif (
         candidate_columns
         or reference_columns
-        or any(name is not None for name in (id_column, source_column, document_column))
+        or any(name is not None for name in (id_column, source_column, system_column, document_column))
     ):
         raise InputError(
-            "`candidate=`, `reference=`, `source=`, `id=` and `document=` name columns of `data=FILE`, which is missing"
+            "`candidate=`, `reference=`, `source=`, `system=`, `segment=` and `document=` name columns of `data=FILE`, "
+            "which is missing"
         )
     else:
         _check_files(candidates, references, source_file, wants)
@@ -78,7 +81,12 @@ def open_corpus(
             _usual("reference", columns, file.name) if "reference" in wants else []
         )
         others = (*candidate_columns, *reference_columns, id_column, source_column)
-        below = len(candidate_columns) == 1 and "system" in columns and "system" not in others
+        if len(candidate_columns) == 1 and "system" in columns and "system" not in others:
+            system_column = system_column or "system"
+        elif system_column is not None and len(candidate_columns) > 1:
+            raise InputError("several `candidate=` columns are the systems already: leave out `system=`")
+        if system_column is not None and "segment" in columns and "segment" not in others:
+            id_column = id_column or "segment"
         yield TableFile(
             file,
             candidate_columns,
@@ -86,7 +94,7 @@ def open_corpus(
             id_column,
             source=source_column,
             keep_rows=keep_rows,
-            system="system" if below else None,
+            system=system_column,
             document=document_column,
         )
         return

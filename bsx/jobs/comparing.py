@@ -7,24 +7,51 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bsx.analysis.agreement.compare import CompareResult, compare_systems
 from bsx.analysis.agreement.compare_settings import CompareOptions, CompareSettings
 from bsx.analysis.agreement.people import PeopleCurve
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog, load_registry
+from bsx.data.columns import read_columns
+from bsx.data.corpus import Corpus
+from bsx.data.long import rows_by_system
+from bsx.data.sidecar import known_signatures, read_sidecar
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.carding.agreeing import curves
 from bsx.jobs.carding.data import JudgedRows, read_data
 from bsx.jobs.carding.scoring import score_rows
 from bsx.jobs.score import Input, load_metrics, wanted_sides
 from bsx.metrics.base import Metric
-from bsx.metrics.paired import paired_scores
+from bsx.metrics.paired import paired_scores, split
 from bsx.metrics.summary import about, flags
 from bsx.support.progress import Progress
 from bsx.support.settings import build_config, set_fields, takes
 
 _FEW = 20
 """Segments under which a bootstrap's level is far off: simulated with normal differences, 8 % at this number."""
+
+
+@dataclass(frozen=True)
+class ScoresFile:
+    """A long table of scores, such as ``bsx score -o`` writes.
+
+    Attributes:
+        file: the table; ``-`` is standard input.
+        columns: the scores; those of metrics that its sidecar knows, unless given.
+        lower: those of them of which lower is better; the sidecar's are known.
+        system: column of systems; ``system`` unless given.
+        segment: column of segments; ``segment``, else ``id``, unless given.
+    """
+
+    file: str
+    columns: Sequence[str] = ()
+    lower: Sequence[str] = ()
+    system: str | None = None
+    segment: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +73,11 @@ class Compared:
 
 @takes(CompareSettings)
 def compare(
-    metrics: Sequence[str],
-    texts: Input,
+    metrics: Sequence[str] = (),
+    texts: Input | None = None,
     *,
+    systems: Sequence[str] = (),
+    scores: ScoresFile | None = None,
     judged: Path | str | None = None,
     settings: ScorerConfig | None = None,
     progress: Progress | None = None,
@@ -58,7 +87,9 @@ def compare(
 
     Args:
         metrics: their specs.
-        texts: of at least two systems, the baseline first.
+        texts: of at least two systems, the baseline first: files, columns, or one table with a column of systems.
+        systems: of a table with a column of systems, those to compare, the baseline first; all unless given.
+        scores: a table of scores that are there already, instead of metrics and texts.
         judged: table of other systems that people judged (candidate, reference or source, system, human, perhaps lp and
             segment), to say how often people agreed with a difference that large.
         settings: model, language, and where and within what limits to run.
@@ -68,14 +99,26 @@ def compare(
     Raises:
         InputError: for files or metrics that cannot be used.
     """
-    if len(texts.candidates if texts.data is None else texts.candidate) < 2:
-        raise InputError("name at least two systems to compare")
     config, given = build_config(how, CompareSettings, spelling="`{}=`"), set_fields(settings)
+    texts = texts if texts is not None else Input()
+    if scores is not None:
+        for name, value in (("metrics", metrics), ("data", texts.files()), ("judged", judged), *given.items()):
+            if value:
+                raise InputError(f"`scores=` are there already: leave out `{name}=`")
+        return _compare_scores(scores, systems, config)
+    if not metrics:
+        raise InputError("name what to compare by: `metrics=` with texts, or `scores=FILE`")
+    below = texts.data is not None and len(texts.candidate) < 2
+    if not below and len(texts.candidates if texts.data is None else texts.candidate) < 2:
+        raise InputError("name at least two systems to compare")
     notes: list[str] = []
     rows = None if judged is None else _judged(Path(judged), given.get("lang"), load_registry(given.get("registry")))
     with texts.open(wanted_sides(metrics, given), keep_rows=False) as corpus:
         built, plan = load_metrics(metrics, given, corpus, notes.append)
+        places = _places(corpus, str(texts.data), systems) if below else {}  # before anything is scored
         prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
+    segments = len(next(iter(places.values()))) if below else prepared.segments
+    scored = [split(paired, places) for paired in scored] if below else scored
     signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}
     found = [
         compare_systems(
@@ -88,16 +131,72 @@ def compare(
         )
         for paired in scored
     ]
-    notes += [*about(built), *flags(prepared, totals)]
-    if config.test == "bootstrap" and prepared.segments < _FEW:
-        notes.append(
-            f"{prepared.segments} segments are few for a bootstrap: it calls about half of all equal systems different "
-            "at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; `test=randomise` keeps its level"
-        )
+    notes += [*about(built), *flags(prepared, totals), *_few(config, segments)]
     agreed = () if rows is None else _people(rows, [paired.metric for paired in scored], config.confidence, progress)
     name = "" if judged is None else Path(judged).name
     files = [*texts.files(), *([] if judged is None else [str(judged)])]
-    return Compared(CompareResult(config, prepared.segments, tuple(found), agreed, name), files, signatures, notes)
+    return Compared(CompareResult(config, segments, tuple(found), agreed, name), files, signatures, notes)
+
+
+def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of systems that stand one below the other in a corpus."""
+    own = [(segment.system, segment.id) for segment in corpus]
+    if own[0][0] is None:
+        raise InputError("name at least two systems to compare: columns of candidates, or a column `system=COL`")
+    places = rows_by_system(file, [str(system) for system, _ in own], [segment for _, segment in own], systems)
+    return _two(file, places)
+
+
+def _two(file: str, places: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
+    if len(places) < 2:
+        raise InputError(f"{file}: only the system {next(iter(places))} is there: two are needed to compare")
+    return places
+
+
+def _few(config: CompareSettings, segments: int) -> list[str]:
+    if config.test != "bootstrap" or segments >= _FEW:
+        return []
+    return [
+        f"{segments} segments are few for a bootstrap: it calls about half of all equal systems different "
+        "at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; `test=randomise` keeps its level"
+    ]
+
+
+def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSettings) -> Compared:
+    """Compare systems by the means of scores that are there already."""
+    table = Table(given.file)
+    sidecar = read_sidecar(given.file)
+    known = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
+    columns = list(given.columns) or [name for name in known if name in table.columns]
+    if not columns:
+        raise InputError(f"{given.file}: `columns=` names the columns of scores; it has {', '.join(table.columns)}")
+    system, segment = given.system or "system", given.segment or table.first("segment", "id")
+    if segment is None:
+        raise InputError(f"{given.file}: `segment=COL` names the column of segments; it has {', '.join(table.columns)}")
+    if unknown := [name for name in given.lower if name not in columns]:
+        raise InputError(f"`lower=`: {unknown[0]!r} is not among the columns of scores, {', '.join(columns)}")
+    found = read_columns(table, columns, labels=[system, segment])
+    names, ids = (list(map(str, found[name])) for name in (system, segment))
+    places = _two(given.file, rows_by_system(given.file, names, ids, systems))
+    notes, compared = [], []
+    for name in columns:
+        entry = known.get(name)
+        lower = name in given.lower or (entry is not None and not entry.higher_is_better)
+        scores = {one: np.asarray(found[name], dtype=np.float64)[rows] for one, rows in places.items()}
+        signature = entry.signature if entry is not None else None
+        compared.append(
+            compare_systems(scores, metric=name, settings=config, higher_is_better=not lower, signature=signature)
+        )
+        for row in entry.scores if entry is not None else []:
+            if row.score is not None and row.system in scores and not np.isclose(row.score, scores[row.system].mean()):
+                notes.append(
+                    f"{name}: systems are compared by the mean of their segments' scores, and the metric's own score "
+                    f"of all segments is another ({row.system}: {row.score:.4f}); `metrics=` compares by that"
+                )
+                break
+    segments = len(next(iter(places.values())))
+    result = CompareResult(config, segments, tuple(compared))
+    return Compared(result, [given.file], known_signatures(given.file, columns), [*notes, *_few(config, segments)])
 
 
 def _judged(path: Path, lang: str | None, catalog: Catalog) -> JudgedRows:

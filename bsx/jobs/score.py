@@ -26,6 +26,7 @@ from bsx.errors import BsxError, InputError
 from bsx.jobs.resume import Say, keeping, kept_blocks
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricCore
+from bsx.metrics.gates import read_gates, shortfalls
 from bsx.metrics.plan import Plan, survey
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, lacking, prepare, stream
 from bsx.metrics.summary import about, apart, flags, summarise, to_text
@@ -55,7 +56,8 @@ class Input:
         candidate: its columns of candidates, one a system.
         reference: its columns of references.
         source: its column of sources.
-        id: its column that names the segments.
+        id: its column that names the segments; ``segment``, if there is one beside systems.
+        system: its column of systems whose rows stand one below the other; ``system``, if there is one.
         document: its column that names the documents, for BERTScore's ``context``.
         lang_column: its column that names each row's language, for `score_languages`.
     """
@@ -68,6 +70,7 @@ class Input:
     reference: Sequence[str] = ()
     source: str | None = None
     id: str | None = None
+    system: str | None = None
     document: str | None = None
     lang_column: str | None = None
 
@@ -86,6 +89,7 @@ class Input:
             self.id,
             source_file=self.sources,
             source_column=self.source,
+            system_column=self.system,
             wants=wants,
             keep_rows=keep_rows,
             document_column=self.document,
@@ -113,6 +117,8 @@ class ScoredFiles:
         alone: BERTScore, if the run was of its three figures; else None.
         files: the input.
         by_system: the same for each of several systems whose rows stand one below the other.
+        gates: scores that had to be reached.
+        column: the column of those systems.
     """
 
     prepared: Prepared
@@ -120,6 +126,8 @@ class ScoredFiles:
     alone: BertScore | None
     files: Sequence[str]
     by_system: Mapping[str, Sequence[Totals]]
+    gates: Mapping[str, float]
+    column: str | None = None
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
@@ -135,10 +143,15 @@ class ScoredFiles:
         """Return a summary that `to_dict` made as aligned lines for a terminal."""
         return to_text(self.prepared, result)
 
+    def shortfalls(self, result: JsonObject) -> list[str]:
+        """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""
+        return shortfalls(result, self.gates)
+
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
         several = len(self.by_system)
-        below = [f"the column 'system' names {several} systems: each is summed up by itself"] if several > 1 else []
+        column = self.column or "system"
+        below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
         return [*below, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
 
 
@@ -149,6 +162,7 @@ def score_files(
     *,
     output: Path | None = None,
     resume: bool = False,
+    fail_under: Sequence[str] = (),
     cluster: Cluster | None = None,
     progress: Progress | None = None,
     say: Say = lambda note: None,
@@ -161,6 +175,7 @@ def score_files(
         metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
         output: a table to write, one row a segment.
         resume: go on where a run with the same output was stopped.
+        fail_under: scores that must be reached, ``chrf=55``, ``bertscore.f1=0.8``; see `ScoredFiles.shortfalls`.
         cluster: score on a Ray cluster.
         progress: called with a phase's name, segments done and segments in all.
         say: told what the user should know while it runs.
@@ -179,6 +194,9 @@ def score_files(
     _check_columns(given, run)
     if given.lang_column is not None:
         raise InputError("`lang_column=` goes with `bsx.jobs.score_languages(…)`")
+    gates = read_gates(fail_under, metrics)
+    if gates and run.get("all_layers"):
+        raise InputError("`fail_under=` is about one layer: choose it with `layer=`")
     if cluster is not None:
         from bsx.cluster.dataset import alike
 
@@ -226,7 +244,7 @@ def score_files(
             if table is not None:
                 for row in rows(block):
                     table.write(row)
-        result = ScoredFiles(prepared, totals, alone, given.files(), by_system)
+        result = ScoredFiles(prepared, totals, alone, given.files(), by_system, gates, given.system)
         if table is not None and alone is not None:
             table.signature = str(prepared.signature(0))
         elif table is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.data.corpus import Corpus
 from bsx.metrics.base import Metric
@@ -58,6 +59,19 @@ def paired_scores(
         }
         paired.append(PairedScores(metric, scores_of, _aggregate(metric, len(by_system)) if whole else None))
     return prepared, totals, paired
+
+
+def split(paired: PairedScores, rows: Mapping[str, NDArray[np.int64]]) -> PairedScores:
+    """Return the scores of systems that are one below the other as the one system's of a corpus.
+
+    Args:
+        paired: scores of that corpus.
+        rows: system -> its rows, all in the same order of segments.
+    """
+    (values,) = paired.scores.values()
+    segments = len(next(iter(rows.values())))
+    aggregate = None if paired.aggregate is None else _aggregate(paired.metric, segments)
+    return PairedScores(paired.metric, {name: values[places] for name, places in rows.items()}, aggregate)
 
 
 def _aggregate(metric: Metric, segments: int) -> Callable[[Values], Values]:

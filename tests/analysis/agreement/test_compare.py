@@ -258,7 +258,7 @@ def test_all_pairs_are_marked_against_every_system(cli: Run, form: str, bold: st
         (["atlas", "brook", "--data", DATA, "--metric", "crhf"], "unknown metric 'crhf'"),
         (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--confidence", 2], "confidence: "),
         (["atlas", "brook", "--data", DATA, "--metric", "chrf", "--resamples", 1], "Invalid value for '--resamples'"),
-        (["atlas", "brook", "--data", DATA], "Missing option '--metric'"),
+        (["atlas", "brook", "--data", DATA], "name what to compare by: --metric"),
         (["a.txt", "x/a.txt", "-r", "r.txt", "--metric", "chrf"], "two candidate files are called 'a'"),
     ],
 )
@@ -272,3 +272,38 @@ def test_mistakes_are_one_line(
     done = cli("compare", *arguments)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert message in done.err
+
+
+def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf", "--resamples", 40)
+    assert "rank" not in cli(*start, "--format", "json").out
+    shown = cli(*start, "--all-pairs").out
+    (found,) = json.loads(cli(*start, "--all-pairs", "--format", "json").out)["metrics"]
+    order = sorted(found["systems"], key=lambda row: -row["score"])
+    beaten = {
+        (test["better"], test["b"] if test["better"] == test["a"] else test["a"])
+        for test in found["tests"]
+        if test["better"] is not None
+    }
+    rank, cluster = 1, [order[0]["system"]]
+    assert order[0]["rank"] == 1
+    for row in order[1:]:  # a system that any of its cluster beats opens the next one
+        if any((one, row["system"]) in beaten for one in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(row["system"])
+        assert row["rank"] == rank
+    places = [f"{k} {', '.join(row['system'] for row in order if row['rank'] == k)}" for k in range(1, rank + 1)]
+    assert f"Ranks by chrf: {'; '.join(places)}." in shown
+    assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert f"Ranks by chrf: {'; '.join(places)}." in page
+    assert "metric:chrf|" in page
+
+
+def test_of_error_rates_the_lower_ranks_higher() -> None:
+    draw = np.random.default_rng(1).normal(size=60)
+    settings = CompareSettings(resamples=100, all_pairs=True)
+    found = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, settings=settings)
+    assert found.clusters is not None
+    assert (found.clusters.names, found.clusters.ranks) == (("better", "worse"), (1, 2))

@@ -935,3 +935,20 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
     assert former["pearson"] == pytest.approx(stats.pearsonr(judged, human).statistic, abs=1e-6)
     both = json.loads(cli(*run, "--resample", "both").out)["groups"][0]["metrics"][0]
     assert both["ci"][0] < found["pearson"] <= both["ci"][1]
+
+
+def test_text_shows_the_p_of_every_pair(result: MetaResult) -> None:
+    blocks = [block.splitlines() for block in result.to_text().split("\n\n") if block.startswith("p of better than")]
+    assert len(blocks) == len(result.groups)
+    for group, (head, *lines) in zip(result.groups, blocks, strict=True):
+        assert group.clusters is not None
+        names = group.clusters.names
+        assert head.split()[4:] == list(names[1:])
+        for i, line in enumerate(lines):
+            a, *cells = line.split()
+            assert a == names[i]
+            for b, cell in zip(names[i + 1 :], cells, strict=True):
+                test = next(test for test in group.tests if (test.a, test.b) == (a, b))
+                assert test.p_adjusted is not None
+                assert float(cell.rstrip("†")) == pytest.approx(test.p_adjusted, rel=0.5, abs=5e-4)
+                assert cell.endswith("†") == (test.p_adjusted < result.settings.alpha)

@@ -1,0 +1,40 @@
+"""The script that ``evaluate.load`` copies and runs: any metric of the zoo, named as the configuration."""
+
+try:
+    import datasets
+    import evaluate
+except ModuleNotFoundError:  # nobody can load it then; it can still be imported
+    evaluate = None
+
+from bsx.catalog.catalog import load_registry
+from bsx.compat.corpus import CorpusMetric
+from bsx.metrics.zoo import needs_of
+
+if evaluate is not None:
+
+    class BsxScore(evaluate.Metric):  # type: ignore[misc, unused-ignore]
+        """A metric of bsx's zoo; the configuration's name is the metric, ``bertscore`` unless given."""
+
+        def _info(self):  # type: ignore[no-untyped-def]
+            self.spec = "bertscore" if self.config_name == "default" else self.config_name
+            texts, several = datasets.Value("string"), datasets.Sequence(datasets.Value("string"))
+            needs = needs_of(self.spec, load_registry())
+            sources = {"sources": texts} if "source" in needs else {}
+            kinds = [several, texts] if "reference" in needs else [None]
+            features = [
+                datasets.Features({"predictions": texts, **({} if kind is None else {"references": kind}), **sources})
+                for kind in kinds
+            ]
+            return evaluate.MetricInfo(
+                description=f"{self.spec}, computed by bsx",
+                citation=load_registry().metric(self.spec.partition(":")[0]).citation,
+                inputs_description="predictions, references (texts or lists of texts), sources, as the metric needs",
+                features=features,
+            )
+
+        def _compute(self, predictions, references=None, sources=None, model=None, lang=None, **run):  # type: ignore[no-untyped-def]
+            """Return the corpus score, the score of each segment and the signature."""
+            scores = CorpusMetric(self.spec, model=model, lang=lang, **run).metric.score(
+                predictions, references, sources
+            )
+            return {"score": scores.system, "scores": scores.values.tolist(), "signature": str(scores.signature)}

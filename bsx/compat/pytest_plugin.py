@@ -1,0 +1,65 @@
+"""A fixture for quality gates in pytest: ``bsx_at_least({"chrf": 55}, candidates, references)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from bsx.encode.session import Encoders
+
+
+class AtLeast(Protocol):
+    """What the fixture is."""
+
+    def __call__(
+        self,
+        bounds: Mapping[str, float],
+        candidates: object,
+        references: object | None = None,
+        sources: object | None = None,
+        *,
+        model: str | None = None,
+        lang: str | None = None,
+    ) -> dict[str, float]:
+        """Fail the test if texts score worse; return the scores."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def bsx_at_least() -> AtLeast:
+    """Return a function that fails a test if texts score worse than they should; of error rates, that is higher.
+
+    Its arguments are the bounds (metric -> score), candidates, and references and sources as the metrics need them, and
+    ``model`` and ``lang``. It returns the scores. Models are loaded once in a session.
+    """
+    kept: dict[tuple[str | None, str | None], Encoders] = {}
+
+    def check(
+        bounds: Mapping[str, float],
+        candidates: object,
+        references: object | None = None,
+        sources: object | None = None,
+        *,
+        model: str | None = None,
+        lang: str | None = None,
+    ) -> dict[str, float]:
+        from bsx.encode.session import Encoders
+        from bsx.metrics.gates import shortfall
+        from bsx.metrics.zoo import get_metrics
+
+        __tracebackhide__ = True
+        if (model, lang) not in kept:
+            kept[model, lang] = Encoders(model=model, lang=lang)
+        scores, missed = {}, []
+        for metric in get_metrics(list(bounds), encoders=kept[model, lang]):
+            scores[metric.spec] = metric.score(candidates, references, sources).system
+            said = shortfall(scores[metric.spec], bounds[metric.spec], metric.higher_is_better)
+            missed += [f"{metric.spec} is {said}"] if said else []
+        if missed:
+            pytest.fail("\n".join(missed), pytrace=False)
+        return scores
+
+    return check

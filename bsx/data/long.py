@@ -1,0 +1,55 @@
+"""Long tables: systems whose rows stand one below the other, and which rows are one segment's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import did_you_mean
+
+
+def rows_by_system(
+    file: str, systems: Sequence[str], segments: Sequence[str], chosen: Sequence[str] = ()
+) -> dict[str, NDArray[np.int64]]:
+    """Return each system's rows, all in the same order of segments.
+
+    Args:
+        file: the table's name, for messages.
+        systems: each row's system (rows,).
+        segments: each row's segment (rows,).
+        chosen: the systems that are wanted, in this order; all, in the order of the table, unless given.
+
+    Returns:
+        System -> numbers of its rows, from 0 (segments,).
+
+    Raises:
+        UnknownNameError: for a chosen system that is not there.
+        InputError: if a system has a segment twice, or lacks one that another has.
+    """
+    places: dict[str, dict[str, int]] = {}
+    for row, (system, segment) in enumerate(zip(systems, segments, strict=True)):
+        other = places.setdefault(system, {}).setdefault(segment, row)
+        if other != row:
+            raise InputError(
+                f"{file}: system {system!r} has the segment {segment!r} twice, in rows {other + 1} and {row + 1}: name "
+                "a column that tells segments apart, `segment=COL`"
+            )
+    for name in chosen:
+        if name not in places:
+            raise UnknownNameError(
+                f"{file}: there is no system {name!r}; there are {', '.join(places)}.{did_you_mean(name, list(places))}"
+            )
+    wanted = list(chosen) or list(places)
+    first = places[wanted[0]]
+    for name in wanted[1:]:
+        if (lacking := first.keys() ^ places[name].keys()) != set():
+            segment = min(lacking)
+            has, lacks = (wanted[0], name) if segment in first else (name, wanted[0])
+            raise InputError(
+                f"{file}: {len(lacking)} segments are not there for both {wanted[0]} and {name}; {segment!r} is there "
+                f"for {has} and not for {lacks}: systems are compared on the same segments"
+            )
+    return {name: np.array([places[name][segment] for segment in first], dtype=np.int64) for name in wanted}

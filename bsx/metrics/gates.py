@@ -1,0 +1,73 @@
+"""Quality gates: scores that must be reached, for builds that should fail when a system gets worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import did_you_mean
+from bsx.support.untyped import JsonObject
+
+FIGURES = ("bertscore.precision", "bertscore.recall", "bertscore.f1")
+"""What gates of BERTScore by itself are called."""
+
+
+def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str, float]:
+    """Return the bounds in texts such as ``chrf=55``, ``bertscore.f1=0.80`` or ``bertscore:idf=true=0.8``.
+
+    Args:
+        given: the texts.
+        metrics: what will be scored; None: BERTScore by itself.
+
+    Raises:
+        UnknownNameError: for a score that will not be computed.
+        InputError: if a bound is no number.
+    """
+    known = list(FIGURES if metrics is None else metrics)
+    gates = {}
+    for text in given:
+        name, _, bound = text.rpartition("=")
+        try:
+            gates[name] = float(bound)
+        except ValueError:
+            gates[name] = float("nan")
+        if not name or gates[name] != gates[name]:
+            raise InputError(
+                f"`fail_under=` {text!r}: write a score and the least that it may be, such as {known[0]}=0.5"
+            )
+        if name not in known:
+            raise UnknownNameError(
+                f"`fail_under=`: there is no score {name!r} in this run; there are {', '.join(known)}."
+                f"{did_you_mean(name, known)}"
+            )
+    return gates
+
+
+def shortfalls(summary: JsonObject, gates: Mapping[str, float]) -> list[str]:
+    """Return one sentence for each system's score that is worse than its bound; of error rates, that is higher.
+
+    Args:
+        summary: what `bsx.metrics.summary.summarise` or `apart` returns, of one layer.
+        gates: name -> bound.
+    """
+    scores: list[tuple[str, str, float, bool]] = []
+    for entry in summary.get("metrics", ()):
+        scores += [(entry["metric"], row["system"], row["score"], entry["higher_is_better"]) for row in entry["scores"]]
+    if "metrics" not in summary:
+        for name in FIGURES:
+            scores += [(name, row["name"], row[name.partition(".")[2]], True) for row in summary["systems"]]
+    said = ((name, system, shortfall(score, gates[name], up)) for name, system, score, up in scores if name in gates)
+    return [f"{name} of {system} is {what}" for name, system, what in said if what is not None]
+
+
+def shortfall(score: float, bound: float, higher_is_better: bool = True) -> str | None:
+    """Return a score and by how much it misses its bound; None if it does not.
+
+    >>> shortfall(51.2, 55)
+    '51.2000, 3.8000 below 55'
+    >>> shortfall(0.6, 0.5, higher_is_better=False)
+    '0.6000, 0.1000 above 0.5'
+    """
+    if score >= bound if higher_is_better else score <= bound:
+        return None
+    return f"{score:.4f}, {abs(score - bound):.4f} {'below' if higher_is_better else 'above'} {bound:g}"

@@ -1,0 +1,153 @@
+"""Long tables: systems whose rows stand one below the other, scored, compared, and compared by scores on disk."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bsx
+from bsx.data.long import rows_by_system
+from bsx.jobs.comparing import ScoresFile, compare
+from bsx.jobs.score import Input
+from tests.conftest import Outcome
+
+EXAMPLES = Path(bsx.__file__).parent / "examples" / "en-systems.tsv"
+SYSTEMS = ("atlas", "brook", "cinder")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped examples, wide and long: 40 segments of three systems, the long rows shuffled."""
+    folder = tmp_path_factory.mktemp("long")
+    with EXAMPLES.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))[:40]
+    wide = [
+        "\t".join(("id", "reference", *SYSTEMS)),
+        *("\t".join(r[n] for n in ("id", "reference", *SYSTEMS)) for r in rows),
+    ]
+    (folder / "wide.tsv").write_text("\n".join(wide) + "\n", encoding="utf-8")
+    below = [(name, row["id"], row[name], row["reference"]) for row in rows for name in SYSTEMS]
+    random.Random(1).shuffle(below)  # noqa: S311
+    long = ["\t".join(("mt", "sid", "candidate", "reference")), *map("\t".join, below)]
+    (folder / "long.tsv").write_text("\n".join(long) + "\n", encoding="utf-8")
+    return folder
+
+
+LONG = ("--system", "mt", "--segment", "sid")
+
+
+@pytest.mark.parametrize("metric", ["chrf", "bleu", "ter"])
+def test_a_long_table_compares_as_a_wide_one(tables: Path, cli: Callable[..., Outcome], metric: str) -> None:
+    how = ("--metric", metric, "--all-pairs", "--format", "json")
+    wide = json.loads(cli("compare", *SYSTEMS, "--data", tables / "wide.tsv", *how).out)
+    long = json.loads(cli("compare", *SYSTEMS, "--data", tables / "long.tsv", *LONG, *how).out)
+    for document in (wide, long):
+        del document["provenance"]
+    # The long table's segments come in another order, and with them the resamples; what is no draw is equal.
+    for one, other in zip(wide["metrics"], long["metrics"], strict=True):
+        assert [row["system"] for row in one["systems"]] == [row["system"] for row in other["systems"]] == list(SYSTEMS)
+        assert [row["score"] for row in one["systems"]] == pytest.approx([row["score"] for row in other["systems"]])
+        for test, again in zip(one["tests"], other["tests"], strict=True):
+            assert again["difference"] == pytest.approx(test["difference"])
+            assert again["p_two_sided"] == pytest.approx(test["p_two_sided"], abs=0.06)  # 1000 draws, four errors
+    assert long["segments"] == 40
+
+
+def test_scores_on_disk_compare_as_scores_computed_now(
+    tables: Path, cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    scores = tmp_path / "scores.tsv"
+    texts = ("--data", tables / "long.tsv", *LONG)
+    scored = cli("score", *texts, "--metric", "sentbleu,ter", "-o", scores)
+    assert scored.status == 0
+    assert "the column 'mt' names 3 systems" in scored.err
+    now = json.loads(cli("compare", "atlas", "brook", *texts, "--metric", "sentbleu", "--format", "json").out)
+    kept = cli("compare", "atlas", "brook", "--scores", scores, *LONG, "--format", "json")
+    then = json.loads(kept.out)
+    kept_scores, new_scores = then["metrics"][0], now["metrics"][0]
+    assert kept_scores["signature"] == new_scores["signature"]
+    for one, other in zip(kept_scores["systems"], new_scores["systems"], strict=True):
+        assert one["system"] == other["system"]
+        assert [one["score"], *one["ci"]] == pytest.approx([other["score"], *other["ci"]], rel=1e-6)  # nine digits kept
+    assert kept_scores["tests"][0]["p"] == new_scores["tests"][0]["p"]
+    assert [found["higher_is_better"] for found in then["metrics"]] == [True, False]  # as the sidecar says
+    assert "ter: systems are compared by the mean of their segments' scores" in kept.err
+    chosen = compare(scores=ScoresFile(str(scores), ["ter"], ["ter"], "mt", "sid"), all_pairs=True)
+    assert [score.system for score in chosen.result.metrics[0].systems] != []
+    assert len(chosen.result.metrics[0].tests) == 3
+
+
+def test_what_is_written_of_files_is_compared_without_options(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    for name, lines in {"a": "the cat\na dog\n", "b": "a cat\nthe dog\n", "r": "the cat\nthe dog\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(lines)
+    files = ("-c", tmp_path / "a.txt", "-c", tmp_path / "b.txt", "-r", tmp_path / "r.txt")
+    assert cli("score", *files, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    assert cli("compare", "--scores", tmp_path / "s.tsv").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--data", "long.tsv", "--metric", "chrf"), "a column --system COL"),
+        (("atlas", "nosuch", "--data", "long.tsv", *LONG, "--metric", "chrf"), "no system 'nosuch'"),
+        (("atlas", "--data", "long.tsv", *LONG, "--metric", "chrf"), "only the system atlas is there"),
+        (
+            (
+                "--data",
+                "long.tsv",
+                "--system",
+                "mt",
+                "--segment",
+                "reference",
+                "--metric",
+                "chrf",
+                "--candidate",
+                "nosuch",
+            ),
+            "no column 'nosuch'",
+        ),
+        (("--scores", "long.tsv", *LONG), "--column names the columns of scores"),
+        (("--scores", "long.tsv", *LONG, "--column", "candidate"), "candidate"),
+        (("--scores", "long.tsv", "--system", "mt", "--column", "candidate"), "--segment COL names the column"),
+        (("--scores", "long.tsv", *LONG, "--column", "sid", "--metric", "chrf"), "leave out --metric"),
+        (("--scores", "nosuch.tsv", "--column", "chrf"), "there is no such file"),
+        (("--metric", "chrf", "--column", "chrf", "a", "b"), "--scores, which is missing"),
+        (("a.txt", "b.txt"), "name what to compare by"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tables: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], complaint: str
+) -> None:
+    monkeypatch.chdir(tables)
+    found = cli("compare", *words)
+    assert (found.status, found.out) == (2, "")
+    assert complaint in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(bsx.InputError, match="'a' has the segment '1' twice, in rows 1 and 2"):
+        rows_by_system("t.tsv", ["a", "a"], ["1", "1"])
+    with pytest.raises(bsx.InputError, match="1 segments are not there for both a and b; '2' is there for a"):
+        rows_by_system("t.tsv", ["a", "a", "b"], ["1", "2", "1"])
+    found = rows_by_system("t.tsv", ["a", "b", "b", "a"], ["x", "y", "x", "y"], ["b", "a"])
+    assert {name: rows.tolist() for name, rows in found.items()} == {"b": [1, 2], "a": [3, 0]}
+
+
+def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+    (tmp_path / "t.tsv").write_text("system\tsegment\tcandidate\treference\nx\ts7\ta cat\ta cat\ny\ts7\ta dog\ta cat\n")
+    assert cli("score", "-m", "minilm", "--data", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
+    rows = [line.split("\t")[:2] for line in (tmp_path / "o.tsv").read_text().splitlines()]
+    assert rows == [["id", "system"], ["s7", "x"], ["s7", "y"]]
+    with (
+        pytest.raises(bsx.InputError, match="are the systems already"),
+        Input(data=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id").open(
+            frozenset({"reference"}), keep_rows=False
+        ),
+    ):
+        pass

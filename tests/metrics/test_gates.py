@@ -1,0 +1,82 @@
+"""Quality gates: what is read, what is missed and by how much, on the command line and from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bsx
+from bsx.jobs.score import Input, score_files
+from bsx.metrics.gates import read_gates
+from tests.conftest import Outcome
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.txt").write_text("the cat sat on the mat\nhe never rings\n")
+    Path("bad.txt").write_text("a dog\nhe calls\n")
+    Path("r.txt").write_text("the cat sat on a mat\nhe never calls\n")
+    rows = ["system\tcandidate\treference", "x\tthe cat\tthe cat", "y\ta dog\tthe cat"]
+    Path("long.tsv").write_text("\n".join(rows) + "\n")
+
+
+def test_bounds_are_read() -> None:
+    assert read_gates(["chrf=55", "bleu:tokenize=char=1e1"], ["chrf", "bleu:tokenize=char"]) == {
+        "chrf": 55,
+        "bleu:tokenize=char": 10,
+    }
+    assert read_gates(["bertscore.f1=0.8"], None) == {"bertscore.f1": 0.8}
+    for text in ("chrf", "chrf=", "chrf=high", "=5", "chrf=nan"):
+        with pytest.raises(bsx.InputError, match="write a score and the least"):
+            read_gates([text], ["chrf"])
+    with pytest.raises(bsx.UnknownNameError, match="no score 'f1' in this run; there are bertscore.precision"):
+        read_gates(["f1=0.5"], None)
+
+
+def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcome]) -> None:
+    words = ("score", "-c", "good.txt", "-c", "bad.txt", "-r", "r.txt", "--metric", "chrf,ter")
+    plain = cli(*words, "--format", "json")
+    score = {
+        (entry["metric"], row["system"]): row["score"]
+        for entry in json.loads(plain.out)["metrics"]
+        for row in entry["scores"]
+    }
+    assert cli(*words, "--fail-under", "chrf=1", "--fail-under", "ter=500") == cli(*words)
+    missed = cli(*words, "--fail-under", "chrf=60", "--fail-under", "ter=40")
+    assert missed.status == 1
+    assert missed.out == cli(*words).out
+    bad, error = score["chrf", "bad"], score["ter", "bad"]
+    assert f"chrf of bad is {bad:.4f}, {60 - bad:.4f} below 60\n" in missed.err
+    assert f"ter of bad is {error:.4f}, {error - 40:.4f} above 40\n" in missed.err
+    assert "of good" not in missed.err
+
+
+def test_every_system_of_a_long_table_must_reach_it(cli: Callable[..., Outcome]) -> None:
+    missed = cli("score", "--data", "long.tsv", "--metric", "chrf", "--fail-under", "chrf=99")
+    assert missed.status == 1
+    assert "chrf of y is" in missed.err
+    assert "chrf of x is" not in missed.err
+
+
+def test_figures_of_bertscore_have_its_name(cli: Callable[..., Outcome]) -> None:
+    words = ("score", "-m", "minilm", "-c", "good.txt", "-r", "r.txt")
+    assert cli(*words, "--fail-under", "bertscore.f1=0.1").status == 0
+    missed = cli(*words, "--fail-under", "bertscore.f1=0.999", "--fail-under", "bertscore.recall=.1")
+    assert missed.status == 1
+    assert missed.err.count(" below ") == 1
+    for wrong in ("chrf=5", "bertscore.f1"):
+        outcome = cli(*words, "--fail-under", wrong)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert "--fail-under" in outcome.err
+    assert cli(*words, "--all-layers", "--fail-under", "bertscore.f1=.1").status == 2
+
+
+def test_from_python() -> None:
+    given = Input(["good.txt", "bad.txt"], ["r.txt"])
+    scored = score_files(given, ["chrf"], fail_under=["chrf=60"])
+    (said,) = scored.shortfalls(scored.to_dict())
+    assert said.startswith("chrf of bad is ")
