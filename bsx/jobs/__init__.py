@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.run import CardRun as CardRun, metric_card as metric_card
     from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
-    from bsx.jobs.comparing import Compared as Compared, compare as compare
+    from bsx.jobs.comparing import Compared as Compared, ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating import MetaRun as MetaRun, Wanted as Wanted, meta as meta
     from bsx.jobs.explaining import Explained as Explained, disentangle as disentangle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,7 +126,7 @@ class ScoredFiles:
     alone: BertScore | None
     files: Sequence[str]
     by_system: Mapping[str, Sequence[Totals]]
-    gates: Mapping[str, float]
+    gates: Mapping[str, float] = field(default_factory=dict)
     column: str | None = None
 
     def to_dict(self) -> JsonObject:
@@ -382,7 +382,7 @@ def score_languages(
                 add_apart(by_system, made, block, [segment.system for segment in block.segments])
                 if table is not None:
                     blocks[code].append(replace(block, segments=[]))
-            found[code] = ScoredFiles(prepared, totals, alone, given.files(), by_system)
+            found[code] = ScoredFiles(prepared, totals, alone, given.files(), by_system, column=given.system)
         result = ScoredLanguages(found)
         if table is not None:
             codes = {spelling: code for code, spellings in spelled.items() for spelling in spellings}
