@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bsx.analysis import people_curve
+from bsx.analysis import pairwise_accuracy, people_curve
 from bsx.analysis.stats.preference import clustered_share, dyadic_share, wilson_interval
 from bsx.errors import InputError
 
@@ -92,3 +95,19 @@ def test_nothing_to_compare_is_said() -> None:
         people_curve([1, 1, 1], [1, 2, 3])
     with pytest.raises(InputError, match="2 labels for 3 items"):
         people_curve([1, 2, 3], [1, 2, 3], within=["a", "b"])
+
+
+def test_all_steps_together_are_the_pairwise_accuracy_on_wmt20(shared: Path) -> None:
+    """Kocmi et al. 2021's accuracy of systems, computed by other code on the published scores of chrF and TER."""
+    with (shared / "data/wmt/wmt20-cs-en.scores.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    systems = sorted({row["system"] for row in rows})
+    for metric in ("chrF", "TER"):
+        means = [
+            [np.mean([float(row[name]) for row in rows if row["system"] == system]) for system in systems]
+            for name in (metric, "human_z")
+        ]
+        curve = people_curve(*means, level="systems", fewest=5)
+        right = sum(step.n * step.share for step in curve.steps)
+        assert right / curve.pairs == pytest.approx(pairwise_accuracy(*means).estimate)
+        assert curve.pairs == len(systems) * (len(systems) - 1) / 2
