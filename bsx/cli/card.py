@@ -16,6 +16,18 @@ from bsx.errors import InputError
 from bsx.jobs.carding.desk import CardSettings
 from bsx.support.json_text import to_json
 
+_WORDS = ("notes", "reason", "why", "message", "left_out")
+"""What in a card is said by the library, which names settings as Python does."""
+
+
+def _spelled(value: Any, said: bool = False) -> Any:
+    """Return a card with settings named as options, wherever the library says something."""
+    if isinstance(value, dict):
+        return {key: _spelled(item, said or key in _WORDS) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_spelled(item, said) for item in value]
+    return spelled(value) if said and isinstance(value, str) else value
+
 
 @with_settings(config=CardSettings)
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
@@ -88,6 +100,7 @@ def card(
         except KeyboardInterrupt:
             say(["steps that are done are kept; the same command goes on with the others"])
             raise
+        found.cards = [type(one).model_validate(_spelled(one.to_dict())) for one in found.cards]
         page, content, notes = card_report(found.cards), found.to_dict(), found.notes
     forms = {"json": lambda: to_json(content), "html": page.to_html, "markdown": page.to_markdown}
     write_result(forms.get(form, lambda: spelled(page_text(page)))(), output)
