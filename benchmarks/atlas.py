@@ -51,7 +51,7 @@ MULTILINGUAL = ("mminilm12", "mminilm6")
 FACTORS = ("sem", "syn", "lex", "mor")
 SETS = {"wmt15": "WMT15", "wmt16": "WMT16"}
 RELIABILITY = 0.7
-RESAMPLES = 2000
+RESAMPLES = 10_000
 LARGEST, SMALLEST = "roberta-large", "bert-tiny"
 
 Table = dict[str, object]
@@ -109,7 +109,8 @@ def coefficients(name: str, table: Table, result: DisentangleResult) -> str:
         agreement = pearson(np.asarray(table[encoder]), np.asarray(table["sem"])).estimate
         last = [f"{other.coef[f]:.2f}{'' if other.significant[f] else '*'}" for f in ("sem", "lex")]
         rows.append((encoder, f"{size:g}", str(layers), f"{agreement:.3f}", *cells, f"{fit.r2:.2f}", *last))
-    return f"**{SETS[name]}, {result.n:,} pairs**\n\n{markdown_table(rows, range(1, len(rows[0])))}"
+    left_out = f" ({result.omitted} left out: no word of theirs has a vector)" if result.omitted else ""
+    return f"**{SETS[name]}, {result.n:,} pairs{left_out}**\n\n{markdown_table(rows, range(1, len(rows[0])))}"
 
 
 def shares(results: Mapping[str, DisentangleResult]) -> str:
@@ -132,7 +133,9 @@ def differences(tables: Mapping[str, Table]) -> tuple[str, dict[tuple[str, str, 
         (name, encoder, factor): one
         for name, table in tables.items()
         for encoder in others
-        for factor, one in compare_coefficients(table, encoder, LARGEST, FACTORS, resamples=RESAMPLES).items()
+        for factor, one in compare_coefficients(
+            table, encoder, LARGEST, FACTORS, nan="omit", resamples=RESAMPLES
+        ).items()
         if factor in FACTORS
     }
     p = dict(zip(found, adjust([one.p_two_sided for one in found.values()], "holm"), strict=True))
@@ -263,7 +266,7 @@ def main() -> None:
         write_vectors((arguments.data / "models/stanza_en").resolve(), arguments.work / "vectors.vec")
     tables = {name: load(arguments.data, arguments.work, name) for name in SETS}
     results = {
-        name: disentangle(table, list(ENCODERS), FACTORS, reliability={"sem": RELIABILITY})
+        name: disentangle(table, list(ENCODERS), FACTORS, nan="omit", reliability={"sem": RELIABILITY})
         for name, table in tables.items()
     }
     draw(results, arguments.output.with_suffix(".svg"))

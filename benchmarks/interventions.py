@@ -30,7 +30,7 @@ from bsx.analysis.report.documents import parse_document
 from bsx.data.output import atomic_text
 from bsx.data.picture import COLOURS, picture
 
-ROWS = 150
+ROWS = 100
 METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
 OPTIONS = "--lang en --candidate candidate --human human --factor syn,lex,mor --parser stanza --correction holm"
 BASES = ("reference", "candidate")
