@@ -88,7 +88,7 @@ def test_the_wheel_holds_exactly_the_tracked_files(wheel: Path) -> None:
     expected = set()
     for name in tracked():
         folder, _, rest = name.partition("/")
-        data = name.endswith((".py", ".yaml", ".tsv", ".md", ".conllu", ".json", ".xz", "py.typed"))
+        data = name.endswith((".py", ".yaml", ".tsv", ".md", ".conllu", ".json", ".xz", ".safetensors", "py.typed"))
         if folder in FOLDERS and (data or name.startswith("analysis/report/page/")):
             expected.add(f"{FOLDERS[folder]}/{rest}")
     assert inside == expected

@@ -126,6 +126,8 @@ def robustness(
             examples += _worst(name, case, before, after[id(case)], references, clean, worst, nearer)
         clean_scores[name] = before
         case_scores[name] = np.array([after[id(case)] for case in cases])
+    places = {(case.perturbation.name, case.strength): place for place, case in enumerate(cases)}
+    examples = [_beside(one, places[one.perturbation, one.strength], clean_scores, case_scores) for one in examples]
     adjusted = adjust([result.p for result in results], correction)
     return Robustness(
         tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
@@ -320,6 +322,15 @@ def _greater(differences: Array, resamples: int, seed: Seed) -> float:
         np.where(mask, -differences, differences).mean(axis=1) for mask in swaps(resamples, len(differences), seed)
     ]
     return permutation_p(np.concatenate(signed), float(differences.mean()))
+
+
+def _beside(
+    example: DropExampleRow, place: int, clean: Mapping[str, Array], changed: Mapping[str, Array]
+) -> DropExampleRow:
+    """Return an example with the scores of every metric."""
+    row = int(example.row) - 1
+    scores = {name: (float(before[row]), float(changed[name][place][row])) for name, before in clean.items()}
+    return example.model_copy(update={"scores": scores})
 
 
 def _worst(

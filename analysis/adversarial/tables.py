@@ -125,6 +125,7 @@ def triples_document(
                     score_paraphrase=good,
                     score_nonparaphrase=bad,
                     margin=good - bad,
+                    scores={other: (float(pair[0][i]), float(pair[1][i])) for other, pair in scores.items()},
                 )
             )
     return TriplesDocument(results=results, tests=tests, splits=splits, worst=worst)

@@ -48,7 +48,7 @@ class TripleSplitRow(DocumentPart):
 
 
 class TripleExampleRow(DocumentPart):
-    """A triple that fooled a metric."""
+    """A triple that fooled a metric; ``scores`` is every metric's score of paraphrase and non-paraphrase."""
 
     metric: str
     row: int | str
@@ -58,6 +58,7 @@ class TripleExampleRow(DocumentPart):
     score_paraphrase: Number
     score_nonparaphrase: Number
     margin: Number
+    scores: dict[str, tuple[Number, Number]] = {}
 
 
 class TriplesDocument(ResultDocument):
@@ -180,6 +181,7 @@ class DropExampleRow(DocumentPart):
         score: of the clean text.
         perturbed_score: of the changed text.
         drop: the first minus the second.
+        scores: every metric's scores of clean and changed text.
     """
 
     metric: str
@@ -192,6 +194,7 @@ class DropExampleRow(DocumentPart):
     score: Number
     perturbed_score: Number
     drop: Number
+    scores: dict[str, tuple[Number, Number]] = {}
 
 
 class RangeRow(DocumentPart):

@@ -34,7 +34,7 @@ def agreement(documents: Sequence[Document]) -> Section | None:
         section.blocks += [matrix] if matrix is not None else []
         if content.notes:
             section.blocks.append(Notes(tuple(content.notes)))
-    section.lead = " ".join(leads)
+    section.lead, section.answers = " ".join(leads), True
     return section
 
 

@@ -212,12 +212,14 @@ class Section:
         title: its heading.
         lead: the finding in a sentence.
         blocks: its content.
+        answers: whether the lead ranks what was evaluated, and so comes first at a glance.
     """
 
     id: str
     title: str
     lead: str = ""
     blocks: list[Block] = field(default_factory=list)
+    answers: bool = False
 
 
 @dataclass(frozen=True)

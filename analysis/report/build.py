@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.report.agreement import agreement
 from bsx.analysis.report.alignments import Align, Aligner
-from bsx.analysis.report.blocks import Prose
 from bsx.analysis.report.cards import cards
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.ensembles import ensembles
@@ -54,18 +53,13 @@ def build_report(
     if not documents:
         raise InputError("a report needs at least one table of scores or document of results")
     aligner = Aligner(align)
-    robust = robustness(documents, aligner, examples)
-    if robust is not None and not aligner.wanted:
-        robust.blocks.append(
-            Prose("Token alignments of the examples were not asked for: name a model to align with to see them.")
-        )
     found = [
         scored(documents),
         agreement(documents),
         compared(documents),
         profiles(documents),
         interventions(documents),
-        robust,
+        robustness(documents, aligner, examples),
         explanations(documents, examples),
         ensembles(documents),
         *cards(documents),

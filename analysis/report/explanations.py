@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.explaining import ExplainDocument, MarksRow, WordsRow
-from bsx.analysis.report.blocks import Block, Heading, Notes, Passages, Run, Section
+from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Passages, Run, Section
 from bsx.analysis.report.cells import FEWEST, heat, interval, number, percent, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.scored import contents, titles
@@ -63,7 +63,7 @@ def _mean(row: WordsRow) -> float:
     return math.fsum(known) / len(known) if known else -math.inf
 
 
-def _marks(row: MarksRow) -> list[object]:
+def _marks(row: MarksRow) -> list[Cell]:
     figures = ((row.auc, row.auc_ci), (row.average_precision, row.average_precision_ci), (row.recall, row.recall_ci))
     return [text(row.side), number(row.sentences), *(cell for v, ci in figures for cell in (number(v), interval(ci)))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbDocument
+from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, ReportTable
@@ -230,10 +231,29 @@ def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner
         ]
         if first.reference != first.original:
             texts.insert(0, ("reference", plain(first.reference)))
-        rows = [[text(e.metric), number(e.score), number(e.perturbed_score), number(e.drop)] for e in examples]
-        scores = table("Scores", ["metric", "original", "perturbed", "drop"], rows, sortable=False)
+        known = first.scores or {e.metric: (e.score, e.perturbed_score) for e in examples}
+        rows = [
+            [
+                text(metric),
+                number(before),
+                number(after),
+                number(None if before is None or after is None else before - after),
+                text(_verdict(before, after, kept=first.perturbation in kept)),
+            ]
+            for metric, (before, after) in known.items()
+        ]
+        scores = table("Scores", ["metric", "original", "perturbed", "drop", "verdict"], rows, sortable=False)
         grids, remark = aligner.align([("perturbed", first.perturbed, first.reference)])
         meaning = "meaning kept" if first.perturbation in kept else "meaning changed"
         title = f"Row {first.row}, {_called(first)} ({meaning}): {listed([e.metric for e in examples])}"
         blocks.append(Example(title, tuple(texts), scores, grids, remark, folded=place >= SHOWN))
     return blocks
+
+
+def _verdict(before: Number, after: Number, *, kept: bool) -> str:
+    """Return what a metric made of a change."""
+    if before is None or after is None:
+        return NONE
+    if kept:
+        return "punished" if after < before else "not punished"
+    return "noticed" if after < before else "not noticed"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
-from bsx.analysis.documents.base import ResultDocument
+from bsx.analysis.documents.base import Number, ResultDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import Block, Chart, Example, Heading, Notes, Prose, Section
+from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Heading, Notes, Prose, Section
 from bsx.analysis.report.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.perturbations import perturbation_blocks, perturbation_lead
@@ -176,8 +176,8 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
     chosen = sorted(found.values(), key=lambda examples: -len(examples))[:at_most]
     blocks: list[Block] = [
         Prose(
-            f"The worst triples ({len(chosen)} of {len(found)} listed), each under the metrics that have it among "
-            "their worst; others may fail on it too. Marked: what a shortest edit puts into the anchor, word by word, "
+            f"The worst triples ({len(chosen)} of {len(found)} listed), each named after metrics that have it among "
+            "their worst. Marked: what a shortest edit puts into the anchor, word by word, "
             "to make the other text of it; a word that moved is marked too."
         )
     ]
@@ -188,11 +188,12 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
             ("paraphrase", differing(first.paraphrase, first.anchor)),
             ("non-paraphrase", differing(first.nonparaphrase, first.anchor)),
         )
+        known = first.scores or {e.metric: (e.score_paraphrase, e.score_nonparaphrase) for e in examples}
         rows = [
-            [text(e.metric), number(e.score_paraphrase), number(e.score_nonparaphrase), number(e.margin)]
-            for e in examples
+            [text(metric), number(good), number(bad), number(_margin(good, bad)), _verdict(good, bad)]
+            for metric, (good, bad) in known.items()
         ]
-        scores = table("Scores", ["metric", "paraphrase", "non-paraphrase", "margin"], rows, sortable=False)
+        scores = table("Scores", ["metric", "paraphrase", "non-paraphrase", "margin", "verdict"], rows, sortable=False)
         grids, remark = aligner.align(
             [("paraphrase", first.paraphrase, first.anchor), ("non-paraphrase", first.nonparaphrase, first.anchor)]
         )
@@ -208,6 +209,18 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
             )
         )
     return blocks
+
+
+def _margin(good: Number, bad: Number) -> Number:
+    return None if good is None or bad is None else good - bad
+
+
+def _verdict(good: Number, bad: Number) -> Cell:
+    """Return whether a metric sees which of two texts is the paraphrase."""
+    margin = _margin(good, bad)
+    if margin is None:
+        return text("–")
+    return text("right" if margin > 0 else "tie" if margin == 0 else "fooled", strong=margin > 0)
 
 
 def _pairs(content: PairsDocument) -> _Part:

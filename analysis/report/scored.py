@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bsx.analysis.documents.agreement import CompareDocument
+from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
@@ -43,8 +43,43 @@ def scored(documents: Sequence[Document]) -> Section | None:
     signatures = _signatures(documents)
     if signatures is not None:
         section.blocks.append(signatures)
-    section.lead = " ".join(leads) or "No table of scores is part of this report; the results below name their metrics."
+    rankings = [said for _, content in scored_tables if (said := _against_people(content))]
+    section.lead = " ".join([*rankings, *leads])
+    section.answers = bool(rankings)
+    if not tables:
+        section.title = "Signatures"
     return section if section.blocks else None
+
+
+def _against_people(content: ScoreRows) -> str:
+    """Return how people rank the systems of a table with their scores, and which metrics rank them otherwise."""
+    systems = _systems(content)
+    if not {"system", "human"} <= set(content.columns) or "human" not in content.numeric or len(systems) < 2:
+        return ""
+    better = {entry.metric: entry.higher_is_better for entry in content.sidecar.metrics} if content.sidecar else {}
+    ranked = {name: _ranked(content, systems, name, better.get(name, True)) for name in ("human", *content.metrics)}
+    people = ranked.pop("human")
+    said = f"People rank {listed([f'{system} ({mean:.3g})' for system, mean in people])}, in this order."
+    order = [system for system, _ in people]
+    same = [name for name, found in ranked.items() if [system for system, _ in found] == order]
+    for first in dict.fromkeys(found[0][0] for name, found in ranked.items() if name not in same):
+        against = [name for name, found in ranked.items() if name not in same and found[0][0] == first]
+        verb = "puts" if len(against) == 1 else "put"
+        what = f"{first} first instead" if first != order[0] else "others in another order"
+        said += f" {listed(against)} {verb} {what}."
+    if same:
+        said += f" {listed(same)} rank{'s' if len(same) == 1 else ''} them as people do."
+    return said
+
+
+def _ranked(content: ScoreRows, systems: Sequence[str], column: str, higher: bool) -> list[tuple[str, float]]:
+    """Return the systems with their mean in a column, the best first."""
+    of, place = content.columns.index("system"), content.columns.index(column)
+    means = []
+    for system in systems:
+        cells = [row[place] for row in content.rows if str(row[of]) == system and row[place] is not None]
+        means.append((system, float(np.mean(np.array(cells, dtype=np.float64))) if cells else -np.inf))
+    return sorted(means, key=lambda found: -found[1] if higher else found[1])
 
 
 def _signatures(documents: Sequence[Document]) -> ReportTable | None:
@@ -223,15 +258,44 @@ def compared(documents: Sequence[Document]) -> Section | None:
                         text(better if better is not None else "–", strong=better is not None),
                     ]
                 )
+        section.blocks.append(_systems_chart(content))
         heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
         section.blocks.append(table(f"Paired tests on {content.segments:,} segments", heads, rows))
         if content.people:
             section.blocks.append(people_table(content.people, metric=True))
         leads.append(
-            f"{different} of {len(rows)} differences between systems are significant on {content.segments:,} segments."
+            f"{_ranking(content)} {different} of {len(rows)} differences between systems are significant on "
+            f"{content.segments:,} segments."
         )
-    section.lead = " ".join(leads)
+    section.lead, section.answers = " ".join(leads), True
     return section
+
+
+def _best_first(one: ComparedRow) -> list[SystemRow]:
+    known = [system for system in one.systems if system.score is not None]
+    return sorted(known, key=lambda system: (system.score or 0.0) * (-1 if one.higher_is_better else 1))
+
+
+def _ranking(content: CompareDocument) -> str:
+    """Return the systems from the best to the worst, once for all metrics that agree on it."""
+    orders: dict[tuple[str, ...], list[str]] = {}
+    for one in content.metrics:
+        orders.setdefault(tuple(system.system for system in _best_first(one)), []).append(one.metric)
+    said = [f"{' > '.join(order)} under {listed(metrics)}" for order, metrics in orders.items()]
+    return f"Best to worst: {'; '.join(said)}."
+
+
+def _systems_chart(content: CompareDocument) -> Chart:
+    """Return every system's score with its interval, a panel for each metric."""
+    panels = []
+    for one in content.metrics:
+        systems = _best_first(one)
+        points = [charts.Point(system.system, 0, system.score, *(system.ci or (None, None))) for system in systems]
+        lower = "" if one.higher_is_better else " (lower is better)"
+        alt = f"Scores under {one.metric}{lower}: {', '.join(f'{p.row} {number(p.value).text}' for p in points)}."
+        panels.append((one.metric + lower, charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
+    alt = f"{_ranking(content)} The table below holds every figure."
+    return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
 
 
 def contents(documents: Sequence[Document], kind: type[Kind]) -> list[tuple[str, Kind]]:

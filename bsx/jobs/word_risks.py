@@ -22,7 +22,7 @@ from bsx.errors import InputError
 from bsx.jobs.settings import ExplainSettings
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
-from bsx.risk.explainer import Side, TextRow, WordRisks, idf_weights
+from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
 from bsx.support.settings import complete, set_fields, takes
@@ -128,13 +128,14 @@ def explain_table(
         raise InputError(
             f"{columns.name}: has no column of sources for the marks in {source_marks!r}: name it, `source=`"
         )
-    rows, seen = [], []
+    rows: list[TextRow] = []
+    seen: list[Mapping[str, object]] = []
     for segment in TableFile(data, [candidate], named, source=source, keep_rows=True):
         rows.append(TextRow(segment.candidates[0], segment.references, segment.source))
-        seen.append(segment.row)
+        seen.append(segment.row or {})
     sides: list[tuple[Side, str | None]] = [("candidate", marks), ("source", source_marks)]
     given = {
-        side: [_marks(row, column, text) for row, text in zip(seen, _texts(rows, side), strict=True) if row is not None]
+        side: [_marks(row, column, text) for row, text in zip(seen, _texts(rows, side), strict=True)]
         for side, column in sides
         if column is not None
     }
@@ -155,11 +156,12 @@ def _texts(rows: Sequence[TextRow], side: Side) -> list[str]:
     return [row.candidate if side == "candidate" else row.source or "" for row in rows]
 
 
-def _marks(row: Row, column: str, text: str) -> list[int]:
-    found = row.text(column).split()
+def _marks(row: Mapping[str, object], column: str, text: str) -> list[int]:
+    where = row.where if isinstance(row, Row) else "a row"
+    found = str(row[column]).split()
     if len(found) != len(text.split()) or not set(found) <= {"0", "1"}:
         raise InputError(
-            f"{row.where}, column {column!r}: must hold 0 or 1 for each of {len(text.split())} words, with spaces "
+            f"{where}, column {column!r}: must hold 0 or 1 for each of {len(text.split())} words, with spaces "
             f"between them; it holds {' '.join(found)[:40]!r} ({len(found)} parts)"
         )
     return [int(mark) for mark in found]
@@ -210,11 +212,11 @@ def _explained(
 def _by_vectors(
     rows: list[TextRow], encoders: Encoders, method: str, asked: ExplainSettings, progress: Progress | None
 ) -> Explanations:
+    how: RiskMethod | None = "trained" if method == "trained" else "match" if method == "match" else None
     weights: dict[Side, Mapping[str, float]] | None = None
     if asked["idf"]:
         sides: tuple[Side, ...] = ("candidate", "source")
         weights = {side: idf_weights(_texts(rows, side)) for side in sides}
-    how = "trained" if method == "trained" else "match" if method == "match" else None
     maker = WordRisks(encoders, method=how, layer=asked["layer"], weights=weights)
     reference, source = bool(rows[0].references), rows[0].source is not None
     if method == "trained" and reference:

@@ -512,3 +512,52 @@ def test_reports_need_no_model_and_no_drawing_until_written() -> None:
     code = "import sys, bsx.analysis.report; print({'torch', 'jinja2', 'pandas', 'vl_convert'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_report_begins_with_who_is_best_and_which_metrics_say_otherwise(tmp_path: Path, cli: Run) -> None:
+    rows = ["system\tsegment\tcandidate\treference\thuman"]
+    texts = {"good": ("a wholly other wording", 4), "close": ("the same words here ?", 2), "bad": ("nothing", 0)}
+    rows += [
+        f"{name}\t{i}\t{text}\tthe same words here !\t{grade}"
+        for i in range(3)
+        for name, (text, grade) in texts.items()
+    ]
+    (tmp_path / "texts.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    scored = tmp_path / "scores.tsv"
+    given = ("--data", tmp_path / "texts.tsv", "--metric", "chrf,ter", "--human", "human", "--system", "system")
+    assert cli("meta", *given, "--segment", "segment", "--scores-out", scored, "-o", tmp_path / "m.json").status == 0
+    made = build_report([read_document(tmp_path / "m.json"), read_document(scored)])
+    found = section(made, "scored")
+    assert found.lead.startswith(
+        "People rank good (4), close (2) and bad (0), in this order. chrf and ter put close first"
+    )
+    assert found.answers
+    glance = made.to_html().partition('id="glance"')[2]
+    assert glance.index("People rank good") < glance.index("agrees best with human")
+
+
+def test_compared_systems_have_a_chart_the_best_first(report: Report) -> None:
+    found = section(report, "systems")
+    assert found.lead.startswith("Best to worst: brook > atlas under chrf.")
+    chart = next(block for block in found.blocks if isinstance(block, Chart))
+    values: Any = chart.panels[0][1]["data"]
+    assert [(row["row"], row["value"]) for row in values["values"]] == [("brook", 69.61), ("atlas", 56.27)]
+
+
+def test_examples_show_what_every_metric_made_of_them() -> None:
+    def beside(content: dict[str, Any]) -> None:
+        content["worst"] = content["worst"][:1]
+        content["worst"][0]["scores"] = {"bertscore": [0.4, 0.6], "chrf": [0.7, 0.5], "sentbleu": [0.5, 0.5]}
+
+    made = build_report([read_only("triples", beside)])
+    example = next(block for block in section(made, "robustness").blocks if isinstance(block, Example))
+    verdicts = {row[0].text: row[-1].text for row in example.scores.rows}
+    assert verdicts == {"bertscore": "fooled", "chrf": "right", "sentbleu": "tie"}
+    assert not [
+        block for block in section(made, "robustness").blocks if isinstance(block, Prose) and "asked" in block.text
+    ]
+
+
+def test_a_report_without_scores_has_no_section_that_says_so() -> None:
+    made = build_report([read_only("ensemble")])
+    assert (section(made, "scored").title, section(made, "scored").lead) == ("Signatures", "")
