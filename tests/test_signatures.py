@@ -65,6 +65,19 @@ bsx.analysis.robustness(["a"], {}, sed=1)
 bsx.analysis.detect_pairs([1.0], [True], sed=1)
 bsx.get_metric("bleu").signatur()
 Bleu.__new__(Bleu).config.smoothing
+bsx.jobs.compare(["chrf"], systms=["a"])
+bsx.jobs.compare(["chrf"], all_pair=True)
+bsx.jobs.compare(["chrf"]).result.to_htm()
+bsx.jobs.compare(["chrf"]).result.to_pandas(deep=True)
+bsx.jobs.ScoresFile("t.tsv", colums=["chrf"])
+bert_score.score(["a"], ["b"], model_typ="minilm")
+bert_score.BERTScorer("minilm", idf_sent=["a"])
+bert_score.BERTScorer("minilm").baseline_val
+bert_score.plot_exampel("a", "b")
+bert_score.model2layers["minilm"].lower()
+CorpusMetric("chrf", devise="cpu")
+CorpusMetric("chrf").corpus_score(["a"], [["b"]]).scor
+compute_metrics(None, "chrf", lnag="en")
 """
 
 
@@ -136,7 +149,9 @@ CHECKERS = {
 @pytest.mark.parametrize("checker", ["basedpyright", pytest.param("mypy", marks=pytest.mark.slow)])
 def test_a_type_checker_refuses_typos(checker: str, tmp_path: Path) -> None:
     file = tmp_path / "typos.py"
-    head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nfrom bsx.metrics.lexical.bleu import Bleu\n"
+    head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nimport bsx.jobs\nfrom bsx.compat import bert_score\n"
+    head += "from bsx.compat.corpus import CorpusMetric\nfrom bsx.compat.trainer import compute_metrics\n"
+    head += "from bsx.metrics.lexical.bleu import Bleu\n"
     file.write_text(head + TYPOS.strip() + "\n")
     command: list[str | Path] = [Path(sysconfig.get_path("scripts"), checker), *CHECKERS[checker], file]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
