@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bsx.analysis import intervene, parse_document
+from bsx.analysis import disentangle, intervene, parse_document
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.intervening.estimate import FactorSample, compare_sides
@@ -152,6 +152,22 @@ def test_differences_are_those_of_two_fits() -> None:
         expected = edited.fit(0.95).coef[place + 1] - observed.fit(0.95).coef[place]
         assert found[name].value == pytest.approx(expected)
     assert test.df1 == 2
+
+
+def test_the_observed_side_is_what_disentangle_fits() -> None:
+    references, candidates, quality = world(60)
+    metric = planted(0.5, 0.2, dict(zip(candidates, quality, strict=True)))
+    human = (quality + 1).tolist()
+    how = {"factors": {"lex": lex, "shape": shape}, "candidates": candidates, "human": human, "lang": "en"}
+    found = intervene(references, {"m": metric}, ["synonyms", "typos"], **how)  # type: ignore[arg-type]
+    table = {"m": metric(candidates, references), "sem": human, "candidate": candidates, "reference": references}
+    table |= {"lex": lex(references, candidates), "shape": shape(references, candidates)}
+    sentences = [f"s{place:02}" for place in range(60)]
+    fit = disentangle({**table, "s": sentences}, ["m"], ["sem", "lex", "shape"], cluster="s")["m"]
+    for factor in ("sem", "lex", "shape"):
+        effect = found.effect("m", factor)
+        assert effect.observed == pytest.approx(fit.coef[factor])
+        assert effect.observed_ci == pytest.approx(fit.ci[factor])
 
 
 def test_the_document_and_the_pairs(tmp_path: Path) -> None:
