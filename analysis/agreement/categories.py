@@ -69,11 +69,18 @@ class ByCategory:
                     f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
                 )
         scores = {name: number_column(name, columns[name]) for name in dict.fromkeys(categories)}
-        places = label_column(group, columns[group]) if group is not None else None
+        n = len(scores[categories[0]])
+        table = {name: list(columns[name]) for name in known if name not in scores}
+        for name, size in [*((name, len(x)) for name, x in scores.items()), *((k, len(x)) for k, x in table.items())]:
+            if size != n:
+                raise InputError(f"column {name!r} has {size} rows, {categories[0]!r} has {n}")
+        places: list[str | None] = [None] * n
+        if group is not None:
+            places = [*label_column(group, columns[group])]
         rows, notes = [], []
         for name, values in scores.items():
-            for place in dict.fromkeys(places) if places is not None else [None]:
-                here = np.array([place in (None, other) for other in places or [None] * len(values)])
+            for place in dict.fromkeys(places):
+                here = np.array([place == other for other in places])
                 present = here & ~np.isnan(values)
                 label = name if place is None else f"{place}: {name}"
                 if not present.any() or np.ptp(values[present]) == 0:
@@ -88,11 +95,7 @@ class ByCategory:
         if not rows:
             raise InputError(f"none of {', '.join(scores)} varies: nothing can be ranked")
         chosen = np.concatenate([where for _, where, _ in rows])
-        repeated: dict[str, object] = {
-            name: [column[i] for i in chosen.tolist()]
-            for name in known
-            if name not in scores and (column := list(columns[name]))  # type: ignore[call-overload]
-        }
+        repeated: dict[str, object] = {name: [column[i] for i in chosen.tolist()] for name, column in table.items()}
         repeated[categories[0]] = np.concatenate([values for _, _, values in rows])
         label_of = next(name for k in count() if (name := "category" + "_" * k) not in known)
         repeated[label_of] = [label for label, where, _ in rows for _ in where]

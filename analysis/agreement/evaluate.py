@@ -75,10 +75,19 @@ def meta_evaluate(
     config = build_config(settings, MetaSettings, spelling="`{}=`")
     if categories:
         apart = ByCategory.of(columns, [human, *categories], group, corpus or {})
-        names = {"metrics": metrics, "system": system, "segment": segment, "lower": lower, "sentinels": sentinels}
-        return apart.described(
-            meta_evaluate(apart.columns, human=apart.human, group=apart.group, corpus=apart.corpus, **names, **settings)
+        found = meta_evaluate(
+            apart.columns,
+            metrics=metrics,
+            human=apart.human,
+            group=apart.group,
+            system=system,
+            segment=segment,
+            lower=lower,
+            sentinels=sentinels,
+            corpus=apart.corpus,
+            **settings,
         )
+        return apart.described(found)
     known = column_names(columns)
     controls = columns_of(sentinels, known, metrics)
     _check_names(columns, metrics, human, [*controls, group, system, segment], lower, [*metrics, *controls])
@@ -118,10 +127,10 @@ def meta_evaluate(
         where = "" if group is None else f"group {label}: "
         try:
             here = {name: CorpusScores(one.statistics[chosen], one.score) for name, one in corpus.items()}
-            found, said = _group(str(label), rows, human, names[0], names[1], here, config, sentinels)
+            one, said = _group(str(label), rows, human, names[0], names[1], here, config, sentinels)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
-        results.append(found)
+        results.append(one)
         notes += [f"{where}{note}" for note in said]
     if config.correction_over == "all":
         results = _corrected_over_all(results, config)

@@ -51,7 +51,7 @@ def test_each_category_is_a_group_of_its_own() -> None:
         assert said in form
         assert "average" not in form
     assert "\naverage," not in found.to_csv()
-    assert said in found.to_dict()["notes"]
+    assert said in found.to_document().notes
     assert found.to_dict()["average"]["metrics"][0]["pearson"] is None  # type: ignore[index]
     assert found.to_latex().count("&") == 3 * 5  # a column a category
 
@@ -64,6 +64,8 @@ def test_categories_within_groups() -> None:
     ]
     with pytest.raises(UnknownNameError, match="there is no column 'human_omision'"):
         meta_evaluate(table(), **WHERE, categories=["human_omision"])
+    with pytest.raises(InputError, match="column 'lp' has 149 rows, 'human' has 150"):
+        meta_evaluate({**table(), "lp": ["x"] * 149}, **WHERE, group="lp", categories=["human_omission"])
     with pytest.raises(InputError, match="none of human_never varies"):
         meta_evaluate(table(), **{**WHERE, "human": "human_never"}, categories=["human_never"])
 
