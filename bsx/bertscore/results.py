@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
 from bsx.support.json_text import to_json
+from bsx.support.optional import need
 from bsx.support.signature import Signature
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float32]
 IndexArray = NDArray[np.int64]
@@ -101,6 +106,15 @@ class Scores:
             "recall": float(self.recall[at]),
             "f1": float(self.f1[at]),
         }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `rows` as a DataFrame.
+
+        Raises:
+            MissingExtraError: if pandas is missing.
+        """
+        frame: pd.DataFrame = need("pandas", "to_pandas").DataFrame(list(self.rows()))
+        return frame
 
     def save(self, path: str | Path) -> None:
         """Write one row a segment to a .tsv, .csv, .jsonl or .parquet file, all or nothing.

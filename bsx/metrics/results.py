@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bsx.support.json_text import to_json
+from bsx.support.optional import need
 from bsx.support.signature import Signature
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,6 +84,15 @@ class MetricScores:
         """Return the summary and the score of every segment as JSON."""
         content = {"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()}
         return to_json(content)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row a segment, id and score, as a DataFrame.
+
+        Raises:
+            MissingExtraError: if pandas is missing.
+        """
+        frame: pd.DataFrame = need("pandas", "to_pandas").DataFrame({"id": self.ids, self.metric: self.values})
+        return frame
 
     def save(self, path: str | Path) -> None:
         """Write one row a segment (id, and a column named after the metric), all or nothing.

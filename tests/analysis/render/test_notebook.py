@@ -8,6 +8,7 @@ import io
 import numpy as np
 import pytest
 
+import bsx
 from bsx.analysis import compare_systems, disentangle, meta_evaluate
 from bsx.analysis.agreement.compare import CompareResult
 from bsx.analysis.agreement.compare_settings import CompareSettings
@@ -53,3 +54,11 @@ def test_a_frame_has_the_rows_of_the_csv(results: list[InNotebooks]) -> None:
         for name in rows[0]:
             if rows[0][name].replace(".", "", 1).isdecimal():
                 assert frame[name][0] == pytest.approx(float(rows[0][name]))
+
+
+def test_scores_are_frames_too() -> None:
+    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_pandas()
+    assert list(chrf.columns) == ["id", "chrf"]
+    assert chrf["chrf"][0] == 100
+    scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
+    assert scores.to_pandas().to_dict("records") == list(scores.rows())
