@@ -358,7 +358,9 @@ def _metric(found: MetricComparison, result: CompareResult) -> ComparedRow:
         higher_is_better=found.higher_is_better,
         signature=found.signature,
         systems=[
-            SystemRow(system=s.system, score=s.score, ci=(s.low, s.high), **ranks.get(s.system, {}))
+            SystemRow.model_validate(
+                {"system": s.system, "score": s.score, "ci": (s.low, s.high)} | ranks.get(s.system, {})
+            )
             for s in found.systems
         ],
         tests=[_test(test, result.agreed(found.metric, test.comparison.difference)) for test in found.tests],

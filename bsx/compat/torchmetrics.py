@@ -18,7 +18,7 @@ try:
     from torchmetrics import Metric
     from torchmetrics.utilities import dim_zero_cat
 except ModuleNotFoundError:  # `__getattr__` says so when the class is asked for
-    Metric = None
+    Metric = None  # type: ignore[assignment, misc, unused-ignore]
 
 if Metric is not None:
 
@@ -51,7 +51,7 @@ if Metric is not None:
             **kwargs: Untyped,
         ) -> None:
             super().__init__(**kwargs)
-            self.engine = CorpusMetric(metric, model=model, lang=lang, **(run or {}))
+            self.engine = CorpusMetric(metric, model=model, lang=lang, **(run if run is not None else RunSettings()))
             self.add_state("rows", default=[], dist_reduce_fx="cat")
 
         @property

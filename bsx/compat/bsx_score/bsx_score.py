@@ -4,7 +4,7 @@ try:
     import datasets
     import evaluate
 except ModuleNotFoundError:  # nobody can load it then; it can still be imported
-    evaluate = None
+    evaluate = None  # type: ignore[assignment, unused-ignore]
 
 from bsx.catalog.catalog import load_registry
 from bsx.compat.corpus import CorpusMetric
