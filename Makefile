@@ -7,6 +7,11 @@ BIN := $(VENV)/bin
 # Processes that run the tests; each computes with one thread.
 JOBS ?= auto
 STAMP := $(VENV)/.installed
+# The demo needs no PyTorch: it has a smaller environment of its own, unless that of the tests is there.
+DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
+DEMO_STAMP := $(DEMO_VENV)/.installed
+# PyTorch without CUDA, which its own index has for Linux; where that cannot be reached, pip takes what it finds.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
@@ -16,15 +21,19 @@ help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bsx needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 2; }
-	@echo "Setting up $(VENV), once: pip fetches and installs about 3 GB, most of it PyTorch; that takes some minutes."
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[all,dev]'
+	@echo "Setting up $(VENV), once: pip fetches and installs about 2.5 GB, a third of it PyTorch; that takes some minutes."
+	@PYTHON=$(PYTHON) TORCH_INDEX=$(TORCH_INDEX) bash tools/set_up.sh $(VENV) all,dev
 	@touch $(STAMP)
 
-demo: $(STAMP) ## Score the shipped examples with the embedded model
-	@BSX=$(BIN)/bsx PYTHON=$(BIN)/python bash tools/demo.sh
+ifneq ($(DEMO_STAMP),$(STAMP))
+$(DEMO_STAMP): pyproject.toml constraints.txt
+	@echo "Setting up $(DEMO_VENV), once: pip fetches and installs about 1 GB, without PyTorch; that takes a minute or two."
+	@PYTHON=$(PYTHON) bash tools/set_up.sh $(DEMO_VENV) onnx,offline,analysis,report
+	@touch $(DEMO_STAMP)
+endif
+
+demo: $(DEMO_STAMP) ## Score the shipped examples with the embedded model
+	@BSX=$(DEMO_VENV)/bin/bsx PYTHON=$(DEMO_VENV)/bin/python bash tools/demo.sh
 
 test: $(STAMP) ## Lint and run the test suite
 	$(BIN)/ruff format --check .
@@ -66,4 +75,4 @@ bench: $(STAMP) ## Measure speed and memory against bert-score
 	$(BIN)/python benchmarks/speed.py
 
 clean: ## Remove the environment and everything built
-	rm -rf $(VENV) build dist site *.egg-info demo-output
+	rm -rf $(VENV) .venv-demo build dist site *.egg-info demo-output

@@ -94,10 +94,30 @@ def int8(results: dict[str, Any]) -> str:
     return table(["data", "language pairs", "segments", "fp32", "int8", "change", "largest of a pair"], rows)
 
 
+def me5(results: dict[str, Any]) -> str:
+    return speed({"cpu": results["cpu-me5"]})
+
+
+def int8_me5(results: dict[str, Any]) -> str:
+    """Return what int8 costs by language pair, the mean over the years that have it."""
+    every = results["cpu-me5"]["agreement"]["rows"]
+    rows = []
+    for pair in sorted({row["lp"] for row in every}):
+        mine = [row for row in every if row["lp"] == pair]
+        fp32, small = (sum(row[how] for row in mine) / len(mine) for how in ("fp32", "int8"))
+        years = ", ".join(str(row["year"]) for row in mine)
+        n = sum(row["n"] for row in mine)
+        rows.append([pair, years, f"{n:,}", f"{fp32:.4f}", f"{small:.4f}", f"{small - fp32:+.4f}"])
+    return table(["languages", "WMT", "segments", "fp32", "int8", "change"], rows)
+
+
 def start(results: dict[str, Any]) -> str:
     part = results["start"]
-    rows = [[name, f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}"] for name, row in part["starts"].items()]
-    return f"{table(['what', 'seconds', 'CPU seconds'], rows)}\n\n{machine(part['machine'])}"
+    rows = [
+        [name, f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}", f"{row['peak_mib']:,}"]
+        for name, row in part["starts"].items()
+    ]
+    return f"{table(['what', 'seconds', 'CPU seconds', 'peak MiB'], rows)}\n\n{machine(part['machine'])}"
 
 
 def against_peer(part: dict[str, Any]) -> list[list[str]]:
@@ -194,6 +214,8 @@ SECTIONS = {
     "speed": speed,
     "speed-encoder": encoder,
     "speed-int8": int8,
+    "speed-me5": me5,
+    "speed-int8-me5": int8_me5,
     "speed-start": start,
     "speed-systems": systems,
     "speed-matrix": matrix,

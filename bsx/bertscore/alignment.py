@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.support.arrays import fetch
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
@@ -101,11 +102,11 @@ def align_texts(
         if vectors.content[index] == 0:
             raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
     first = vectors.vectors[0]
-    cosines = (first[vectors.rows(left)] @ first[vectors.rows(right)].T).cpu().numpy()
+    cosines = fetch(first[vectors.rows(left)] @ first[vectors.rows(right)].T)
     weights, pools = [], []
     for index in (left, right):
-        weights.append(vectors.weights[vectors.rows(index)].cpu().numpy())
-        pools.append(vectors.pool[vectors.rows(index)].cpu().numpy())
+        weights.append(fetch(vectors.weights[vectors.rows(index)]))
+        pools.append(fetch(vectors.pool[vectors.rows(index)]))
     for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
     for_reference = np.where(pools[0][:, None], cosines, -np.inf).T
     sides = []

@@ -12,6 +12,7 @@ from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import greedy_match
+from bsx.support.arrays import Array, tensor
 
 Measure = Literal["precision", "recall", "f1"]
 Reduction = Literal["mean", "sum", "none"]
@@ -93,8 +94,8 @@ def _score_one(
 
 def _encode(encoding: LayerView, text: TokenizedText) -> torch.Tensor:
     """Return one text's unit vectors (tokens, dim) as an ordinary tensor that autograd can save."""
-    parts: dict[int, torch.Tensor] = {}
+    parts: dict[int, Array] = {}
     for batch, output in encoding.run([span.ids for span in text.spans]):
         for row, i in enumerate(batch):
             parts[i] = normalise(output[0, row, text.spans[i].positions])
-    return torch.cat([parts[i] for i in range(len(text.spans))]).clone()
+    return torch.cat([tensor(parts[i]) for i in range(len(text.spans))]).clone()

@@ -159,9 +159,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "long": f"{settings.long}@{self.tokenizer.max_tokens or 'unlimited'}",
             "norm": "final" if settings.final_norm else "residual",
             "dtype": self.encoders.dtype,
-            "backend": self.encoding.backend,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
-            "transformers": _transformers_version(),
             "bsx": VERSION,
         }
         every = fields if self._alone else {**fields, "measure": FIGURES[self._measure]}
@@ -233,9 +231,3 @@ def by_itself(config: ScorerConfig, *, registry: Catalog | None = None, encoders
         encoders = Encoders(registry=registry or config.registry, remember=False, **run)
     own = config.model_dump(include=set(BertScoreSettings.model_fields))
     return BertScore(find_metric("bertscore", encoders.catalog)[1], ThreeFigures(**own), encoders)
-
-
-def _transformers_version() -> str:
-    import transformers
-
-    return str(transformers.__version__)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
-
-import torch
+from typing import TYPE_CHECKING, Unpack
 
 from bsx.bertscore.alignment import Alignment, align_texts
 from bsx.bertscore.config import ScorerConfig, ScorerSettings
-from bsx.bertscore.loss import Measure, Reduction, bertscore_loss
 from bsx.bertscore.matching import collect
 from bsx.bertscore.metric import by_itself
 from bsx.bertscore.results import Scores
@@ -24,10 +21,16 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.blocks import as_block
 from bsx.metrics.run import prepare, stream
+from bsx.support.optional import need
 from bsx.support.progress import Progress
 from bsx.support.settings import build_config, takes
 from bsx.support.signature import Signature
 from bsx.support.untyped import Settings
+
+if TYPE_CHECKING:
+    import torch
+
+    from bsx.bertscore.loss import Measure, Reduction
 
 
 class Scorer:
@@ -209,6 +212,9 @@ class Scorer:
         """
         if self.config.all_layers or self.config.idf or self.config.rescale:
             raise InputError("the loss is defined for one layer, without idf and rescale")
+        need("torch", "The loss")
+        from bsx.bertscore.loss import bertscore_loss
+
         return bertscore_loss(
             self.tokenizer,
             self.metric.encoding,

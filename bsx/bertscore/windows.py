@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.encode.rows import encode_rows, normalise
@@ -15,6 +14,7 @@ from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.pairs import FlatVectors
 from bsx.metrics.blocks import Block
+from bsx.support.arrays import put, zeros
 from bsx.support.memory import refuse_beyond
 
 
@@ -107,16 +107,14 @@ class WindowVectors(FlatVectors):
         running = np.concatenate([[0], np.cumsum(~tokenizer.is_special[ids])])
         self.content = running[self.offsets + self.lengths] - running[self.offsets]
         token_weights = np.where(tokenizer.weighs_nothing[ids], 0, weights[ids]).astype(np.float32)
-        self.weights = torch.from_numpy(np.append(token_weights, np.float32(0))).to(encoding.device)
-        self.pool = torch.from_numpy(np.append(~tokenizer.cannot_match[ids], False)).to(encoding.device)
-        self.vectors = torch.zeros(
-            (len(encoding.layers), total + 1, encoding.dimensions), dtype=torch.float32, device=encoding.device
-        )
+        self.weights = put(np.append(token_weights, np.float32(0)), encoding.device)
+        self.pool = put(np.append(~tokenizer.cannot_match[ids], False), encoding.device)
+        self.vectors = zeros((len(encoding.layers), total + 1, encoding.dimensions), encoding.device)
         # An empty text is never matched: nothing to encode.
         wanted = [(text, window.tokens[i], int(self.offsets[i])) for text, i in window.texts.items() if self.content[i]]
         done, tokens = 0, sum(len(text.ids) for _, text, _ in wanted)
         for rows, vectors in encode_rows(wanted, encoding):
-            self.vectors.index_copy_(1, rows, normalise(vectors))
+            self.vectors[:, rows] = normalise(vectors)
             done += len(rows)
             if report is not None:
                 report(done / tokens)

@@ -40,7 +40,6 @@ class Family(_Entry):
     position_offset: int = 0
     fewest_layers: int = 0
     padding: bool = True
-    onnx: bool = True
     settings: dict[str, str | int | bool] = {}
     computed: list[str] = []
 

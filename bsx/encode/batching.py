@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
 
 import numpy as np
-import torch
 
 from bsx.encode.protocol import Embedder
 from bsx.errors import InputError
+from bsx.support.arrays import Array, device_type, put
 
 # Where one sequence more no longer pays: measured by benchmarks/speed.py.
 DEFAULT_BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 4096}
@@ -42,7 +41,7 @@ def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = F
         start += len(batch)
 
 
-def pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+def pad(sequences: list[Sequence[int]], pad_id: int, device: str) -> tuple[Array, Array | None]:
     """Return ids and their mask (batch, tokens), see `bsx.encode.protocol.Embedder.encode`."""
     lengths = np.array([len(s) for s in sequences])
     longest = int(lengths.max())
@@ -51,26 +50,8 @@ def pad(sequences: list[Sequence[int]], pad_id: int, device: torch.device) -> tu
     both[0] = pad_id
     both[0][present] = np.concatenate([np.asarray(s, dtype=np.int64) for s in sequences])
     both[1] = present
-    ids, mask = to_device(torch.from_numpy(both), device)
+    ids, mask = put(both, device)
     return ids, None if present.all() else mask
-
-
-def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return a tensor on a device; on its way to a graphics card it is pinned, so that nothing waits for the copy."""
-    if device.type == "cuda":
-        return tensor.pin_memory().to(device, non_blocking=True)
-    return tensor.to(device)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let PyTorch compute what this thread asks for by itself."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 class Batcher:
@@ -84,16 +65,15 @@ class Batcher:
 
     def __init__(self, embedder: Embedder, batch_tokens: int | None = None) -> None:
         self.embedder: Embedder = embedder
-        self.batch_tokens = batch_tokens or DEFAULT_BATCH_TOKENS.get(embedder.device.type, 4096)
+        self.batch_tokens = batch_tokens or DEFAULT_BATCH_TOKENS.get(device_type(embedder.device), 4096)
         self.sequences_encoded = 0
         """How many sequences went through the encoder so far."""
         self._threads: ThreadPoolExecutor | None = None
 
-    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+    def run(self, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], Array]]:
         """Encode all sequences.
 
-        An encoder that takes several batches at once is kept busy while the caller works on what it got. For that work
-        PyTorch has one thread then: more would wait, busily, for cores that the encoder needs.
+        An encoder that takes several batches at once is kept busy while the caller works on what it got.
 
         Yields:
             Indices of the sequences of one batch and their padded vectors (layers, batch, tokens, dim).
@@ -104,7 +84,7 @@ class Batcher:
         at_once = self.embedder.at_once
         budget = min(self.batch_tokens, -(-sum(lengths) // at_once))  # few texts: a part for each
         waiting = deque(plan_batches(lengths, budget, equal_lengths=equal))
-        running: deque[tuple[list[int], Future[torch.Tensor]]] = deque()
+        running: deque[tuple[list[int], Future[Array]]] = deque()
         while waiting or running:
             # One more than can run, so that all are busy while the caller has the one that is done.
             while waiting and len(running) < at_once + (at_once > 1):
@@ -113,27 +93,26 @@ class Batcher:
             batch, coming = running.popleft()
             try:
                 vectors = coming.result()
-            except (MemoryError, torch.OutOfMemoryError) as error:
+            except MemoryError as error:
                 waiting.extendleft(self._smaller(batch, max(len(sequences[i]) for i in batch), error))
                 continue
             self.sequences_encoded += len(batch)
-            with _one_thread() if running else nullcontext():
-                yield batch, vectors
+            yield batch, vectors
 
-    def _start(self, sequences: list[Sequence[int]], at_once: int) -> Future[torch.Tensor]:
+    def _start(self, sequences: list[Sequence[int]], at_once: int) -> Future[Array]:
         """Encode a batch: now, or in a thread of its own if others are encoded at the same time."""
         if at_once > 1:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="encode")
             return self._threads.submit(self._encode, sequences)
-        done: Future[torch.Tensor] = Future()
+        done: Future[Array] = Future()
         try:
             done.set_result(self._encode(sequences))
         except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
             done.set_exception(error)
         return done
 
-    def _encode(self, sequences: list[Sequence[int]]) -> torch.Tensor:
+    def _encode(self, sequences: list[Sequence[int]]) -> Array:
         ids, mask = pad(sequences, self.embedder.pad_id, self.embedder.device)
         return self.embedder.encode(ids, mask)
 
@@ -143,8 +122,6 @@ class Batcher:
                 f"one text of {longest} tokens does not fit in the memory of {self.embedder.device}: "
                 "use a smaller model, another `device=` or `dtype=`"
             ) from error
-        if self.embedder.device.type == "cuda":
-            torch.cuda.empty_cache()
         half = (len(batch) + 1) // 2
         self.batch_tokens = min(self.batch_tokens, half * longest)
         return [batch[half:], batch[:half]]

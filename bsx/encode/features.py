@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.encode.shared import LayerView
-from bsx.encode.states import States, encode_texts, segment_sum
+from bsx.encode.states import States, encode_texts, segment_max, segment_sum
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
+from bsx.support.arrays import beside, fetch
 from bsx.support.progress import Progress
 
 Pooling = Literal["mean", "cls", "max"]
@@ -143,8 +143,8 @@ def _pool(
     """Return vectors (layers, texts, dim) and which texts have a token to pool (texts,)."""
     texts = len(states.lengths)
     if pooling == "cls":
-        rows = torch.from_numpy(states.offsets).to(states.vectors.device)
-        return states.vectors.index_select(1, rows).cpu().numpy(), np.ones(texts, dtype=bool)
+        rows = beside(states.offsets, states.vectors)
+        return fetch(states.vectors[:, rows]), np.ones(texts, dtype=bool)
     owner = states.text_of()
     if not specials:
         owner = np.where(tokenizer.is_special[states.ids], -1, owner)
@@ -156,7 +156,7 @@ def _mean(states: States, owner: NDArray[np.int64], items: int) -> tuple[NDArray
     kept = states.select(owner >= 0)
     owner = owner[owner >= 0]
     counts = np.bincount(owner, minlength=items)
-    sums = segment_sum(kept.vectors.transpose(0, 1), owner, items).transpose(0, 1).cpu().numpy()
+    sums = np.stack([fetch(segment_sum(layer, owner, items)) for layer in kept.vectors])
     sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
     return sums, counts > 0
 
@@ -165,7 +165,5 @@ def _max(states: States, owner: NDArray[np.int64], items: int) -> tuple[NDArray[
     """Return the maximum (layers, items, dim) over the tokens of each item."""
     vectors = states.select(owner >= 0).vectors
     owner = owner[owner >= 0]
-    index = torch.from_numpy(owner).to(vectors.device)[None, :, None].expand_as(vectors)
-    highest = torch.zeros((len(vectors), items, vectors.shape[-1]), dtype=vectors.dtype, device=vectors.device)
-    highest = highest.scatter_reduce_(1, index, vectors, reduce="amax", include_self=False)
-    return highest.cpu().numpy(), np.bincount(owner, minlength=items) > 0
+    highest = np.stack([fetch(segment_max(layer, owner, items)) for layer in vectors])
+    return highest, np.bincount(owner, minlength=items) > 0

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Literal, cast, get_args
 
-import torch
-
+from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher
 from bsx.encode.cache.encoding import CachedEncoding, encoder_fields
 from bsx.encode.cache.folder import VectorCache
+from bsx.encode.devices import Precision, has_torch
+from bsx.encode.light.embedder import LightEmbedder, obstacle
 from bsx.encode.protocol import Embedder
-from bsx.encode.torch_encoder import Architecture, Precision, TransformerEmbedder
-from bsx.errors import InputError
+from bsx.errors import InputError, MissingExtraError
+from bsx.support.arrays import device_type
 from bsx.support.optional import need
 
 BackendName = Literal["auto", "torch", "onnx"]
@@ -27,15 +26,15 @@ VARIABLE = "BSX_BACKEND"
 
 
 def installed() -> bool:
-    """Tell whether the packages of the extra ``onnx`` are here, without importing them."""
-    return all(importlib.util.find_spec(name) is not None for name in ("onnx", "onnxruntime"))
+    """Tell whether ONNX Runtime is here, without importing it."""
+    return importlib.util.find_spec("onnxruntime") is not None
 
 
 class Opener:
-    """Opens a checkpoint's encoder, and keeps to one backend from its first use on.
+    """Opens a checkpoint's encoder, by one backend.
 
     ``auto`` is what the environment variable ``BSX_BACKEND`` says, else ONNX Runtime if it is installed and can run
-    this encoder: on the CPU, in fp32, an architecture that can be exported. What runs an encoder does not depend on
+    this encoder: on the CPU, in fp32, an architecture whose graph bsx builds. What runs an encoder does not depend on
     what is encoded.
 
     Args:
@@ -50,7 +49,7 @@ class Opener:
 
     Raises:
         InputError: if the backend that was asked for cannot run this encoder here.
-        MissingExtraError: if it is not installed.
+        MissingExtraError: if nothing that can is installed.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Opener:
         architecture: Architecture,
         *,
         identity: str,
-        device: torch.device,
+        device: str,
         dtype: Precision,
         backend: BackendName = "auto",
         final_norm: bool = True,
@@ -74,35 +73,40 @@ class Opener:
         self._final_norm = final_norm
         self._trust_remote_code = trust_remote_code
         self._cache = cache
-        self._uses: Literal["torch", "onnx"] | None = None
-        backend = _from_environment() if backend == "auto" and dtype != "int8" else backend
-        obstacle = self._obstacle()
-        if backend == "onnx" or dtype == "int8":
+        self._light = self._choose(_from_environment() if backend == "auto" and dtype != "int8" else backend)
+
+    def _choose(self, backend: BackendName) -> bool:
+        """Return whether ONNX Runtime runs the encoder."""
+        why = self._obstacle()
+        if backend == "onnx" or self._dtype == "int8":
             if backend == "torch":
                 raise InputError("int8 is computed by ONNX Runtime: leave `backend='torch'` out, or use fp32")
-            if obstacle is not None:
-                instead = "use `dtype='fp32'`" if dtype == "int8" else "use `backend='torch'`"
-                raise InputError(f"ONNX Runtime cannot run this: {obstacle}; {instead}")
-            for package in ("onnxruntime", "onnx"):
-                need(package, "The backend onnx")
-            self._uses = "onnx"
-        elif backend == "torch" or obstacle is not None or not installed():
-            self._uses = "torch"
-            if backend == "auto" and obstacle is not None and device.type == "cpu" and installed():
-                self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {obstacle}")
+            if why is not None:
+                instead = "use `dtype='fp32'`" if self._dtype == "int8" else "use `backend='torch'`"
+                raise InputError(f"ONNX Runtime cannot run this: {why}; {instead}")
+            need("onnxruntime", "The backend onnx")
+            return True
+        if backend == "auto" and why is None and installed():
+            return True
+        if not has_torch():
+            wanted = "the backend torch was asked for" if backend == "torch" else why
+            if wanted is not None:
+                raise MissingExtraError(
+                    f"{self.architecture.folder.name} needs PyTorch, which is not installed ({wanted}): "
+                    "pip install 'bsx-eval[torch]'"
+                )
+            raise MissingExtraError("Scoring with encoders needs ONNX Runtime or PyTorch: pip install 'bsx-eval[onnx]'")
+        if backend == "auto" and why is not None and device_type(self.device) == "cpu" and installed():
+            self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}")
+        return False
 
     def _obstacle(self) -> str | None:
         """Return what keeps ONNX Runtime from running this encoder, if anything."""
-        config = self.architecture.config
-        if self.device.type != "cpu":
+        if self.device != "cpu":
             return f"it runs on the CPU, and the device is {self.device}"
         if self._dtype in ("bf16", "fp16"):
             return f"it computes in fp32 or int8, not in {self._dtype}"
-        if not self.architecture.family.onnx:
-            return f"the architecture {config.model_type} cannot be exported to ONNX"
-        if self._trust_remote_code and getattr(config, "auto_map", None):
-            return "a checkpoint with code of its own is not exported"
-        return None
+        return obstacle(self.architecture)
 
     def batcher(self, layers: list[int], batch_tokens: int | None) -> Batcher:
         """Load what encodes any number of sequences, cut at some layers.
@@ -112,12 +116,12 @@ class Opener:
             batch_tokens: padded tokens of a batch; None for the device's default.
 
         Raises:
-            InputError: if the encoder cannot be loaded, or exported although that was asked for.
+            InputError: if the encoder cannot be loaded.
         """
-        self.backend(layers)
-        if batch_tokens is None and self._uses == "onnx":
-            batch_tokens = _ONNX_BATCH_TOKENS
-        return Batcher(self._exported(layers) if self._uses == "onnx" else self._torch(layers), batch_tokens)
+        if self._light:
+            light = LightEmbedder(self.architecture, layers, int8=self._dtype == "int8")
+            return Batcher(light, batch_tokens or _ONNX_BATCH_TOKENS)
+        return Batcher(self._torch(layers), batch_tokens)
 
     def cached(self, layers: list[int]) -> CachedEncoding | None:
         """Return what keeps vectors of these layers on disk, if there is a cache."""
@@ -129,35 +133,19 @@ class Opener:
             dtype=self._dtype,
             device=self.device,
             final_norm=self._final_norm,
-            backend=self.backend(layers),
+            backend=self.backend,
         )
         return CachedEncoding(self._cache, fields, self._dtype, layers, self.architecture.dimensions, self.device)
 
-    def backend(self, layers: Sequence[int]) -> str:
-        """Return what computes these layers, with its version, for a signature; from then on it stays that."""
-        if self._uses is None:
-            self._uses = self._choose(sorted(set(layers)))
-        if self._uses == "onnx":
-            return f"onnxruntime-{version('onnxruntime')}"
-        return f"torch-{torch.__version__.partition('+')[0]}"
+    @property
+    def backend(self) -> str:
+        """What computes, with its version."""
+        package = "onnxruntime" if self._light else "torch"
+        return f"{package}-{version(package).partition('+')[0]}"
 
-    def _choose(self, layers: list[int]) -> Literal["torch", "onnx"]:
-        """Try whether the encoder can be exported, and keep the export."""
-        try:
-            if not self._path(layers).is_file():
-                self._export(layers)
-        except (InputError, OSError) as error:  # a full disk is no reason not to score
-            self.notes.append(f"PyTorch runs the encoder: {error}")
-            return "torch"
-        return "onnx"
+    def _torch(self, layers: list[int]) -> Embedder:
+        from bsx.encode.torch_encoder import TransformerEmbedder
 
-    def _path(self, layers: list[int]) -> Path:
-        from bsx.encode.onnx_export import export_path
-
-        precision: Literal["fp32", "int8"] = "int8" if self._dtype == "int8" else "fp32"
-        return export_path(self.architecture, self._identity, layers, precision=precision, final_norm=self._final_norm)
-
-    def _torch(self, layers: list[int]) -> TransformerEmbedder:
         return TransformerEmbedder(
             self.architecture,
             layers=layers,
@@ -166,29 +154,6 @@ class Opener:
             final_norm=self._final_norm,
             trust_remote_code=self._trust_remote_code,
         )
-
-    def _exported(self, layers: list[int]) -> Embedder:
-        from bsx.encode.onnx import OnnxEmbedder
-
-        path = self._path(layers)
-        if path.is_file():
-            try:
-                return OnnxEmbedder(self.architecture, path, layers)
-            except Exception as error:  # noqa: BLE001 - the runtime's errors have no common class; a damaged file
-                self.notes.append(f"{path}: is damaged ({' '.join(str(error).split())[:80]}): made anew")
-        self._export(layers)
-        return OnnxEmbedder(self.architecture, path, layers)
-
-    def _export(self, layers: list[int]) -> None:
-        from bsx.encode.onnx_export import export, known_failure, make_folder
-
-        path = self._path(layers)
-        if (failure := known_failure(path)) is not None:
-            raise failure
-        make_folder(path.parent)  # before the weights are loaded for it
-        export(self._torch(layers), path, "int8" if self._dtype == "int8" else "fp32")
-        size = path.stat().st_size / 2**20
-        self.notes.append(f"the encoder was exported for ONNX Runtime ({size:.0f} MiB, kept as {path})")
 
 
 def _from_environment() -> BackendName:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import torch
+from bsx.support.arrays import Array
 
 
 class Embedder(Protocol):
@@ -25,7 +24,7 @@ class Embedder(Protocol):
     depth: int
     dimensions: int
     position_limit: int | None
-    device: torch.device
+    device: str
     pad_id: int
     ignores_padding: bool
 
@@ -34,7 +33,7 @@ class Embedder(Protocol):
         """How many threads may call `encode` at the same time, and should, for it to be fast."""
         ...
 
-    def encode(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    def encode(self, ids: Array, mask: Array | None) -> Array:
         """Encode a padded batch.
 
         Args:

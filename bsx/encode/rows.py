@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from bsx.encode.batching import to_device
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import TokenizedText
+from bsx.support.arrays import Array, as_fp32, beside
 
 
-def normalise(vectors: torch.Tensor) -> torch.Tensor:
+def normalise(vectors: Array) -> Array:
     """Return vectors (…, dim) in fp32 at length 1; zero vectors stay zero."""
-    vectors = vectors.float()
-    unit: torch.Tensor = vectors / vectors.norm(dim=-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
-    return unit
+    vectors = as_fp32(vectors)
+    if isinstance(vectors, np.ndarray):
+        lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
+        return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return vectors / vectors.norm(dim=-1, keepdim=True).clamp_min(float(np.finfo(np.float32).tiny))
 
 
-def encode_rows(
-    texts: Sequence[tuple[str, TokenizedText, int]], encoding: LayerView
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def encode_rows(texts: Sequence[tuple[str, TokenizedText, int]], encoding: LayerView) -> Iterator[tuple[Array, Array]]:
     """Encode texts whose tokens lie one after another in a flat array.
 
     Args:
@@ -49,5 +48,5 @@ def encode_rows(
         source = np.concatenate([kept[i] + n * longest for n, i in enumerate(batch)])
         target = np.concatenate([np.arange(len(kept[i])) + starts[i] for i in batch])
         flat = output.reshape(layers, -1, dimensions)
-        rows, places = to_device(torch.from_numpy(np.stack([target, source])), output.device)
-        yield rows, flat.index_select(1, places)
+        rows, places = beside(np.stack([target, source]), output)
+        yield rows, flat[:, places]

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
-import torch
-
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
+from bsx.encode.architecture import Architecture
 from bsx.encode.cache.encoding import open_cache
+from bsx.encode.devices import Precision, choose_device, choose_dtype
 from bsx.encode.opening import Opener
 from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.shared import SharedEncoder
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
-from bsx.encode.torch_encoder import Architecture, Precision, choose_device, choose_dtype
 from bsx.errors import InputError, LanguageError
 from bsx.models.choice import Choice, choose
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.models.locate import Checkpoint, locate
 from bsx.models.ranking import unseen, unseen_note
+from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.support.settings import build_config, takes
 from bsx.support.untyped import Settings, Untyped, blaming
 
 
-def memory_budget(memory: str | None, device: torch.device) -> int:
+def memory_budget(memory: str | None, device: str) -> int:
     """Return the bytes that vectors may take: what the setting ``memory`` says, or a quarter of what is free."""
     if memory is not None:
         return parse_bytes(memory)
-    free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
+    if device_type(device) == "cuda":
+        free = int(importlib.import_module("torch").cuda.mem_get_info(device)[0])
+    else:
+        free = free_memory()
     return int(free * DEFAULT_SHARE)
 
 
@@ -65,7 +69,8 @@ class LocatedModel:
 
     @cached_property
     def _inner_tokenizer(self) -> Untyped:
-        return load_tokenizer(self.checkpoint.folder, trust_remote_code=self.trust_remote_code)
+        kind = self.architecture.kind
+        return load_tokenizer(self.checkpoint.folder, kind, trust_remote_code=self.trust_remote_code)
 
     def tokenizer(
         self,
@@ -104,10 +109,10 @@ class LocatedModel:
                 before=before,
                 keep_before=keep_before,
                 context=context,
-                vocabulary=getattr(self.architecture.config, "vocab_size", None),
+                vocabulary=self.architecture.vocabulary,
                 budget=self.budget,
                 # Scores of attention, their bias, and both once more while they are worked on.
-                pair_bytes=16 * int(getattr(self.architecture.config, "num_attention_heads", 12)),
+                pair_bytes=16 * self.architecture.heads,
             )
 
 

@@ -8,25 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from bsx.encode.batching import Batcher
 from bsx.encode.cache.encoding import CachedEncoding
 from bsx.encode.opening import Opener
 from bsx.errors import InputError
+from bsx.support.arrays import Array, fetch, put
 
 
 @dataclass
 class _Kept:
     """An encoded batch: vectors (layers, batch, tokens, dim), the sequences they are of, and hashes of their texts."""
 
-    vectors: torch.Tensor
+    vectors: Array
     keys: list[bytes]
     texts: list[int]
 
     @property
     def bytes(self) -> int:
-        return self.vectors.numel() * self.vectors.element_size()
+        return int(self.vectors.nbytes)
 
     def wanted(self, uses: Mapping[int, int]) -> list[int]:
         return [row for row, text in enumerate(self.texts) if text in uses]
@@ -114,14 +114,14 @@ class SharedEncoder:
         self._layers = sorted(self.wanted)
         self._cached = self.opener.cached(self._layers)
 
-    def _run(self, sequences: list[Sequence[int]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+    def _run(self, sequences: list[Sequence[int]]) -> Iterator[tuple[list[int], Array]]:
         if self._cached is None:
             return self.batcher.run(sequences)
         return self._cached.run(sequences, lambda: self.batcher)
 
     def encode(
         self, sequences: Sequence[Sequence[int]], texts: Sequence[str], layers: list[int]
-    ) -> Iterator[tuple[list[int], torch.Tensor]]:
+    ) -> Iterator[tuple[list[int], Array]]:
         """Encode sequences, or recall them; see `LayerView.run`."""
         self._open()
         rows = [self._layers.index(layer) for layer in layers]
@@ -143,7 +143,7 @@ class SharedEncoder:
             if number in self._held:
                 self._held.move_to_end(number)
             places = [self._where[keys[i]][1] for i in indices]
-            yield indices, self._kept[number].vectors[chosen][:, places].to(self.device)
+            yield indices, put(self._kept[number].vectors[chosen][:, places], self.device)
         firsts = [indices[0] for indices in new.values()]
         names = [hash(text) for text in texts] or [0] * len(sequences)
         for batch, vectors in self._run([sequences[i] for i in firsts]):
@@ -214,14 +214,13 @@ class SharedEncoder:
             self._cached.flush()
 
 
-def _on_disk(vectors: torch.Tensor) -> torch.Tensor:
+def _on_disk(vectors: Array) -> Array:
     """Return the same vectors in a temporary file, which goes with them."""
-    raw = vectors.detach().cpu().contiguous()
+    raw = np.ascontiguousarray(fetch(vectors))
     with tempfile.TemporaryFile(prefix="bsx-vectors-") as stream:  # the map keeps it until it is let go
-        stream.write(raw.view(torch.uint8).numpy().data)
+        stream.write(raw.reshape(-1).view(np.uint8).data)
         stream.flush()
-        mapped = np.memmap(stream, dtype=np.uint8, mode="c")
-    return torch.from_numpy(mapped).view(raw.dtype).reshape(raw.shape)
+        return np.memmap(stream, dtype=raw.dtype, mode="c", shape=raw.shape)
 
 
 class LayerView:
@@ -245,11 +244,9 @@ class LayerView:
     @property
     def backend(self) -> str:
         """What computes, with its version, for a signature."""
-        return self.shared.opener.backend(sorted(self.shared.wanted))
+        return self.shared.opener.backend
 
-    def run(
-        self, sequences: Sequence[Sequence[int]], texts: Sequence[str] = ()
-    ) -> Iterator[tuple[list[int], torch.Tensor]]:
+    def run(self, sequences: Sequence[Sequence[int]], texts: Sequence[str] = ()) -> Iterator[tuple[list[int], Array]]:
         """Encode sequences, or recall them.
 
         Args:

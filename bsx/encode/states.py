@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.encode.rows import encode_rows
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
+from bsx.support.arrays import Array, as_fp32, beside, zeros
 
 
 @dataclass
@@ -26,7 +26,7 @@ class States:
         lost: tokens of each text that the model's limit cut off (texts,).
     """
 
-    vectors: torch.Tensor
+    vectors: Array
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -37,8 +37,8 @@ class States:
         kept = np.concatenate([[0], np.cumsum(keep)])
         offsets = kept[self.offsets]
         lengths = kept[self.offsets + self.lengths] - offsets
-        rows = torch.from_numpy(np.flatnonzero(keep)).to(self.vectors.device)
-        return States(self.vectors.index_select(1, rows), self.ids[keep], offsets, lengths, self.lost)
+        rows = beside(np.flatnonzero(keep), self.vectors)
+        return States(self.vectors[:, rows], self.ids[keep], offsets, lengths, self.lost)
 
     def text_of(self) -> NDArray[np.int64]:
         """Return which text each token belongs to (tokens,)."""
@@ -57,14 +57,33 @@ def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: LayerView
     lengths = np.array([len(text.ids) for text in tokenized], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if len(texts) else lengths
     shape = (len(encoding.layers), int(lengths.sum()), encoding.dimensions)
-    vectors = torch.zeros(shape, dtype=torch.float32, device=encoding.device)
+    vectors = zeros(shape, encoding.device)
     for rows, states in encode_rows(list(zip(texts, tokenized, offsets.tolist(), strict=True)), encoding):
-        vectors.index_copy_(1, rows, states.float())
+        vectors[:, rows] = as_fp32(states)
     ids = np.concatenate([text.ids for text in tokenized]) if len(texts) else np.zeros(0, dtype=np.int64)
     return States(vectors, ids, offsets, lengths, np.array([text.lost for text in tokenized], dtype=np.int64))
 
 
-def segment_sum(values: torch.Tensor, text_of: NDArray[np.int64], texts: int) -> torch.Tensor:
-    """Sum rows (tokens, …) by the text they belong to; returns (texts, …)."""
-    total = torch.zeros((texts, *values.shape[1:]), dtype=values.dtype, device=values.device)
-    return total.index_add_(0, torch.from_numpy(text_of).to(values.device), values)
+def segment_sum(values: Array, text_of: NDArray[np.int64], texts: int) -> Array:
+    """Sum rows (tokens, …) by the text they belong to, which never falls (tokens,); returns (texts, …)."""
+    if isinstance(values, np.ndarray):
+        return _reduced(np.add, values, text_of, texts)
+    total = values.new_zeros((texts, *values.shape[1:]))
+    return total.index_add_(0, beside(text_of, values), values)
+
+
+def segment_max(values: Array, text_of: NDArray[np.int64], texts: int) -> Array:
+    """Return the highest of rows (tokens, dim) by the text they belong to, which never falls; 0 for none."""
+    if isinstance(values, np.ndarray):
+        return _reduced(np.maximum, values, text_of, texts)
+    highest = values.new_zeros((texts, values.shape[-1]))
+    index = beside(text_of, values)[:, None].expand_as(values)
+    return highest.scatter_reduce_(0, index, values, reduce="amax", include_self=False)
+
+
+def _reduced(how: np.ufunc, values: Array, text_of: NDArray[np.int64], texts: int) -> Array:
+    total = np.zeros((texts, *values.shape[1:]), dtype=values.dtype)
+    starts = np.flatnonzero(np.diff(text_of, prepend=-1))
+    if len(starts):
+        total[text_of[starts]] = how.reduceat(values, starts, axis=0)
+    return total

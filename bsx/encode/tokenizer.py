@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from bsx.data.corpus import BREAK
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
+from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
 
 Specials = Literal["match", "exclude", "bert-score"]
@@ -69,7 +71,7 @@ class Tokenizer:
     count and every family (``[CLS] x [SEP]``, ``x </s>``, ``x </s> en_XX``, ``x <sep> <cls>``) works alike.
 
     Args:
-        inner: a tokenizer loaded by transformers.
+        inner: what `load_tokenizer` returns.
         position_limit: tokens a sequence may have in the model, special ones included; None if unlimited.
         leading_space: put a space before the text, so that byte-level BPE reads its first word as it reads others.
         specials: ``match``: special tokens weigh 0 but may be matched, as in the reference implementation;
@@ -134,12 +136,7 @@ class Tokenizer:
     @property
     def backend(self) -> str:
         """What does the splitting, with its version, for the signature."""
-        import tokenizers
-        import transformers
-
-        if self._inner.is_fast:
-            return f"tokenizers-{tokenizers.__version__}"
-        return f"python-{transformers.__version__}"
+        return f"tokenizers-{version('tokenizers')}" if self._inner.is_fast else f"python-{version('transformers')}"
 
     @property
     def vocabulary_size(self) -> int:
@@ -323,12 +320,30 @@ def _special_frame(inner: Untyped) -> tuple[list[int], list[int]]:
     raise InputError(f"the tokenizer {type(inner).__name__} does not show where it puts its special tokens")
 
 
-def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Untyped:
-    """Load a checkpoint's tokenizer from its folder, without network."""
-    from transformers import AutoTokenizer
+def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_code: bool = False) -> Untyped:
+    """Load a checkpoint's tokenizer from its folder, without network; by transformers where only that can.
 
+    Args:
+        folder: of the checkpoint.
+        model_type: its architecture, if bsx may load the tokenizer itself.
+        trust_remote_code: let the checkpoint run its own Python code.
+
+    Raises:
+        InputError: if its files are missing or damaged.
+        MissingExtraError: if transformers is wanted and not installed.
+    """
     with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be loaded"):
-        inner = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        inner: Untyped = None
+        if model_type is not None:
+            need("tokenizers", "Scoring with encoders")
+            from bsx.encode.light.tokenizer import load_light
+
+            inner = load_light(folder, model_type)
+        if inner is None:
+            transformers: Untyped = need("transformers", f"The tokenizer in {folder}")
+            inner = transformers.AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=trust_remote_code
+            )
         if len(inner) <= len(inner.all_special_ids):  # what the library makes of a folder without the files
             raise ValueError("its files hold no vocabulary")
         if not inner.model_max_length > 0:

@@ -170,7 +170,7 @@ def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
         name=name,
         aliases=[] if hub is None else [hub],
         source=source,
-        family=located.architecture.config.model_type,
+        family=located.architecture.kind,
         layers=scorer.depth,
         layer="unvalidated",
         dimensions=scorer.dimensions,

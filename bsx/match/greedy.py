@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import torch
+import numpy as np
+
+from bsx.support.arrays import Array, namespace
 
 
 def greedy_match(
-    candidate: torch.Tensor,
-    reference: torch.Tensor,
-    candidate_weights: torch.Tensor,
-    reference_weights: torch.Tensor,
-    candidate_pool: torch.Tensor,
-    reference_pool: torch.Tensor,
-) -> torch.Tensor:
+    candidate: Array,
+    reference: Array,
+    candidate_weights: Array,
+    reference_weights: Array,
+    candidate_pool: Array,
+    reference_pool: Array,
+) -> Array:
     """Match every token with its most similar token on the other side.
 
     Source: Zhang et al. 2020, section 3. R is the weighted mean over reference tokens of the highest cosine with a
-    candidate token, P the same the other way round, F1 their harmonic mean. Differentiable in both inputs.
+    candidate token, P the same the other way round, F1 their harmonic mean. Differentiable in both inputs, if they are
+    PyTorch's.
 
     Args:
         candidate: unit vectors (batch, candidate tokens, dim).
@@ -30,27 +33,33 @@ def greedy_match(
         P, R and F1 as (batch, 3). P or R is NaN where its side has no weight at all, and so is F1; F1 is 0 where
         P + R is 0.
     """
-    similarity = torch.bmm(candidate, reference.transpose(1, 2))
+    similarity = candidate @ reference.mT
     # A cell outside the pool must lose against every cosine, negative ones too; zero would win against those.
-    best_for_candidate = _best(similarity, reference_pool[:, None, :], dim=2)
-    best_for_reference = _best(similarity, candidate_pool[:, :, None], dim=1)
-    precision = _weighted_mean(best_for_candidate, candidate_weights)
-    recall = _weighted_mean(best_for_reference, reference_weights)
-    return torch.stack([precision, recall, harmonic_mean(precision, recall)], dim=-1)
+    best_for_candidate = best(similarity, reference_pool[:, None, :], axis=2)
+    best_for_reference = best(similarity, candidate_pool[:, :, None], axis=1)
+    precision = weighted_mean(best_for_candidate, candidate_weights, axis=1)
+    recall = weighted_mean(best_for_reference, reference_weights, axis=1)
+    return namespace(candidate).stack([precision, recall, harmonic_mean(precision, recall)], axis=-1)
 
 
-def _best(similarity: torch.Tensor, allowed: torch.Tensor, dim: int) -> torch.Tensor:
-    best = similarity.masked_fill(~allowed, -torch.inf).amax(dim=dim)
-    return torch.where(torch.isinf(best), 0.0, best)  # nothing to match with: such rows carry no weight
+def best(similarity: Array, allowed: Array, axis: int) -> Array:
+    """Return the highest allowed similarity along an axis; 0 where none is, since such rows carry no weight."""
+    xp = namespace(similarity)
+    if xp is np and allowed.all():  # in batches without padding, which are most
+        return similarity.max(axis=axis)
+    highest = xp.amax(xp.where(allowed, similarity, -np.inf), axis=axis)
+    return xp.where(xp.isinf(highest), 0.0, highest)
 
 
-def _weighted_mean(values: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    total = weights.sum(dim=1)
-    mean = (values * weights).sum(dim=1) / torch.where(total > 0, total, 1.0)
-    return torch.where(total > 0, mean, torch.nan)
+def weighted_mean(values: Array, weights: Array, axis: int) -> Array:
+    """Return weighted means over tokens; NaN where no token has weight."""
+    xp = namespace(values)
+    total = weights.sum(axis)
+    mean = (values * weights).sum(axis) / xp.where(total > 0, total, 1.0)
+    return xp.where(total > 0, mean, np.nan)
 
 
-def harmonic_mean(precision: torch.Tensor, recall: torch.Tensor) -> torch.Tensor:
+def harmonic_mean(precision: Array, recall: Array) -> Array:
     """Return 2PR / (P + R), 0 where P + R is 0."""
-    total = precision + recall
-    return torch.where(total == 0, 0.0, 2 * precision * recall / torch.where(total == 0, 1.0, total))
+    xp, total = namespace(precision), precision + recall
+    return xp.where(total == 0, 0.0, 2 * precision * recall / xp.where(total == 0, 1.0, total))

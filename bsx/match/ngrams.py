@@ -6,13 +6,13 @@ import string
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.encode.rows import normalise
 from bsx.encode.states import States
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
+from bsx.support.arrays import Array, beside, namespace, zeros
 
 
 @dataclass
@@ -26,22 +26,23 @@ class Units:
         lengths: units of each text (texts,).
     """
 
-    vectors: torch.Tensor
+    vectors: Array
     masses: NDArray[np.float32]
     offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
 
-def power_means(layers: torch.Tensor) -> torch.Tensor:
+def power_means(layers: Array) -> Array:
     """Return minimum, mean and maximum over layers, one after another: (layers, tokens, dim) -> (tokens, 3 dim).
 
     These are the power means of order -inf, 1 and +inf. Source: Zhao et al. 2019, section 3.3, ordered as in its code.
     """
-    return torch.cat([layers.amin(dim=0), layers.mean(dim=0), layers.amax(dim=0)], dim=-1)
+    xp = namespace(layers)
+    return xp.concatenate([xp.amin(layers, axis=0), layers.mean(0), xp.amax(layers, axis=0)], axis=-1)
 
 
 def ngram_units(
-    vectors: torch.Tensor, weights: NDArray[np.float32], texts: tuple[NDArray[np.int64], NDArray[np.int64]], n: int
+    vectors: Array, weights: NDArray[np.float32], texts: tuple[NDArray[np.int64], NDArray[np.int64]], n: int
 ) -> Units:
     """Slide a window of n tokens over each text; a text of fewer tokens is one window.
 
@@ -64,13 +65,13 @@ def ngram_units(
     masses = np.zeros(len(start), dtype=np.float32)
     for step, chosen in enumerate(steps):
         masses[chosen] += weights[start[chosen] + step]
-    total = torch.zeros((len(start), vectors.shape[-1]), dtype=torch.float32, device=vectors.device)
+    total = zeros((len(start), vectors.shape[-1]), vectors.device)
     for step, chosen in enumerate(steps):
         rows = start[chosen] + step
         # A window without mass moves nothing, but greedy matching may match it: its tokens count the same.
-        share = torch.from_numpy(np.where(masses[chosen] > 0, weights[rows], np.float32(1))).to(vectors.device)
-        weighed = vectors[torch.from_numpy(rows).to(vectors.device)] * share[:, None]
-        total.index_add_(0, torch.from_numpy(chosen).to(vectors.device), weighed)
+        share = np.where(masses[chosen] > 0, weights[rows], np.float32(1))
+        weighed = vectors[beside(rows, vectors)] * beside(share, vectors)[:, None]
+        total[beside(chosen, vectors)] += weighed
     return Units(normalise(total), masses, offsets, windows)
 
 

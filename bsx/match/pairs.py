@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from bsx.encode.batching import to_device
 from bsx.match.greedy import greedy_match
 from bsx.match.ngrams import Units
+from bsx.support.arrays import Array, beside, device_type, fetch, namespace, put, zeros
 
 # Numbers (of vectors and similarities) a padded batch may hold: small enough for the CPU's caches.
 BATCH_NUMBERS = {"cpu": 2_000_000, "cuda": 128_000_000, "mps": 16_000_000}
@@ -29,20 +28,19 @@ class FlatVectors:
         lengths: tokens of each text.
     """
 
-    vectors: torch.Tensor
-    weights: torch.Tensor
-    pool: torch.Tensor
+    vectors: Array
+    weights: Array
+    pool: Array
     offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
     @classmethod
     def of(cls, units: Units) -> FlatVectors:
         """Return units (tokens or n-grams) with their masses, all of which may be matched."""
-        vectors = torch.cat([units.vectors, torch.zeros_like(units.vectors[:1])])
-        masses = torch.from_numpy(np.append(units.masses, np.float32(0)))
-        weights = masses.to(vectors.device)
-        pool = torch.ones(len(weights), dtype=torch.bool, device=vectors.device)
-        pool[-1] = False
+        xp = namespace(units.vectors)
+        vectors = xp.concatenate([units.vectors, xp.zeros_like(units.vectors[:1])])
+        weights = beside(np.append(units.masses, np.float32(0)), vectors)
+        pool = beside(np.arange(len(vectors)) < len(vectors) - 1, vectors)
         return cls(vectors[None], weights, pool, units.offsets, units.lengths)
 
 
@@ -62,13 +60,13 @@ def match_pairs(
     layers, _, dimensions = window.vectors.shape
     device = window.vectors.device
     # Results stay on the device until all are there: a copy back would wait for each batch.
-    scores = torch.zeros((layers, len(candidates), 3), dtype=torch.float32, device=device)
-    budget = BATCH_NUMBERS.get(device.type, 2_000_000)
+    scores = zeros((layers, len(candidates), 3), device)
+    budget = BATCH_NUMBERS.get(device_type(device), 2_000_000)
     lengths = (window.lengths[candidates], window.lengths[references])
     for batch in batches(*lengths, dimensions, budget):
         left = padded_rows(window, candidates[batch])
         right = padded_rows(window, references[batch])
-        places = to_device(torch.from_numpy(batch), device)
+        places = put(batch, device)
         for layer in range(layers):
             vectors = window.vectors[layer]
             scores[layer, places] = greedy_match(
@@ -79,7 +77,8 @@ def match_pairs(
                 window.pool[left],
                 window.pool[right],
             )
-    return scores.cpu().numpy()
+    figures: NDArray[np.float32] = fetch(scores)  # type: ignore[assignment]
+    return figures
 
 
 def batches(
@@ -111,9 +110,9 @@ def batches(
         start = stop
 
 
-def padded_rows(window: FlatVectors, texts: NDArray[np.int64]) -> torch.Tensor:
+def padded_rows(window: FlatVectors, texts: NDArray[np.int64]) -> Array:
     """Return the rows of ``window.vectors`` of each text's tokens (texts, longest); padding points to the last row."""
     lengths = window.lengths[texts]
     positions = np.arange(max(1, int(lengths.max())))[None, :]
     rows = np.where(positions < lengths[:, None], window.offsets[texts][:, None] + positions, len(window.weights) - 1)
-    return to_device(torch.from_numpy(rows), window.vectors.device)
+    return put(rows, window.vectors.device)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from bsx.match.greedy import harmonic_mean
+from bsx.match.greedy import best, harmonic_mean, weighted_mean
 from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, padded_rows
+from bsx.support.arrays import Array, device_type, fetch, namespace
 
 
 def match_product(
@@ -32,7 +32,7 @@ def match_product(
     """
     layers, _, dimensions = window.vectors.shape
     scores = np.zeros((layers, len(candidates), len(references), 3), dtype=np.float32)
-    numbers = BATCH_NUMBERS.get(window.vectors.device.type, 2_000_000)
+    numbers = BATCH_NUMBERS.get(device_type(window.vectors.device), 2_000_000)
     # A square of tokens: its similarities and the vectors of its two sides together are what a batch may hold.
     tokens = max(1, int(math.sqrt(dimensions**2 + numbers)) - dimensions)
     for rows in _groups(window.lengths[candidates], tokens):
@@ -41,7 +41,7 @@ def match_product(
             right = padded_rows(window, references[columns])
             for layer in range(layers):
                 result = _match(window, layer, left, right)
-                scores[layer, rows[:, None], columns[None, :]] = result.cpu().numpy()
+                scores[layer, rows[:, None], columns[None, :]] = fetch(result)
     return scores
 
 
@@ -55,21 +55,13 @@ def _groups(lengths: NDArray[np.int64], tokens: int) -> Iterator[NDArray[np.int6
         start += count
 
 
-def _match(window: FlatVectors, layer: int, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def _match(window: FlatVectors, layer: int, left: Array, right: Array) -> Array:
     vectors = window.vectors[layer]
     (n, longest), (m, other) = left.shape, right.shape
     similarity = vectors[left.reshape(-1)] @ vectors[right.reshape(-1)].T
-    similarity.masked_fill_(~window.pool[left.reshape(-1)][:, None], -torch.inf)
-    similarity.masked_fill_(~window.pool[right.reshape(-1)][None, :], -torch.inf)
-    cells = similarity.view(n, longest, m, other)
-    precision = _weighted(cells.amax(dim=3), window.weights[left][:, :, None], 1)
-    recall = _weighted(cells.amax(dim=1), window.weights[right][None], 2)
-    return torch.stack([precision, recall, harmonic_mean(precision, recall)], dim=-1)
-
-
-def _weighted(best: torch.Tensor, weights: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return weighted means over tokens; NaN where no token has weight."""
-    best = best.masked_fill_(torch.isinf(best), 0.0)
-    total = weights.sum(dim=dim)
-    mean = (best * weights).sum(dim=dim) / torch.where(total > 0, total, 1.0)
-    return torch.where(total > 0, mean, torch.nan)
+    cells = similarity.reshape(n, longest, m, other)
+    precision = best(cells, window.pool[right][None, None], axis=3)
+    recall = best(cells, window.pool[left][:, :, None, None], axis=1)
+    precision = weighted_mean(precision, window.weights[left][:, :, None], axis=1)
+    recall = weighted_mean(recall, window.weights[right][None], axis=2)
+    return namespace(vectors).stack([precision, recall, harmonic_mean(precision, recall)], axis=-1)

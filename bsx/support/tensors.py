@@ -3,38 +3,84 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.support.untyped import JsonObject
+from bsx.support.arrays import Array, fetch
+from bsx.support.optional import need
+from bsx.support.untyped import JsonObject, Untyped
+
+if TYPE_CHECKING:
+    import torch
+
+# Number formats of safetensors, as NumPy reads them; it has no bf16.
+FORMATS: dict[str, np.dtype[np.generic]] = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "F64": "<f8",
+        "F32": "<f4",
+        "F16": "<f2",
+        "BF16": "<u2",
+        "I64": "<i8",
+        "I32": "<i4",
+        "I16": "<i2",
+        "I8": "i1",
+        "U8": "u1",
+        "BOOL": "?",
+    }.items()
+}
+_NAMES = {kind: "U16" if name == "BF16" else name for name, kind in FORMATS.items()}
 
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, RecursionError)
 """What reading a damaged header raises."""
 
 
-def save_tensors(tensors: Mapping[str, torch.Tensor], path: Path, metadata: Mapping[str, str]) -> None:
-    """Write tensors, contiguous and on the CPU, as one safetensors file: the same bytes whenever they are the same.
+def save_tensors(
+    tensors: Mapping[str, Array], path: Path, metadata: Mapping[str, str], formats: Mapping[str, str] | None = None
+) -> None:
+    """Write arrays or tensors as one safetensors file: the same bytes whenever they are the same.
+
+    Args:
+        tensors: what to write, by name.
+        path: the file.
+        metadata: texts of its header.
+        formats: number formats of arrays that NumPy has none for, such as ``BF16`` for one of uint16.
 
     Raises:
         OSError: if the file cannot be written.
     """
-    from safetensors.torch import save
-
-    stored = save(dict(tensors), metadata=dict(metadata))  # its `save_file` has an error of its own instead
-    length = int.from_bytes(stored[:8], "little")
-    header = json.loads(stored[8 : 8 + length])
-    if "__metadata__" in header:  # the library writes these texts in an order of chance
-        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    stored = {name: as_stored(array) for name, array in tensors.items()}
+    # Wide formats first, so that every array starts at a multiple of its numbers' size; then by name.
+    order = sorted(stored, key=lambda name: (-stored[name][1].itemsize, name))
+    header: JsonObject = {"__metadata__": dict(sorted(metadata.items()))} if metadata else {}
+    end = 0
+    for name in order:
+        kind, array = stored[name]
+        kind = (formats or {}).get(name, kind)
+        start, end = end, end + array.nbytes
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # the tensors start at a multiple of 8
     with path.open("wb") as stream:
         stream.write(len(text).to_bytes(8, "little") + text)
-        stream.write(memoryview(stored)[8 + length :])
+        for name in order:
+            stream.write(stored[name][1].reshape(-1).view(np.uint8).data)
+
+
+def as_stored(array: Array) -> tuple[str, NDArray[np.generic]]:
+    """Return the name of an array's or tensor's number format in a file, and its numbers; those of bf16 as uint16."""
+    if not isinstance(array, np.ndarray) and str(array.dtype) == "torch.bfloat16":
+        words = array.detach().cpu().contiguous().view(importlib.import_module("torch").uint16)
+        return "BF16", words.numpy()
+    numbers = np.ascontiguousarray(fetch(array))
+    return _NAMES[numbers.dtype], numbers.reshape(array.shape)
 
 
 def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
@@ -78,8 +124,32 @@ def digest_of(tensors: Mapping[str, torch.Tensor], facts: str) -> str:
     total = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
         total.update(f"\0{name} {tensor.dtype} {list(tensor.shape)}\0".encode())
-        total.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        total.update(as_stored(tensor)[1].reshape(-1).view(np.uint8).data)
     return total.hexdigest()
+
+
+def load_arrays(path: Path) -> tuple[dict[str, NDArray[np.generic]], dict[str, str]]:
+    """Return the arrays of a safetensors file, those of bf16 as fp32, and the texts of its header.
+
+    Raises:
+        InputError: if the file is missing, damaged or no safetensors file.
+    """
+    try:
+        with path.open("rb") as stream:
+            header, start = read_header(stream, path.stat().st_size)
+            facts = {str(key): str(text) for key, text in header.pop("__metadata__", {}).items()}
+            arrays = {}
+            for name, entry in header.items():
+                first, last = (int(offset) for offset in entry["data_offsets"])
+                raw = bytearray(last - first)
+                stream.seek(start + first)
+                fill(stream, memoryview(raw))
+                arrays[name] = np.frombuffer(raw, dtype=FORMATS[entry["dtype"]]).reshape(entry["shape"])
+                if entry["dtype"] == "BF16":
+                    arrays[name] = (arrays[name].astype(np.uint32) << 16).view(np.float32)
+    except (OSError, *DAMAGE) as error:
+        raise InputError(f"{path}: is missing, damaged or is not a safetensors file ({error})") from error
+    return arrays, facts
 
 
 def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
@@ -109,6 +179,7 @@ def load_weights(folder: Path) -> dict[str, torch.Tensor]:
     if (folder / "model.safetensors").is_file():
         return load_tensors(folder / "model.safetensors")[0]
     file = folder / "pytorch_model.bin"
+    torch: Untyped = need("torch", f"Reading {file}")
     try:
         weights: dict[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:

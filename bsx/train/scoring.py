@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
 from bsx.encode.states import States
+from bsx.support.arrays import tensor
 from bsx.train.batches import buckets, lengths_of, predict
 from bsx.train.data import Instances
 from bsx.train.networks import Encoded, Network
@@ -44,14 +45,15 @@ def score_pairs(network: Network, states: States, candidates: Index, others: Ind
 
 def _encode(network: Network, states: States) -> torch.Tensor:
     """Return the network's states of all texts (tokens, 2 * hidden)."""
-    flat = states.vectors.new_zeros((states.vectors.shape[1], 2 * network.hidden))
+    vectors = tensor(states.vectors)
+    flat = vectors.new_zeros((vectors.shape[1], 2 * network.hidden))
     texts = np.flatnonzero(states.lengths)
     for batch in buckets(states.lengths[texts][:, None], _BATCH):
         chosen = texts[batch]
         rows = np.concatenate([np.arange(states.lengths[i]) + states.offsets[i] for i in chosen])
         at = torch.from_numpy(rows).to(flat.device)
         lengths = torch.from_numpy(states.lengths[chosen]).to(flat.device)
-        encoded = network.encode(states.vectors.index_select(1, at), lengths)
+        encoded = network.encode(vectors.index_select(1, at), lengths)
         flat[at] = torch.cat([row[:n] for row, n in zip(encoded.states, lengths.tolist(), strict=True)])
     return flat
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.data.corpus import about_tokens
 from bsx.data.output import atomic_path
 from bsx.errors import InputError
+from bsx.support.arrays import fetch
 from bsx.support.progress import Progress
 from bsx.support.tensors import DAMAGE, read_header, save_tensors
 from bsx.support.untyped import JsonObject
@@ -124,14 +124,14 @@ class VectorStore:
     def _write(self, texts: list[str]) -> None:
         states = self.encoder.states(texts)
         self.encoder.view.shared.forget()
-        vectors = np.ascontiguousarray(states.vectors.transpose(0, 1).cpu().numpy(), dtype=self._dtype)
+        vectors = np.ascontiguousarray(np.moveaxis(fetch(states.vectors), 0, 1), dtype=self._dtype)
         ends = states.offsets + states.lengths
         sums = [zlib.crc32(vectors[a:b].tobytes()) for a, b in zip(states.offsets.tolist(), ends.tolist(), strict=True)]
         keys = [text_key(text) for text in texts]
         index = {"texts": keys, "pieces": states.lengths.tolist(), "checksums": sums}
         file = self.folder / f"{hashlib.sha256(''.join(keys).encode()).hexdigest()[:32]}.safetensors"
         with atomic_path(file, own=True) as temporary:
-            save_tensors({"vectors": torch.from_numpy(vectors)}, temporary, {"index": json.dumps(index)})
+            save_tensors({"vectors": vectors}, temporary, {"index": json.dumps(index)})
         self._open(file)
 
     def _open(self, file: Path) -> None:

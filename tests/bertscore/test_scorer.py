@@ -358,7 +358,7 @@ def test_wrong_settings_are_named(tiny_model: Callable[[str], str], settings: di
 def test_low_precision_only_where_the_hardware_has_it(
     tiny_model: Callable[[str], str], processor: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bsx.encode.torch_encoder import choose_device, choose_dtype
+    from bsx.encode.devices import choose_device, choose_dtype
 
     cpu = choose_device("cpu")
     processor()

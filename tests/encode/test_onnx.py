@@ -1,8 +1,10 @@
-"""ONNX Runtime against PyTorch on every architecture; which of them runs; int8; the cache of exports."""
+"""The encoders that bsx builds for ONNX Runtime against PyTorch's on every architecture; which of them runs; int8."""
 
 from __future__ import annotations
 
-import errno
+import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,12 +16,14 @@ import pytest
 import torch
 
 import bsx
+from bsx.catalog.catalog import shipped
 from bsx.encode import opening
+from bsx.encode.architecture import Architecture
+from bsx.encode.light.embedder import LightEmbedder, obstacle
+from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
-from tests.helpers import tiny
 
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
-pytest.importorskip("onnx", reason="needs the extra onnx")
 
 CANDIDATES = [
     "The cat sat on the mat.",
@@ -36,21 +40,25 @@ REFERENCES = [
     "a",
 ]
 SEVERAL = [[first, second] for first, second in zip(REFERENCES, reversed(REFERENCES), strict=True)]
-NOT_EXPORTED = ("longformer", "led")
-TOLERANCE = 1e-5  # fp32, issue 9
+BUILT = (
+    "bert",
+    "bert-cased",
+    "roberta",
+    "xlm-roberta",
+    "distilbert",
+    "electra",
+    "albert",
+    "mpnet",
+    "deberta",
+    "deberta-v2",
+)
+TOLERANCE = 1e-5  # fp32
 
 
 @pytest.fixture(autouse=True)
 def _auto(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``auto`` be what it is for users."""
     monkeypatch.delenv("BSX_BACKEND")
-
-
-@pytest.fixture(scope="module")
-def exports() -> Path:
-    from bsx.encode.onnx_export import export_folder
-
-    return export_folder()
 
 
 def figures(folder: str, references: Any = REFERENCES, **settings: Any) -> np.ndarray:
@@ -65,7 +73,42 @@ def assert_same(got: np.ndarray, expected: np.ndarray, message: str = "") -> Non
     np.testing.assert_allclose(got[2][tame], expected[2][tame], atol=TOLERANCE, err_msg=message)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in tiny.RECIPES if kind not in NOT_EXPORTED])
+def compared(folder: Path) -> None:
+    """Compare all layers with those of PyTorch in 64 bits, from which both may be off by rounding alone."""
+    architecture = Architecture.read(folder, shipped().families)
+    assert obstacle(architecture) is None
+    layers = list(range(architecture.depth + 1))
+    light = LightEmbedder(architecture, layers)
+    peer = TransformerEmbedder(architecture, layers=None, device="cpu")
+    exact = TransformerEmbedder(architecture, layers=None, device="cpu")
+    exact.module.double()
+    rng = np.random.default_rng(7)
+    for batch, tokens in ((1, 2), (4, 23), (3, 50)):
+        ids = rng.integers(5, architecture.vocabulary or 0, (batch, tokens))
+        mask = (np.arange(tokens) < tokens - 3 * np.arange(batch)[:, None]).astype(np.int64)
+        ids[mask == 0] = light.pad_id
+        kept = mask.astype(bool)
+        truth = exact.encode(ids, mask)[:, kept]
+        size = np.abs(truth).max(axis=(1, 2))
+        ours, theirs = (np.abs(e.encode(ids, mask)[:, kept] - truth).max(axis=(1, 2)) for e in (light, peer))
+        assert (ours <= np.maximum(1e-6 * size, 3 * theirs)).all(), (ours / size, theirs / size)
+
+
+@pytest.mark.parametrize("kind", BUILT)
+def test_every_layer_of_every_graph_is_that_of_pytorch(kind: str, tiny_model: Callable[[str], str]) -> None:
+    compared(Path(tiny_model(kind)))
+
+
+def test_every_layer_of_the_embedded_model_is_that_of_pytorch() -> None:
+    from bsx.models.files import find
+
+    folder = find(shipped().model("minilm").source)
+    if folder is None:
+        pytest.skip("needs the extra offline")
+    compared(folder)
+
+
+@pytest.mark.parametrize("kind", BUILT)
 def test_scores_are_those_of_pytorch(kind: str, tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model(kind)
     cases: list[tuple[Any, dict[str, Any]]] = [
@@ -79,14 +122,6 @@ def test_scores_are_those_of_pytorch(kind: str, tiny_model: Callable[[str], str]
         assert_same(got, expected, f"{kind} {settings}")
 
 
-@pytest.mark.parametrize("kind", ["t5", "mbart"])
-def test_the_residual_stream_is_exported_too(kind: str, tiny_model: Callable[[str], str]) -> None:
-    folder = tiny_model(kind)
-    got = figures(folder, backend="onnx", all_layers=True, final_norm=False)
-    assert_same(got, figures(folder, backend="torch", all_layers=True, final_norm=False))
-    assert np.abs(got - figures(folder, backend="onnx", all_layers=True)).max() > 1e-3
-
-
 @pytest.mark.parametrize("dtype", ["fp32", "int8"])
 def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Callable[[str], str]) -> None:
     scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
@@ -95,23 +130,6 @@ def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Callabl
     alone = [float(scorer.score([c], [r]).f1[0]) for c, r in zip(CANDIDATES, REFERENCES, strict=True)]
     np.testing.assert_allclose(turned, together, atol=TOLERANCE)
     np.testing.assert_allclose(alone, together, atol=TOLERANCE)
-
-
-def test_threads_are_the_encoder_s_while_it_runs(tiny_model: Callable[[str], str]) -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx", batch_tokens=8)
-        batcher = scorer.metric.encoding.shared.batcher
-        batches = batcher.run([[2, 5, 6, 3]] * 12)
-        next(batches)
-        assert torch.get_num_threads() == 1  # others are being encoded
-        del batches
-        assert torch.get_num_threads() == 2  # an iteration that is given up gives them back
-        assert [torch.get_num_threads() for _ in batcher.run([[2, 5, 6, 3]] * 12)][-1] == 2
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_every_metric_on_encoders_gets_the_backend(tiny_model: Callable[[str], str]) -> None:
@@ -125,39 +143,38 @@ def test_every_metric_on_encoders_gets_the_backend(tiny_model: Callable[[str], s
         # SBERT-WK divides by cosines that random weights bring near 0: rounding grows.
         near = 1e-4 if slow.metric.startswith("sbert-wk") else TOLERANCE
         np.testing.assert_allclose(fast.values, slow.values, atol=near)
-        assert slow.signature["backend"].startswith("torch-")
-        assert fast.signature["backend"].startswith("onnxruntime-")
+        assert slow.signature == fast.signature
 
 
-def test_the_signature_names_backend_and_precision(tiny_model: Callable[[str], str]) -> None:
+def backend(scorer: bsx.Scorer) -> str:
+    return scorer.metric.encoding.backend.partition("-")[0]
+
+
+def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
-    fast = bsx.Scorer(folder, layer=2, backend="onnx").signature()
-    small = bsx.Scorer(folder, layer=2, dtype="int8").signature()
-    slow = bsx.Scorer(folder, layer=2, backend="torch").signature()
-    assert [s["backend"].partition("-")[0] for s in (fast, small, slow)] == ["onnxruntime", "onnxruntime", "torch"]
-    assert [s["dtype"] for s in (fast, small, slow)] == ["fp32", "int8", "fp32"]
+    fast = bsx.Scorer(folder, layer=2, backend="onnx")
+    small = bsx.Scorer(folder, layer=2, dtype="int8")
+    slow = bsx.Scorer(folder, layer=2, backend="torch")
+    assert [backend(s) for s in (fast, small, slow)] == ["onnxruntime", "onnxruntime", "torch"]
+    assert [s.signature()["dtype"] for s in (fast, small, slow)] == ["fp32", "int8", "fp32"]
+    assert fast.signature() == slow.signature()
 
 
-def test_auto_is_onnx_runtime_where_it_can_be(tmp_path: Path, exports: Path) -> None:
-    folder = str(tiny.build("bert", tmp_path / "bert", seed=11))
-    there = set(exports.glob("*"))
-    first = bsx.Scorer(folder, layer=2)
-    scores = first.score(CANDIDATES, REFERENCES)
-    assert scores.signature["backend"].startswith("onnxruntime-")
-    assert scores.signature == first.signature()
-    assert len(set(exports.glob("*")) - there) == 1
-    assert "exported for ONNX Runtime" in first.notes[0]
+def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("bert")
+    scorer = bsx.Scorer(folder, layer=2)
+    scores = scorer.score(CANDIDATES, REFERENCES)
+    assert backend(scorer) == "onnxruntime"
+    assert scores.signature == scorer.signature()
+    assert scorer.notes == ()
     assert_same(scores.f1[None].repeat(3, 0), figures(folder, layer=2, backend="torch")[2][None].repeat(3, 0))
-    again = bsx.Scorer(folder, layer=2)
-    assert again.score(CANDIDATES, REFERENCES).signature == scores.signature
-    assert again.notes == ()
 
 
 def test_the_environment_says_what_auto_is(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     monkeypatch.setenv("BSX_BACKEND", "torch")
-    assert bsx.Scorer(folder, layer=2).signature()["backend"].startswith("torch-")
-    assert bsx.Scorer(folder, layer=2, backend="onnx").signature()["backend"].startswith("onnxruntime-")
+    assert backend(bsx.Scorer(folder, layer=2)) == "torch"
+    assert backend(bsx.Scorer(folder, layer=2, backend="onnx")) == "onnxruntime"
     assert bsx.Scorer(folder, layer=2, dtype="int8").signature()["dtype"] == "int8"
     monkeypatch.setenv("BSX_BACKEND", "tpu")
     with pytest.raises(InputError, match="BSX_BACKEND is 'tpu': set it to auto, torch or onnx"):
@@ -172,55 +189,91 @@ def test_on_a_cluster_auto_is_pytorch() -> None:
     assert alike({"backend": "onnx"}) == {"backend": "onnx"}
 
 
-def test_auto_falls_back_and_says_so(
-    tiny_model: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_falls_back_and_says_so(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("longformer")
     scorer = bsx.Scorer(folder, layer=2)
-    assert scorer.signature()["backend"].startswith("torch-")
-    why = (
-        "PyTorch runs the encoder, because ONNX Runtime cannot: the architecture longformer cannot be exported to ONNX"
-    )
+    assert backend(scorer) == "torch"
+    why = "PyTorch runs the encoder, because ONNX Runtime cannot: bsx has no graph of the architecture longformer"
     assert scorer.notes == (why,)
-    with pytest.raises(InputError, match="architecture longformer cannot be exported"):
+    with pytest.raises(InputError, match="no graph of the architecture longformer; use `backend='torch'`"):
         bsx.Scorer(folder, layer=2, backend="onnx")
-    monkeypatch.setattr("bsx.encode.onnx_export._LARGEST", 1000)
-    heavy = str(tiny.build("roberta", tmp_path / "roberta", seed=14))
-    for _ in range(2):
-        large = bsx.Scorer(heavy, layer=1)
-        assert large.score(CANDIDATES, REFERENCES).signature["backend"].startswith("torch-")
-        assert "weights do not fit in one ONNX file" in large.notes[0]
-        monkeypatch.setattr("bsx.encode.onnx_export._write", None)  # the second run knows, and does not try
 
 
-def test_a_full_disk_is_no_reason_not_to_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    folder = str(tiny.build("bert", tmp_path / "bert", seed=16))
-    monkeypatch.setattr("bsx.encode.onnx_export._trace", full)
-    scorer = bsx.Scorer(folder, layer=1)
-    assert scorer.score(CANDIDATES, REFERENCES).signature["backend"].startswith("torch-")
-    assert "cannot be written (No space left on device)" in scorer.notes[0]
-    monkeypatch.undo()
-    monkeypatch.delenv("BSX_BACKEND", raising=False)
-    assert bsx.Scorer(folder, layer=1).signature()["backend"].startswith("onnxruntime-")  # it was not remembered
+def changed(folder: str, target: Path, **settings: object) -> str:
+    """Copy a checkpoint with other settings in its config.json."""
+    shutil.copytree(folder, target)
+    said = json.loads((target / "config.json").read_text())
+    (target / "config.json").write_text(json.dumps(said | settings))
+    return str(target)
 
 
-def test_a_filled_cache_needs_no_export(tmp_path: Path, exports: Path) -> None:
-    folder = str(tiny.build("bert", tmp_path / "bert", seed=15))
-    there = set(exports.glob("*"))
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"hidden_act": "silu"}, "its activation is silu"),
+        ({"is_decoder": True}, "is_decoder is True in its config.json"),
+    ],
+)
+def test_what_the_graph_does_not_compute_is_left_to_pytorch(
+    settings: dict[str, object], why: str, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    folder = changed(tiny_model("bert"), tmp_path / "changed", **settings)
+    assert bsx.Scorer(folder, layer=2).notes == (f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}",)
+
+
+def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    fast: dict[str, Any] = {"layer": 2, "backend": "onnx"}
+    wide = changed(tiny_model("bert"), tmp_path / "wide", intermediate_size=80)
+    with pytest.raises(InputError, match="their shapes are not those that its config.json says"):
+        bsx.Scorer(wide, **fast)
+    for name, change, message in (
+        ("lacking", None, "lack 1 tensors of the encoder, encoder.layer.0.output.dense.weight among them"),
+        ("infinite", float("nan"), "cannot be used: they make vectors that are no finite numbers"),
+    ):
+        folder = tmp_path / name
+        shutil.copytree(tiny_model("bert"), folder)
+        weights = load_file(folder / "model.safetensors")
+        (key,) = (key for key in weights if key.endswith("encoder.layer.0.output.dense.weight"))
+        if change is None:
+            del weights[key]
+        else:
+            weights[key][0, 0] = change
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        with pytest.raises(InputError, match=message):
+            bsx.Scorer(str(folder), **fast).score(CANDIDATES, REFERENCES)
+    cut = tmp_path / "cut"
+    shutil.copytree(tiny_model("bert"), cut)
+    whole = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="model.safetensors.*it is not whole"):
+        bsx.Scorer(str(cut), **fast)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_weights_stored_in_few_bits_are_read(
+    dtype: torch.dtype, tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "small"
+    shutil.copytree(tiny_model("bert"), folder)
+    weights = load_file(folder / "model.safetensors")
+    save_file({n: w.to(dtype) for n, w in weights.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+    got, expected = (figures(str(folder), backend=which, layer=3) for which in ("onnx", "torch"))
+    assert_same(got, expected)
+
+
+def test_a_filled_cache_opens_no_encoder(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    folder = tiny_model("bert")
     first = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors")
     scores = first.score(CANDIDATES, REFERENCES)
-    assert scores.signature["backend"].startswith("onnxruntime-")
-    assert "exported for ONNX Runtime" in first.notes[0]
     first.encoders.flush()
-    (export,) = set(exports.glob("*")) - there
     again = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors")
-    export.write_bytes(b"")  # nothing is left to encode, so nothing is opened
     np.testing.assert_array_equal(again.score(CANDIDATES, REFERENCES).f1, scores.f1)
     assert again.signature() == first.signature()
-    assert again.encoders.sequences_encoded == 0
+    assert not again.metric.encoding.shared.loaded
     torch_too = bsx.Scorer(folder, layer=2, cache=tmp_path / "vectors", backend="torch")
     np.testing.assert_allclose(torch_too.score(CANDIDATES, REFERENCES).f1, scores.f1, atol=TOLERANCE)
     assert torch_too.encoders.sequences_encoded > 0  # vectors of another backend are others
@@ -236,152 +289,66 @@ def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str]
     assert counts[0] == counts[1] > counts[2] == 0
 
 
-@pytest.mark.parametrize("kind", NOT_EXPORTED)
-def test_exports_that_compute_something_else_are_found_out(kind: str, tiny_model: Callable[[str], str]) -> None:
-    # The registry says that these cannot be exported; were it silent, the check of every export would say so.
-    from bsx.catalog.catalog import shipped
-    from bsx.encode.onnx_export import ExportError
-    from bsx.encode.torch_encoder import Architecture
-
-    families = {name: family.model_copy(update={"onnx": True}) for name, family in shipped().families.items()}
-    architecture = Architecture.read(Path(tiny_model(kind)), families)
-    opener = opening.Opener(architecture, identity="x", device=torch.device("cpu"), dtype="fp32", backend="onnx")
-    with pytest.raises(ExportError):
-        opener.batcher([2], None)
-
-
 def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     with pytest.raises(InputError, match="int8 is computed by ONNX Runtime"):
         bsx.Scorer(folder, layer=2, dtype="int8", backend="torch")
-    from bsx.encode.torch_encoder import choose_dtype
+    from bsx.encode.devices import choose_dtype
 
     with pytest.raises(InputError, match="int8 runs on the CPU only"):
-        choose_dtype("int8", torch.device("cuda"))
+        choose_dtype("int8", "cuda")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     monkeypatch.setattr(opening, "installed", lambda: False)
-    with pytest.raises(MissingExtraError, match=r"bsx\[onnx\]"):
+    with pytest.raises(MissingExtraError, match=r"\[onnx\]"):
         bsx.Scorer(folder, layer=2, backend="onnx")
-    assert bsx.Scorer(folder, layer=2).signature()["backend"].startswith("torch-")
+    assert backend(bsx.Scorer(folder, layer=2)) == "torch"
+    monkeypatch.setattr(opening, "has_torch", lambda: False)
+    with pytest.raises(MissingExtraError, match=r"needs ONNX Runtime or PyTorch: pip install 'bsx-eval\[onnx\]'"):
+        bsx.Scorer(folder, layer=2)
+    with pytest.raises(MissingExtraError, match=r"no graph of the architecture t5\): pip install 'bsx-eval\[torch\]'"):
+        bsx.Scorer(tiny_model("t5"), layer=2)
 
 
 def test_int8_is_close_to_fp32(tiny_model: Callable[[str], str]) -> None:
     # Eight bits in blocks with a scale of their own: weights and activations are off by 1/254 of a block's largest
     # number at most. Random weights drawn wide, as here, are harder than trained ones.
-    for kind in ("bert", "albert", "t5"):
+    for kind in ("bert", "albert", "mpnet"):
         folder = tiny_model(kind)
         gap = np.abs(figures(folder, dtype="int8", layer=2) - figures(folder, backend="torch", layer=2))
         assert 0 < gap.max() < 0.05, kind
 
 
-def test_a_damaged_export_is_made_anew(tmp_path: Path, exports: Path) -> None:
-    folder = str(tiny.build("bert", tmp_path / "bert", seed=12))
-    there = set(exports.glob("*"))
-    expected = figures(folder, layer=1, backend="onnx")
-    (file,) = set(exports.glob("*")) - there
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-    scorer = bsx.Scorer(folder, layer=1)
-    np.testing.assert_allclose(scorer.score(CANDIDATES, REFERENCES).f1, expected[2], atol=TOLERANCE)
-    assert "made anew" in scorer.notes[0]
-    assert len(file.read_bytes()) == len(whole)
-
-
-def test_other_weights_layers_and_settings_have_other_exports(tmp_path: Path) -> None:
-    from bsx.catalog.catalog import shipped
-    from bsx.encode.onnx_export import export_path
-    from bsx.encode.torch_encoder import Architecture
-
-    folder = tiny.build("t5", tmp_path / "t5")
-    architecture = Architecture.read(folder, shipped().families)
-    fp32: dict[str, Any] = {"precision": "fp32", "final_norm": True}
-    paths = [
-        export_path(architecture, "a", [2], **fp32),
-        export_path(architecture, "b", [2], **fp32),
-        export_path(architecture, "a", [1, 2], **fp32),
-        export_path(architecture, "a", [2], precision="int8", final_norm=True),
-        export_path(architecture, "a", [2], precision="fp32", final_norm=False),
-    ]
-    config = folder / "config.json"
-    config.write_text(config.read_text().replace('"num_heads": 4', '"num_heads": 2'))
-    paths.append(export_path(Architecture.read(folder, shipped().families), "a", [2], **fp32))
-    assert len(set(paths)) == len(paths)
-
-
-def test_processes_may_export_at_once(tmp_path: Path) -> None:
-    folder = tiny.build("bert", tmp_path / "bert", seed=13)
-    code = f"""
+WITHOUT = """
+import sys
+for name in ("torch", "transformers", "safetensors", "onnx", "pandas", "sentencepiece"):
+    sys.modules[name] = None
 import bsx
-print(bsx.Scorer({str(folder)!r}, layer=2, backend="onnx").score(["the cat"], ["a cat"]).f1[0])
+import numpy as np
+candidates, references, folder, specs = CANDIDATES, REFERENCES, FOLDER, SPECS
+encoders = bsx.Encoders(model=folder)
+metrics = bsx.get_metrics(specs, encoders=encoders)
+rows = [metric.score(candidates, references).values for metric in metrics]
+rows.append(bsx.Scorer(folder, layer=2, idf=True).score(candidates, references).f1)
+np.save(TARGET, np.array(rows))
+for metric in ("chrf", "bleu-sent"):
+    assert len(bsx.get_metrics([metric])[0].score(candidates, references).values) == len(candidates)
+assert not {name for name, module in sys.modules.items() if module and name in ("torch", "transformers")}
 """
-    jobs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [job.communicate(timeout=300)[0] for job in jobs]
-    assert [job.returncode for job in jobs] == [0, 0]
-    one, two = (float(text) for text in said)
-    np.testing.assert_allclose(one, two, atol=TOLERANCE)
 
 
-def test_a_cache_that_cannot_be_written_is_an_error(
-    tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
+def test_scores_are_the_same_where_pytorch_and_transformers_cannot_be_imported(
+    kind: str, tiny_model: Callable[[str], str], tmp_path: Path
 ) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("BSX_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match="set BSX_CACHE to a folder that can be written to"):
-        bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx")
-
-
-def test_memory_that_runs_out_shrinks_batches(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scorer = bsx.Scorer(tiny_model("bert"), layer=2, backend="onnx")
-    expected = scorer.score(CANDIDATES, REFERENCES).f1
-    embedder: Any = scorer.metric.encoding.shared.batcher.embedder
-    session: Any = embedder._session
-
-    class Small:
-        def get_inputs(self) -> Any:
-            return session.get_inputs()
-
-        def run(self, names: Any, given: dict[str, Any]) -> Any:
-            if given["ids"].size > 20:
-                raise ValueError("Failed to allocate memory for requested buffer of size 99")
-            return session.run(names, given)
-
-    monkeypatch.setattr(scorer.metric.encoding.shared.batcher.embedder, "_session", Small())
-    np.testing.assert_allclose(scorer.score(CANDIDATES, REFERENCES).f1, expected, atol=TOLERANCE)
-    assert scorer.metric.encoding.shared.batcher.batch_tokens <= 20
-
-
-def test_minilm_in_fp32_and_int8(shared: Path) -> None:
-    import csv
-
-    with (shared / "data/wmt/daseg-wmt17.tsv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))[:60]
-    columns = [[row[name] for row in rows] for name in ("candidate", "reference")]
-    slow = bsx.Scorer("minilm", backend="torch").score(*columns).f1
-    np.testing.assert_allclose(bsx.Scorer("minilm", backend="onnx").score(*columns).f1, slow, atol=TOLERANCE)
-    assert np.abs(bsx.Scorer("minilm", dtype="int8").score(*columns).f1 - slow).max() < 0.01
-
-
-@pytest.mark.parametrize("dtype", ["fp32", "int8"])
-def test_an_export_with_other_numbers_is_made_anew(dtype: Any, tmp_path: Path, exports: Path) -> None:
-    folder = str(tiny.build("bert", tmp_path / "bert", seed=13))
-    there = set(exports.glob("*"))
-    expected = figures(folder, layer=1, backend="onnx", dtype=dtype)
-    (file,) = set(exports.glob("*")) - there
-    whole = file.read_bytes()
-    middle = len(whole) // 2
-    for damaged in (
-        whole[:middle] + bytes(4096) + whole[middle + 4096 :],
-        whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
-        whole[:-1] + b"!",
-        whole + b"x",
-        whole[:50],
-        b"",
-    ):
-        file.write_bytes(damaged)
-        scorer = bsx.Scorer(folder, layer=1, backend="onnx", dtype=dtype)
-        np.testing.assert_array_equal(scorer.score(CANDIDATES, REFERENCES).f1, expected[2])
-        assert f"{file}: is damaged (it is not what was written" in scorer.notes[0]
-        assert "made anew" in scorer.notes[0]
-        assert len(file.read_bytes()) == len(whole)
+    specs = ["bertscore:layer=2", "bertr:layer=2", "sentence", "sbert-wk:first_layer=0"]
+    named = {"CANDIDATES": CANDIDATES, "REFERENCES": REFERENCES, "FOLDER": tiny_model(kind), "SPECS": specs}
+    code = WITHOUT.replace("TARGET", repr(str(tmp_path / "rows.npy")))
+    for name, value in named.items():
+        code = code.replace(name, repr(value))
+    environment = {name: value for name, value in os.environ.items() if name != "BSX_BACKEND"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    encoders = bsx.Encoders(model=tiny_model(kind), backend="torch")
+    rows = [m.score(CANDIDATES, REFERENCES).values for m in bsx.get_metrics(specs, encoders=encoders)]
+    rows.append(bsx.Scorer(tiny_model(kind), layer=2, idf=True, backend="torch").score(CANDIDATES, REFERENCES).f1)
+    np.testing.assert_allclose(np.load(tmp_path / "rows.npy"), np.array(rows), atol=TOLERANCE)

@@ -75,13 +75,11 @@ def test_what_cannot_change_a_score_does_not_show(tiny_model: Callable[[str], st
 
 def test_versions_are_in(tiny_model: Callable[[str], str]) -> None:
     import tokenizers
-    import transformers
 
     import bsx
 
     fields = Scorer(tiny_model("bert"), layer=2).signature()
     assert fields["bsx"] == bsx.__version__
-    assert fields["transformers"] == transformers.__version__
     assert fields["tokenizer"].startswith(f"tokenizers-{tokenizers.__version__}@")
     assert fields["dtype"] == "fp32"
     assert Scorer(tiny_model("xlm"), layer=2).signature()["tokenizer"].startswith("python-")

@@ -65,14 +65,12 @@ def get_model(model_type: str, num_layers: int, all_layers: bool | None = None) 
         InputError: if the model has no such layer.
         ModelUnavailableError: if the model is neither on this machine nor reachable.
     """
-    import torch
-
     from bsx.encode.session import Encoders
     from bsx.encode.torch_encoder import TransformerEmbedder
 
     architecture = Encoders().locate(model_type).architecture
     layers = None if all_layers else [num_layers]
-    module = TransformerEmbedder(architecture, layers=layers, device=torch.device("cpu")).module
+    module = TransformerEmbedder(architecture, layers=layers, device="cpu").module
     return module.requires_grad_(True)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
+from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, plan_batches
 from bsx.encode.cache.file import KEY_BYTES, CacheFile
 from bsx.encode.cache.folder import CachedVectors, VectorCache
-from bsx.encode.torch_encoder import TORCH_DTYPES, Architecture
+from bsx.support.arrays import Array, device_type, put
+from bsx.support.tensors import FORMATS, as_stored
 
 # Padded tokens read at once: a bound on memory, not a matter of speed.
 _READ_TOKENS = 16_384
@@ -28,7 +32,7 @@ def encoder_fields(
     architecture: Architecture,
     *,
     dtype: str,
-    device: torch.device,
+    device: str,
     final_norm: bool,
     backend: str,
 ) -> dict[str, object]:
@@ -45,11 +49,10 @@ def encoder_fields(
         final_norm: see `bsx.encode.torch_encoder.TransformerEmbedder`.
         backend: what runs it, with its version.
     """
-    import transformers
-
-    config = architecture.config.to_dict()
+    config = dict(architecture.said)
     for name in ("_name_or_path", "dtype", "torch_dtype"):  # where the files lie, and what was asked for when loading
         config.pop(name, None)
+    by_torch = {"transformers": version("transformers")} if backend.startswith("torch") else {}
     own_code = sorted(architecture.folder.glob("*.py"))
     return {
         "weights": weights,
@@ -57,10 +60,10 @@ def encoder_fields(
         "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
         "family": repr(architecture.family),
         "dtype": dtype,
-        "device": device.type,
+        "device": device_type(device),
         "final_norm": final_norm,
         "backend": backend,
-        "transformers": transformers.__version__,
+        **by_torch,
     }
 
 
@@ -91,14 +94,15 @@ class CachedEncoding:
         dtype: str,
         layers: list[int],
         dimensions: int,
-        device: torch.device,
+        device: str,
     ) -> None:
         self._dimensions = dimensions
         self._device = device
         # Without the final norm, what layer k is depends on which layer is the highest.
         top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
-        self._dtype = TORCH_DTYPES[dtype]
-        self._stores = [cache.store({**fields, **top, "layer": layer}, self._dtype, dimensions) for layer in layers]
+        # On the CPU vectors are NumPy's, which has no bf16: they are fp32.
+        self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(dtype, "F32")
+        self._stores = [cache.store({**fields, **top, "layer": layer}, self._kind, dimensions) for layer in layers]
         weakref.finalize(self, _publish, self._stores)
 
     def flush(self) -> None:
@@ -107,7 +111,7 @@ class CachedEncoding:
 
     def run(
         self, sequences: Sequence[Sequence[int]], batcher: Callable[[], Batcher]
-    ) -> Iterator[tuple[list[int], torch.Tensor]]:
+    ) -> Iterator[tuple[list[int], Array]]:
         """Encode all sequences, or read them; see `bsx.encode.shared.LayerView.run`.
 
         Args:
@@ -126,10 +130,10 @@ class CachedEncoding:
             rows = [row for row, there in enumerate(good) if there]
             if rows:
                 chosen = vectors if len(rows) == len(batch) else vectors[:, rows]
-                yield [batch[row] for row in rows], chosen.to(self._device)
+                yield [batch[row] for row in rows], self._there(chosen)
         for part, vectors in batcher().run([sequences[i] for i in missing]) if missing else ():
             batch = [missing[i] for i in part]
-            on_cpu = vectors.cpu()
+            on_cpu = as_stored(vectors)[1]
             for row, i in enumerate(batch):
                 for layer, store in enumerate(self._stores):
                     if places[layer][i] is None:
@@ -137,12 +141,17 @@ class CachedEncoding:
             yield batch, vectors
         _publish(self._stores, unless_younger=_PATIENCE)
 
+    def _there(self, vectors: NDArray[np.generic]) -> Array:
+        """Return what was read where it is wanted."""
+        on_device = put(vectors, self._device)
+        return on_device.view(importlib.import_module("torch").bfloat16) if self._kind == "BF16" else on_device
+
     def _read(
         self, batch: list[int], keys: list[bytes], lengths: list[int], places: list[list[Place | None]]
-    ) -> tuple[torch.Tensor, list[bool]]:
+    ) -> tuple[NDArray[np.generic], list[bool]]:
         """Return padded vectors (layers, batch, tokens, dim), and which rows were there and unharmed."""
         shape = (len(self._stores), len(batch), max(lengths), self._dimensions)
-        vectors = torch.empty(shape, dtype=self._dtype)
+        vectors = np.empty(shape, dtype=FORMATS[self._kind])
         good = [True] * len(batch)
         for layer, store in enumerate(self._stores):
             wanted = [

@@ -14,52 +14,50 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from bsx.support.tensors import DAMAGE, fill, read_header, save_tensors
+from bsx.support.tensors import DAMAGE, FORMATS, fill, read_header, save_tensors
 from bsx.support.untyped import JsonObject
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
-_TYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 
 
 class Damaged(Exception):  # noqa: N818 - a state of a file, answered by computing again
     """What a file holds is not what was written to it."""
 
 
-def raw_bytes(vectors: torch.Tensor) -> NDArray[np.uint8]:
-    """Return the memory of a contiguous tensor on the CPU as bytes, not copied."""
-    flat: NDArray[np.uint8] = vectors.view(torch.uint8).numpy().reshape(-1)
-    return flat
+def raw_bytes(vectors: NDArray[np.generic]) -> NDArray[np.uint8]:
+    """Return the memory of a contiguous array as bytes, not copied."""
+    return vectors.reshape(-1).view(np.uint8)
 
 
-def checksum(key: bytes, vectors: torch.Tensor) -> int:
+def checksum(key: bytes, vectors: NDArray[np.generic]) -> int:
     """Return the CRC-32 of a key and its vectors (tokens, dim)."""
     return zlib.crc32(raw_bytes(vectors).data, zlib.crc32(key))
 
 
-def write_segment(folder: Path, entries: Mapping[bytes, torch.Tensor]) -> Path:
+def write_segment(folder: Path, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> Path:
     """Write vectors to a new file, which appears under its name only when it is complete.
 
     Args:
         folder: where to.
-        entries: key (16 bytes) -> vectors (tokens, dim), contiguous, on the CPU.
+        entries: key (16 bytes) -> vectors (tokens, dim), contiguous, in a number format of `FORMATS`.
+        kind: its name.
     """
     keys = np.frombuffer(b"".join(entries), dtype=np.uint8).reshape(-1, KEY_BYTES)
     lengths = np.array([len(vectors) for vectors in entries.values()], dtype=np.int64)
     sums = np.array([checksum(key, vectors) for key, vectors in entries.items()], dtype=np.int64)
     tensors = {
-        "vectors": torch.cat(list(entries.values())),
-        "keys": torch.from_numpy(keys.copy()),
-        "lengths": torch.from_numpy(lengths),
-        "sums": torch.from_numpy(sums),
+        "vectors": np.concatenate(list(entries.values())),
+        "keys": keys,
+        "lengths": lengths,
+        "sums": sums,
     }
     name = f"{os.getpid()}-{secrets.token_hex(8)}"
     temporary, final = folder / f".{name}.tmp", folder / f"{name}{SUFFIX}"
     try:
-        save_tensors(tensors, temporary, {"index": _index_sum(keys, lengths, sums)})
+        save_tensors(tensors, temporary, {"index": _index_sum(keys, lengths, sums)}, {"vectors": kind})
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
@@ -78,7 +76,7 @@ class CacheFile:
 
     Args:
         path: the file.
-        dtype: number format that its vectors must have.
+        kind: number format that its vectors must have, one of `FORMATS`.
         dimensions: size that its vectors must have.
 
     Attributes:
@@ -89,8 +87,9 @@ class CacheFile:
         OSError: if it cannot be read, or has gone.
     """
 
-    def __init__(self, path: Path, dtype: torch.dtype, dimensions: int) -> None:
+    def __init__(self, path: Path, kind: str, dimensions: int) -> None:
         self.path = path
+        self._dtype = FORMATS[kind]
         with path.open("rb", buffering=0) as stream:
             self.size = os.fstat(stream.fileno()).st_size
             try:
@@ -99,7 +98,7 @@ class CacheFile:
                 vectors = header["vectors"]
                 rows = int(columns["lengths"].sum())
                 _agree(header["__metadata__"]["index"], _index_sum(*columns.values()))
-                _agree([vectors["dtype"], *vectors["shape"]], [_TYPES[dtype], rows, dimensions])
+                _agree([vectors["dtype"], *vectors["shape"]], [kind, rows, dimensions])
                 self._start = start + int(vectors["data_offsets"][0])
                 halves = np.ascontiguousarray(columns["keys"]).view("<u8").reshape(-1, 2)
             except DAMAGE as error:
@@ -110,7 +109,7 @@ class CacheFile:
         self._keys = columns["keys"][order]
         self._first = (ends - columns["lengths"])[order]
         self._lengths, self._sums = columns["lengths"][order], columns["sums"][order]
-        self._row_bytes = dimensions * dtype.itemsize
+        self._row_bytes = dimensions * self._dtype.itemsize
 
     def find(self, halves: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the place of each key (n, 2), or -1 (n,)."""
@@ -118,11 +117,11 @@ class CacheFile:
         same = (self._high[places] == halves[:, 0]) & (self._low[places] == halves[:, 1])
         return np.where(same, places, -1)
 
-    def read(self, wanted: Sequence[tuple[int, torch.Tensor]]) -> None:
-        """Read vectors into tensors.
+    def read(self, wanted: Sequence[tuple[int, NDArray[np.generic]]]) -> None:
+        """Read vectors into arrays.
 
         Args:
-            wanted: places, and contiguous tensors (tokens, dim) on the CPU to read them into.
+            wanted: places, and contiguous arrays (tokens, dim) to read them into.
 
         Raises:
             Damaged: if anything read is not what was written.
@@ -137,10 +136,10 @@ class CacheFile:
                 if checksum(self._keys[place].tobytes(), target) != self._sums[place]:
                     raise Damaged(f"{self.path}: a checksum is wrong")
 
-    def entries(self, dtype: torch.dtype, dimensions: int) -> Iterator[tuple[bytes, torch.Tensor]]:
+    def entries(self, dimensions: int) -> Iterator[tuple[bytes, NDArray[np.generic]]]:
         """Yield all keys with their vectors, checked."""
         for place in np.argsort(self._first, kind="stable").tolist():
-            vectors = torch.empty((int(self._lengths[place]), dimensions), dtype=dtype)
+            vectors = np.empty((int(self._lengths[place]), dimensions), dtype=self._dtype)
             self.read([(place, vectors)])
             yield self._keys[place].tobytes(), vectors
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from bsx.encode.cache.file import KEY_BYTES, SUFFIX, CacheFile, Damaged, write_segment
 from bsx.errors import InputError
@@ -54,17 +54,17 @@ class VectorCache:
         except OSError as error:
             raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
 
-    def store(self, fields: Mapping[str, object], dtype: torch.dtype, dimensions: int) -> CachedVectors:
+    def store(self, fields: Mapping[str, object], kind: str, dimensions: int) -> CachedVectors:
         """Return the vectors of one layer of one encoder.
 
         Args:
             fields: everything that changes a vector, beside the token ids.
-            dtype: their number format.
+            kind: their number format, one of `bsx.support.tensors.FORMATS`.
             dimensions: their size.
         """
         text = json.dumps(fields, sort_keys=True, default=str)
         folder = self.folder / _ROOM / hashlib.sha256(text.encode()).hexdigest()[:32]
-        return CachedVectors(self, folder, text, dtype, dimensions)
+        return CachedVectors(self, folder, text, kind, dimensions)
 
     def discard(self, segment: Path) -> None:
         """Remove a damaged file, and say once that there was one."""
@@ -74,17 +74,17 @@ class VectorCache:
         with contextlib.suppress(OSError):
             segment.unlink()
 
-    def write(self, folder: Path, text: str, entries: Mapping[bytes, torch.Tensor]) -> Path | None:
+    def write(self, folder: Path, text: str, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> Path | None:
         """Write a segment, with room made for it; a cache that cannot be written to is said so once and left alone."""
         if not self._writes or not entries:
             return None
         try:
-            self._make_room(sum(v.numel() * v.element_size() for v in entries.values()))
+            self._make_room(sum(vectors.nbytes for vectors in entries.values()))
             folder.mkdir(parents=True, exist_ok=True)
             label = folder / "encoder.json"
             if not label.exists():
                 label.write_text(text + "\n", encoding="utf-8")
-            return write_segment(folder, entries)
+            return write_segment(folder, entries, kind)
         except OSError as error:
             self._writes = False
             _log.warning("bsx: note: the cache %s cannot be written to (%s); going on without", self.folder, error)
@@ -113,15 +113,15 @@ class VectorCache:
 class CachedVectors:
     """The vectors of one layer of one encoder; made by `VectorCache.store`."""
 
-    def __init__(self, cache: VectorCache, folder: Path, text: str, dtype: torch.dtype, dimensions: int) -> None:
+    def __init__(self, cache: VectorCache, folder: Path, text: str, kind: str, dimensions: int) -> None:
         self._cache = cache
         self._folder = folder
         self._text = text
-        self._dtype = dtype
+        self._kind = kind
         self._dimensions = dimensions
         self._segments: dict[Path, CacheFile] = {}
         self._touched: dict[Path, float] = {}
-        self._pending: dict[bytes, torch.Tensor] = {}
+        self._pending: dict[bytes, NDArray[np.generic]] = {}
         self._bytes = 0
         self._published = time.monotonic()
         self._refresh()
@@ -133,7 +133,7 @@ class CachedVectors:
             del self._segments[gone]
         for path in sorted(present - set(self._segments)):
             try:
-                self._segments[path] = CacheFile(path, self._dtype, self._dimensions)
+                self._segments[path] = CacheFile(path, self._kind, self._dimensions)
             except Damaged:
                 self._cache.discard(path)
             except OSError:
@@ -153,11 +153,11 @@ class CachedVectors:
             left = left[places < 0]
         return found
 
-    def read(self, wanted: Sequence[tuple[bytes, tuple[CacheFile | None, int], torch.Tensor]]) -> list[bool]:
-        """Read vectors into tensors.
+    def read(self, wanted: Sequence[tuple[bytes, tuple[CacheFile | None, int], NDArray[np.generic]]]) -> list[bool]:
+        """Read vectors into arrays.
 
         Args:
-            wanted: key, what `find` said of it, and a contiguous tensor (tokens, dim) on the CPU to read into.
+            wanted: key, what `find` said of it, and a contiguous array (tokens, dim) to read into.
 
         Returns:
             Whether each was there and unharmed; the others must be computed.
@@ -168,7 +168,7 @@ class CachedVectors:
             if segment is not None:
                 by_segment.setdefault(segment, []).append(i)
             elif key in self._pending:
-                target.copy_(self._pending[key])
+                target[...] = self._pending[key]
                 good[i] = True
         for segment, members in by_segment.items():
             try:
@@ -192,12 +192,12 @@ class CachedVectors:
             with contextlib.suppress(OSError):
                 os.utime(path)
 
-    def put(self, key: bytes, vectors: torch.Tensor) -> None:
+    def put(self, key: bytes, vectors: NDArray[np.generic]) -> None:
         """Keep vectors (tokens, dim); they are on disk at the latest when the process ends."""
         if key in self._pending:
             return
-        self._pending[key] = vectors.detach().cpu().clone(memory_format=torch.contiguous_format)
-        self._bytes += vectors.numel() * vectors.element_size()
+        self._pending[key] = np.array(vectors, order="C")
+        self._bytes += vectors.nbytes
         if self._bytes >= self._cache.segment_bytes:
             self.publish()
 
@@ -210,7 +210,7 @@ class CachedVectors:
         if not self._pending or time.monotonic() - self._published < unless_younger:
             return
         small = self._take_small() if self._bytes < self._cache.segment_bytes else []
-        written = self._cache.write(self._folder, self._text, self._pending)
+        written = self._cache.write(self._folder, self._text, self._pending, self._kind)
         for path in small if written is not None else ():
             self._segments.pop(path, None)
             with contextlib.suppress(OSError):
@@ -230,13 +230,13 @@ class CachedVectors:
             for key, vectors in self._all_of(segment):
                 if key not in self._pending:
                     self._pending[key] = vectors
-                    self._bytes += vectors.numel() * vectors.element_size()
+                    self._bytes += vectors.nbytes
             taken.append(segment.path)
         return taken
 
-    def _all_of(self, segment: CacheFile) -> Iterator[tuple[bytes, torch.Tensor]]:
+    def _all_of(self, segment: CacheFile) -> Iterator[tuple[bytes, NDArray[np.generic]]]:
         try:
-            yield from segment.entries(self._dtype, self._dimensions)
+            yield from segment.entries(self._dimensions)
         except OSError:
             return
         except (Damaged, ValueError):

@@ -76,7 +76,7 @@ def _run(
             best_layer=people.best_layer,
             signature=signature,
         )
-    fields = _fields(plan, encoders.dtype, view.backend, located.identity, tokenizer, chosen, depth, tasks[0])
+    fields = _fields(plan, encoders.dtype, located.identity, tokenizer, chosen, depth, tasks[0])
     signature = str(Signature.of(fields))
     notes += encoders.notes
     return Findings(located.choice.name, signature, used, results, beside, facts, notes)
@@ -125,7 +125,6 @@ def _probe(
 def _fields(
     plan: ProbePlan,
     dtype: str,
-    backend: str,
     model: str,
     tokenizer: Tokenizer,
     layers: tuple[int, ...],
@@ -133,7 +132,6 @@ def _fields(
     task: ProbingTask,
 ) -> dict[str, object]:
     import sklearn
-    import transformers
 
     from bsx.support.provenance import VERSION
 
@@ -148,9 +146,7 @@ def _fields(
         "seeds": plan.repeats,
         "long": f"truncate@{tokenizer.max_tokens}",
         "dtype": dtype,
-        "backend": backend,
         "tokenizer": tokenizer.backend,
-        "transformers": transformers.__version__,
         "sklearn": sklearn.__version__,
         "bsx": VERSION,
     }

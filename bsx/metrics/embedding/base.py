@@ -43,15 +43,11 @@ class EncoderMetric(PairMetric[ConfigT]):
         return 8 * len(self._view.layers) * self._view.dimensions
 
     def signature_fields(self, fitted: Fitted) -> dict[str, object]:
-        """Return model, number format and the versions of what computes."""
-        import transformers
-
+        """Return model, number format and tokenizer."""
         return {
             "model": self.located.identity,
             "layers": f"{','.join(map(str, self._view.layers))}/{self.depth}",
             "limit": self.tokenizer.max_tokens or "unlimited",
             "dtype": self.encoders.dtype,
-            "backend": self._view.backend,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
-            "transformers": transformers.__version__,
         }

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import regex
-import torch
 from numpy.typing import NDArray
 
 from bsx.data.lines import NamedFile
@@ -20,6 +19,7 @@ from bsx.encode.states import encode_texts, segment_sum
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
+from bsx.support.arrays import beside, fetch
 
 Links = list[tuple[int, int]]
 _BLOCK = 128  # sentence pairs encoded at once
@@ -158,7 +158,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
     found = {}
     for i, text in enumerate(distinct):
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
-        vectors = states.vectors[0, rows][torch.from_numpy(~tokenizer.is_special[states.ids[rows]])]
+        vectors = states.vectors[0, rows][beside(~tokenizer.is_special[states.ids[rows]], states.vectors)]
         word_of = tokenizer.words(text)[: len(vectors)]
         if apart and _UNSPACED.search(text):
             unspaced = np.array([_UNSPACED.search(word) is not None for word in text.split()])
@@ -167,7 +167,7 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)
-        found[text] = (sums.cpu().numpy() / sizes[:, None]).astype(np.float32)
+        found[text] = (fetch(sums) / sizes[:, None]).astype(np.float32)
     return [found[text] for text in texts]
 
 
@@ -175,6 +175,6 @@ def _mutual(source: NDArray[np.float32], target: NDArray[np.float32]) -> Links:
     """Return the words that are each other's nearest by cosine."""
     if not len(source) or not len(target):
         return []
-    similarity = (normalise(torch.from_numpy(source)) @ normalise(torch.from_numpy(target)).T).numpy()
+    similarity = normalise(source) @ normalise(target).T
     forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
     return [(i, int(j)) for i, j in enumerate(forward) if backward[j] == i]

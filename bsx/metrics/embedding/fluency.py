@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bsx.encode.architecture import use_own_code
 from bsx.encode.batching import pad, plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
-from bsx.encode.torch_encoder import use_own_code
 from bsx.metrics.learned.resources import locate_resource
+from bsx.support.arrays import tensor
 from bsx.support.untyped import Settings, Untyped, blaming
 
 _BATCH_TOKENS = 2048
@@ -63,8 +64,9 @@ class LanguageModel:
         scored = [i for i, tokens in enumerate(ids) if len(tokens) > 1]
         for batch in plan_batches([len(ids[i]) for i in scored], _BATCH_TOKENS):
             rows = [scored[i] for i in batch]
-            padded, present = pad([ids[i] for i in rows], 0, self._device)
-            mask = torch.ones_like(padded) if present is None else present
+            found, present = pad([ids[i] for i in rows], 0, self._device)
+            padded = tensor(found)
+            mask = torch.ones_like(padded) if present is None else tensor(present)
             with torch.inference_mode():
                 logits = self._model(input_ids=padded, attention_mask=mask).logits[:, :-1]
             chosen = logits.log_softmax(dim=-1).gather(2, padded[:, 1:, None])[..., 0] * mask[:, 1:]

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
+from bsx.support.arrays import Array, beside
+from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 Kind = Literal["clp", "umd"]
 
@@ -35,7 +37,7 @@ class Mapping:
         """Twelve hexadecimal digits that stand for the map."""
         return hashlib.sha256(np.ascontiguousarray(self.array).tobytes()).hexdigest()[:12]
 
-    def apply(self, vectors: torch.Tensor, *, scalar: bool = False) -> torch.Tensor:
+    def apply(self, vectors: Array, *, scalar: bool = False) -> Array:
         """Map vectors (…, dim).
 
         Args:
@@ -43,11 +45,11 @@ class Mapping:
             scalar: use the first number of v where v is due, which is what the released code does with its files; the
                 result is no projection. For reproduction only.
         """
-        array = torch.from_numpy(np.array(self.array)).to(vectors.device)
+        array = beside(np.array(self.array), vectors)
         if self.kind == "clp":
             return vectors @ array
         if scalar:
-            return vectors - vectors.sum(dim=-1, keepdim=True) * array[0] * array[0]
+            return vectors - vectors.sum(-1)[..., None] * array[0] * array[0]
         return vectors - (vectors @ array)[..., None] * array
 
     def save(self, path: str | Path) -> None:
@@ -56,8 +58,7 @@ class Mapping:
         from bsx.support.tensors import save_tensors
 
         with atomic_path(Path(path)) as temporary:
-            tensors: dict[str, torch.Tensor] = {self.kind: torch.from_numpy(np.ascontiguousarray(self.array))}
-            save_tensors(tensors, temporary, {**self.facts, "digest": self.digest})
+            save_tensors({self.kind: self.array}, temporary, {**self.facts, "digest": self.digest})
 
 
 def check_mapping(mapping: str, file: Path | None) -> None:
@@ -136,17 +137,18 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
 
 
 def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dict[str, str]]:
-    from bsx.support.tensors import load_tensors
+    from bsx.support.tensors import load_arrays
 
-    tensors, facts = load_tensors(path)
+    tensors, facts = load_arrays(path)
     if kind not in tensors:
         raise InputError(f"{path}: holds {', '.join(tensors)}, not a {kind} map")
-    return tensors[kind].numpy(), facts
+    return tensors[kind], facts  # type: ignore[return-value]
 
 
 def _from_torch(path: Path) -> NDArray[np.floating]:
     from pickle import UnpicklingError
 
+    torch: Untyped = need("torch", f"Reading {path}")
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, UnpicklingError, EOFError, ValueError) as error:

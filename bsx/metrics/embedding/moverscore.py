@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
@@ -21,6 +20,7 @@ from bsx.match.transport import transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
+from bsx.support.arrays import Array, beside
 
 
 class MoverScoreConfig(MetricConfig):
@@ -165,7 +165,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def _units(
         self,
-        vectors: torch.Tensor,
+        vectors: Array,
         ids: NDArray[np.int64],
         offsets: NDArray[np.int64],
         lengths: NDArray[np.int64],
@@ -180,7 +180,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         if not self.config.idf and self.config.matching == "greedy":
             weights = np.where(self.tokenizer.is_special[ids[rows]], 0, weights).astype(np.float32)
         n = 1 if self.config.ignore_ngram else self.config.ngram
-        return ngram_units(vectors[torch.from_numpy(rows).to(vectors.device)], weights, (first, count), n)
+        return ngram_units(vectors[beside(rows, vectors)], weights, (first, count), n)
 
     def _greedy(self, units: Units, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
         values = np.full(len(left), np.nan)

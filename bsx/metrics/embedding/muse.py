@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import torch
 
+from bsx.encode.devices import threads
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
@@ -32,7 +32,7 @@ def _encoder() -> Untyped:
             raise InputError(
                 f"{folder}: is damaged, or of another version than {_VERSION}: install {_PACKAGE}=={_VERSION} anew"
             )
-        encoder = package.USE(threads=torch.get_num_threads())
+        encoder = package.USE(threads=threads())
         encoder.encode("")  # reads the files
     return encoder
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -14,6 +13,7 @@ from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.sentence import cosines
+from bsx.support.arrays import Array, as_fp64, beside, fetch, namespace
 
 WindowRule = Literal["corrected", "released"]
 
@@ -114,19 +114,17 @@ class SbertWk(EncoderMetric[SbertWkConfig]):
         states = states.select(keep)
         text_of = states.text_of()
         if config.mode == "last-mean":
-            words, weights = states.vectors[-1].double(), np.ones(len(states.ids))
+            words, weights = as_fp64(states.vectors[-1]), np.ones(len(states.ids))
         else:
             words, weights = dissect(states.vectors, config.window, config.window_rule)
             total = np.bincount(text_of, weights, minlength=len(states.lengths))[text_of]
             # One token alone, or layers that are all alike: every token counts the same.
             weights = np.where(total > 0, weights, 1.0)
-        weighed = words * torch.from_numpy(weights).to(words.device)[:, None]
+        weighed = words * beside(weights, words)[:, None]
         return PairScores(cosines(segment_sum(weighed, text_of, len(states.lengths)), pairs), lost)
 
 
-def dissect(
-    layers: torch.Tensor, window: int, rule: WindowRule = "corrected"
-) -> tuple[torch.Tensor, NDArray[np.float64]]:
+def dissect(layers: Array, window: int, rule: WindowRule = "corrected") -> tuple[Array, NDArray[np.float64]]:
     """Return each word's unified vector (tokens, dim) and its weight in the sentence (tokens,), not normalised.
 
     Args:
@@ -134,12 +132,13 @@ def dissect(
         window: neighbouring layers on either side.
         rule: see `layer_weights`.
     """
-    by_token = layers.permute(1, 0, 2).double()
-    gram = torch.bmm(by_token, by_token.transpose(1, 2)).cpu().numpy()
-    alpha = torch.from_numpy(layer_weights(gram, window, rule)).to(layers.device)
-    words = torch.einsum("tk,tkd->td", alpha, by_token)
+    xp = namespace(layers)
+    by_token = as_fp64(xp.moveaxis(layers, 0, 1))
+    gram: NDArray[np.float64] = fetch(by_token @ by_token.mT)  # type: ignore[assignment]
+    alpha = beside(layer_weights(gram, window, rule), layers)
+    words = xp.einsum("tk,tkd->td", alpha, by_token)
     lengths = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
-    beside = np.diagonal(gram, offset=1, axis1=1, axis2=2)
-    adjacent = _divide(beside, lengths[:, :-1] * lengths[:, 1:])
+    neighbours = np.diagonal(gram, offset=1, axis1=1, axis2=2)
+    adjacent = _divide(neighbours, lengths[:, :-1] * lengths[:, 1:])
     weights = adjacent.var(axis=1) if adjacent.shape[1] else np.ones(len(gram))
     return words, weights

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.encode.rows import normalise
-from bsx.encode.states import States, segment_sum
+from bsx.encode.states import States, segment_max, segment_sum
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores, Values
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.support.tensors import load_weights
+from bsx.support.arrays import Array, as_fp32, beside, fetch, namespace
+from bsx.support.optional import need
+from bsx.support.tensors import load_arrays, load_weights
 from bsx.support.untyped import blaming
 
 _SIDE = 256  # texts encoded in one call where all are wanted at once
@@ -48,9 +49,9 @@ class SentenceConfig(MetricConfig):
 class Dense:
     """A layer applied to sentence vectors: activation(x W' + b)."""
 
-    weight: torch.Tensor
-    bias: torch.Tensor | None
-    activation: torch.nn.Module
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32] | None
+    activation: str
 
 
 @dataclass
@@ -134,34 +135,45 @@ def _poolings(folder: Path) -> list[Pooling]:
 def _dense(folder: Path) -> Dense:
     said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     name = str(said.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
-    activations = {"Tanh": torch.nn.Tanh, "Identity": torch.nn.Identity, "ReLU": torch.nn.ReLU, "GELU": torch.nn.GELU}
-    if name not in activations:
-        raise InputError(f"{folder}/config.json: its activation {name} is not one of {', '.join(activations)}")
-    weights = load_weights(folder)
+    if name not in _ACTIVATIONS:
+        raise InputError(f"{folder}/config.json: its activation {name} is not one of {', '.join(_ACTIVATIONS)}")
+    file = folder / "model.safetensors"
+    weights = load_arrays(file)[0] if file.is_file() else load_weights(folder)
     bias = weights.get("linear.bias")
-    return Dense(weights["linear.weight"].float(), None if bias is None else bias.float(), activations[name]())
+    return Dense(as_fp32(fetch(weights["linear.weight"])), None if bias is None else as_fp32(fetch(bias)), name)
 
 
-def pool(states: States, how: Pooling) -> torch.Tensor:
+def _gelu(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    special = need("scipy.special", "A sentence encoder with GELU")
+    result: NDArray[np.float32] = values * special.ndtr(values)
+    return result
+
+
+_ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
+    "Tanh": np.tanh,
+    "Identity": lambda values: values,
+    "ReLU": lambda values: np.maximum(values, np.float32(0)),
+    "GELU": _gelu,
+}
+
+
+def pool(states: States, how: Pooling) -> Array:
     """Return one vector a text from the states of its tokens, special ones included: (texts, dim)."""
     vectors = states.vectors[-1]
-    device = vectors.device
     if how in ("cls", "last"):
         rows = states.offsets if how == "cls" else states.offsets + states.lengths - 1
-        return vectors[torch.from_numpy(rows).to(device)]
+        return vectors[beside(rows, vectors)]
     text_of = states.text_of()
     if how == "max":
-        longest = torch.full((len(states.lengths), vectors.shape[-1]), -torch.inf, device=device)
-        index = torch.from_numpy(text_of).to(device)[:, None].expand_as(vectors)
-        return longest.scatter_reduce_(0, index, vectors, reduce="amax")
+        return segment_max(vectors, text_of, len(states.lengths))
     total = segment_sum(vectors, text_of, len(states.lengths))
-    counts = torch.from_numpy(states.lengths).to(device, dtype=vectors.dtype)
-    return total / (counts if how == "mean" else counts.sqrt())[:, None]
+    counts = states.lengths.astype(np.float32)
+    return total / beside(counts if how == "mean" else np.sqrt(counts), vectors)[:, None]
 
 
-def cosines(vectors: torch.Tensor, pairs: Pairs) -> NDArray[np.float64]:
+def cosines(vectors: Array, pairs: Pairs) -> NDArray[np.float64]:
     """Return the cosine of each pair's sentence vectors (texts, dim)."""
-    unit = normalise(vectors).double().cpu().numpy()
+    unit = fetch(normalise(vectors)).astype(np.float64)
     return np.asarray(np.einsum("ij,ij->i", unit[pairs.left], unit[pairs.right]))
 
 
@@ -199,17 +211,17 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}" * bool(self._recipe.dense)
         return {**super().signature_fields(fitted), "pooling": pooling, "prefix": self.tokenizer.before or "no"}
 
-    def pooled(self, texts: Sequence[str]) -> tuple[torch.Tensor, NDArray[np.int64]]:
+    def pooled(self, texts: Sequence[str]) -> tuple[Array, NDArray[np.int64]]:
         """Return what pooling makes of each text (texts, dim), and the tokens that the model's limit cut off."""
         states = self.states([text.lower() for text in texts] if self._recipe.lowercase else texts)
-        return torch.cat([pool(states, how) for how in self._pooling], dim=-1), states.lost
+        pools = [pool(states, how) for how in self._pooling]
+        return namespace(pools[0]).concatenate(pools, axis=-1), states.lost
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Array) -> Array:
         """Return sentence vectors: what the model's dense layers make of pooled ones."""
         for layer in self._recipe.dense:
-            device = vectors.device
-            bias = None if layer.bias is None else layer.bias.to(device)
-            vectors = layer.activation(torch.nn.functional.linear(vectors, layer.weight.to(device), bias))
+            made = fetch(vectors) @ layer.weight.T
+            vectors = _ACTIVATIONS[layer.activation](made if layer.bias is None else made + layer.bias)
         return vectors
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
@@ -232,7 +244,7 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         parts = [normalise(self.finished(self.pooled(some[at : at + _SIDE])[0])) for at in range(0, len(some), _SIDE)]
         if not parts:
             return np.zeros((len(texts), 1)), full
-        vectors = torch.cat(parts).double().cpu().numpy()
+        vectors = np.concatenate([fetch(part) for part in parts]).astype(np.float64)
         unit = np.zeros((len(texts), vectors.shape[1]))
         unit[full] = vectors
         return unit, full

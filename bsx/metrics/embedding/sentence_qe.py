@@ -13,6 +13,7 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.embedding.mapping import check_mapping, load_mapping, other_layer
 from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine
+from bsx.support.arrays import fetch
 
 
 class SentenceQeConfig(SentenceConfig):
@@ -69,5 +70,5 @@ class SentenceQe(SentenceCosine):
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
         vectors, lost = self.pooled(pairs.texts)
         mapped = vectors if self._mapping is None else self._mapping.apply(vectors)
-        left, right = (normalise(self.finished(side)).double().cpu().numpy() for side in (vectors, mapped))
+        left, right = (fetch(normalise(self.finished(side))).astype(np.float64) for side in (vectors, mapped))
         return PairScores(np.einsum("ij,ij->i", left[pairs.left], right[pairs.right]), lost)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-import torch
 from pydantic import Field, model_validator
 
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
@@ -14,8 +13,12 @@ from bsx.match.transport import transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.embedding.fluency import LanguageModel
 from bsx.metrics.embedding.mapping import check_mapping, load_mapping, other_layer
+from bsx.support.arrays import Array
+from bsx.support.optional import need
+
+if TYPE_CHECKING:
+    from bsx.metrics.embedding.fluency import LanguageModel
 
 
 class XMoverScoreConfig(MetricConfig):
@@ -75,7 +78,13 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         self._mapping = None
         if config.mapping != "none" and config.mapping_file is not None:
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
-        self._fluency = None if config.lm is None else LanguageModel(config.lm, self.encoders)
+        self._fluency = None if config.lm is None else self._language_model(config.lm)
+
+    def _language_model(self, name: str) -> LanguageModel:
+        need("torch", "A language model")
+        from bsx.metrics.embedding.fluency import LanguageModel
+
+        return LanguageModel(name, self.encoders)
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields, and the digests of map and language model."""
@@ -105,7 +114,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         plain = states.vectors[0]
         mapped = plain if self._mapping is None else self._mapping.apply(plain, scalar=config.umd_scalar)
 
-        def units(vectors: torch.Tensor) -> Units:
+        def units(vectors: Array) -> Units:
             ones = np.ones(len(states.ids), dtype=np.float32)
             return ngram_units(vectors, ones, (states.offsets, states.lengths), config.ngram)
 

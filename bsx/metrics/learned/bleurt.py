@@ -20,6 +20,7 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.learned.resources import locate_resource
+from bsx.support.arrays import device_type
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
@@ -193,7 +194,7 @@ class Bleurt(PairMetric[BleurtConfig]):
         lost = [len(whole) - kept for whole, kept in zip(encoded["input_ids"], lengths, strict=True)]
         values = np.zeros(len(texts))
         device = self.encoders.device
-        budget = self.encoders.config.batch_tokens or DEFAULT_BATCH_TOKENS.get(device.type, 4096)
+        budget = self.encoders.config.batch_tokens or DEFAULT_BATCH_TOKENS.get(device_type(device), 4096)
         for batch in plan_batches(lengths, budget):
             longest = max(lengths[i] for i in batch)
             tensors = []

@@ -1,0 +1,175 @@
+"""What a checkpoint's configuration says, before any weight is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from bsx.catalog.entries import Family
+from bsx.encode.light.settings import filled, known
+from bsx.errors import InputError
+from bsx.support.optional import need
+from bsx.support.untyped import JsonObject, Untyped, blaming
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a checkpoint's configuration says, before any weight is read.
+
+    Attributes:
+        folder: the checkpoint's folder.
+        said: its ``config.json``.
+        family: how this architecture is loaded and cut.
+        depth: how many layers the whole model has.
+        dimensions: size of a token vector.
+        heads: attention heads of a layer.
+        vocabulary: ids that the model has vectors for; None if it does not say.
+        position_limit: tokens that its table of positions serves; None if it has none.
+        pad_id: the id that fills short sequences.
+        trust_remote_code: whether it may bring its own code.
+    """
+
+    folder: Path
+    said: JsonObject = field(repr=False)
+    family: Family
+    depth: int
+    dimensions: int
+    heads: int
+    vocabulary: int | None
+    position_limit: int | None
+    pad_id: int
+    trust_remote_code: bool = False
+
+    @classmethod
+    def read(cls, folder: Path, families: dict[str, Family], *, trust_remote_code: bool = False) -> Architecture:
+        """Read ``config.json``, by transformers where bsx does not know what it leaves unsaid.
+
+        Raises:
+            InputError: if it cannot be read, or describes an encoder that bsx cannot cut at a layer.
+            MissingExtraError: if transformers is wanted and not installed.
+        """
+        with blaming(f"{folder}: its config.json cannot be used"):
+            said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            own = trust_remote_code and bool(said.get("auto_map"))
+            if known(said) and not own:
+                facts: Mapping[str, Untyped] = filled(said)
+            else:
+                config = _transformers_config(folder, trust_remote_code)
+                # What transformers reads under other names, it has under its own too.
+                facts = _Attributes(config)
+            kind = facts["model_type"]
+            if kind not in families:
+                raise InputError(
+                    f"{folder}: the architecture {kind!r} is not one bsx knows how to cut at a layer "
+                    f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it"
+                )
+            family = families[kind]
+            refuse_foreign_code(said, folder)
+            positions = said.get("position_embedding_type") or "absolute"
+            if positions != "absolute":
+                raise InputError(
+                    f"{folder / 'config.json'}: needs {positions} positions, which transformers 5 no longer computes: "
+                    "it would run as another model"
+                )
+            count = "num_hidden_layers" if known(said) and not own else family.layer_count
+            depth, dimensions = int(facts[count]), int(facts["hidden_size"])
+            if not (1 <= depth <= 10_000 and 1 <= dimensions <= 1_000_000):
+                raise ValueError(f"it says {depth} layers of {dimensions} dimensions")
+            size, vocabulary, pad = facts.get(family.position_count), facts.get("vocab_size"), facts.get("pad_token_id")
+            return cls(
+                folder,
+                said,
+                family,
+                depth,
+                dimensions,
+                int(facts.get("num_attention_heads") or 12),
+                None if vocabulary is None else int(vocabulary),
+                None if size is None or size <= 0 else int(size) - family.position_offset,
+                0 if pad is None else int(pad),
+                trust_remote_code,
+            )
+
+    @cached_property
+    def config(self) -> Untyped:
+        """The configuration as transformers has it, with the family's settings; for PyTorch."""
+        with blaming(f"{self.folder}: its config.json cannot be used"):
+            config = _transformers_config(self.folder, self.trust_remote_code)
+            use_own_code(config, self.folder)
+            for name, value in self.family.settings.items():
+                setattr(config, name, value)
+        return config
+
+    @property
+    def kind(self) -> str:
+        """The name of the architecture, transformers' ``model_type``."""
+        return str(self.said.get("model_type"))
+
+    def check_layer(self, layer: int) -> None:
+        """Refuse a layer that the model does not have.
+
+        Raises:
+            InputError: naming the layers there are.
+        """
+        if not 0 <= layer <= self.depth:
+            raise InputError(f"layer {layer} is out of range: {self.folder.name} has layers 0 to {self.depth}")
+
+
+class _Attributes(Mapping[str, object]):
+    """The attributes of a configuration as a mapping."""
+
+    def __init__(self, config: Untyped) -> None:
+        self._config = config
+
+    def __getitem__(self, name: str) -> Untyped:
+        try:
+            return getattr(self._config, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Untyped:
+        return iter(vars(self._config))
+
+    def __len__(self) -> int:
+        return len(vars(self._config))
+
+
+def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:
+    transformers: Untyped = need("transformers", f"{folder}: its architecture")
+    return transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+
+
+def refuse_foreign_code(said: Mapping[str, object], folder: Path) -> None:
+    """Refuse a checkpoint whose weights are quantised: that brings in packages with code of their own.
+
+    Raises:
+        InputError: if they are.
+    """
+    if said.get("quantization_config") is not None:
+        raise InputError(
+            f"{folder}: its weights are quantised (quantization_config in its config.json), which needs code that "
+            "bsx does not load: use the checkpoint that it was made from"
+        )
+
+
+def use_own_code(config: Untyped, folder: Path) -> None:
+    """Take out of a checkpoint's configuration what would fetch or choose code to compute it with.
+
+    ``attn_implementation`` and ``experts_implementation`` may name kernels on a hub, which transformers then fetches
+    and runs; a ``quantization_config`` brings in packages with code of their own.
+
+    Args:
+        config: the configuration, as transformers has it; changed in place.
+        folder: the checkpoint's folder, for the message.
+
+    Raises:
+        InputError: if its weights are quantised.
+    """
+    parts = [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
+    for part in [config, *(part for part in parts if part is not None)]:
+        refuse_foreign_code({"quantization_config": getattr(part, "quantization_config", None)}, folder)
+        if part._attn_implementation not in (None, "eager", "sdpa"):
+            part._attn_implementation = None
+        part._experts_implementation = None

@@ -1,0 +1,102 @@
+"""Where encoders run and in which number format, found out without PyTorch where that can be."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+from bsx.errors import InputError
+from bsx.support.arrays import device_type
+from bsx.support.optional import need
+from bsx.support.untyped import Untyped
+
+Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
+Precision = Literal["fp32", "bf16", "fp16", "int8"]
+# What Linux has where there is a graphics card: NVIDIA's, the same under Windows' Linux, AMD's.
+_CARDS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+
+
+def has_torch() -> bool:
+    """Tell whether PyTorch and transformers are installed, without importing them."""
+    return all(sys.modules.get(name) or importlib.util.find_spec(name) for name in ("torch", "transformers"))
+
+
+def _may_have_card() -> bool:
+    """Tell whether it is worth importing PyTorch to ask it for a graphics card."""
+    if sys.modules.get("torch") is not None or not sys.platform.startswith("linux"):
+        return has_torch()
+    return has_torch() and any(Path(name).exists() for name in _CARDS)
+
+
+def choose_device(name: str) -> str:
+    """Return the device for ``auto`` (CUDA, else MPS, else CPU) or a name such as ``cpu``, ``cuda:1``.
+
+    Raises:
+        InputError: if there is no such device here.
+        MissingExtraError: for a graphics card without PyTorch.
+    """
+    if name == "auto":
+        if not _may_have_card():
+            return "cpu"
+        torch: Untyped = importlib.import_module("torch")
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    if name in ("cpu", "cpu:0"):
+        return "cpu"
+    torch = need("torch", f"The device {name}")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"unknown device {name!r}: use auto, cpu, cuda, cuda:N or mps") from error
+    present = {
+        "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if not present.get(device.type, False):
+        raise InputError(f"device {name!r} is not available on this machine (auto would use {choose_device('auto')})")
+    return str(device)
+
+
+def choose_dtype(name: Dtype, device: str) -> Precision:
+    """Return the number format to compute in.
+
+    ``auto`` is fp32 on every device, so that a published score does not depend on the card it was computed on; low
+    precision is for those who ask for it, and only where the hardware computes in it.
+
+    Raises:
+        InputError: if the device has no arithmetic for the format.
+    """
+    if name == "auto" or name == "fp32":
+        return "fp32"
+    kind = device_type(device)
+    if name == "int8":
+        if kind != "cpu":
+            raise InputError(f"int8 runs on the CPU only, the device is {device}: use `device='cpu'`, or bf16 or fp16")
+        return name
+    torch: Untyped = need("torch", f"The number format {name}")
+    if kind == "cuda":
+        supported = torch.cuda.is_bf16_supported(including_emulation=False) if name == "bf16" else True
+    elif kind == "mps":
+        supported = name == "fp16"
+    else:
+        capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+        flags = ("avx512_bf16", "amx_bf16", "arm_bf16") if name == "bf16" else ("avx512_fp16", "amx_fp16", "arm_fp16")
+        supported = any(capabilities.get(flag, False) for flag in flags)
+    if not supported:
+        raise InputError(f"this {kind} has no {name} arithmetic (it would be slower, not faster): use fp32")
+    return name
+
+
+def threads() -> int:
+    """Return how many threads may compute: what PyTorch was told, ``OMP_NUM_THREADS``, or the cores of this process."""
+    if (torch := sys.modules.get("torch")) is not None:
+        return int(torch.get_num_threads())
+    said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if said.isdigit() and int(said) > 0:
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,122 @@
+"""What ``config.json`` says of an architecture whose graph can be built, with what it leaves unsaid filled in."""
+
+from __future__ import annotations
+
+from bsx.support.untyped import JsonObject
+
+_BERT: JsonObject = {
+    "vocab_size": 30522,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "hidden_act": "gelu",
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+}
+_ROBERTA = {**_BERT, "pad_token_id": 1}
+_DEBERTA = {
+    **_BERT,
+    "type_vocab_size": 0,
+    "layer_norm_eps": 1e-7,
+    "relative_attention": False,
+    "max_relative_positions": -1,
+    "position_biased_input": True,
+    "pos_att_type": None,
+}
+# model_type -> what transformers takes for what is not said
+DEFAULTS: dict[str, JsonObject] = {
+    "bert": _BERT,
+    "roberta": {**_ROBERTA, "vocab_size": 50265},
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "mpnet": {**_ROBERTA, "vocab_size": 30527, "relative_attention_num_buckets": 32},
+    "electra": {
+        **_BERT,
+        "hidden_size": 256,
+        "num_attention_heads": 4,
+        "intermediate_size": 1024,
+        "embedding_size": 128,
+    },
+    "albert": {
+        **_BERT,
+        "vocab_size": 30000,
+        "embedding_size": 128,
+        "hidden_size": 4096,
+        "num_hidden_groups": 1,
+        "num_attention_heads": 64,
+        "intermediate_size": 16384,
+        "inner_group_num": 1,
+        "hidden_act": "gelu_new",
+    },
+    "distilbert": {**_BERT, "num_hidden_layers": 6, "type_vocab_size": 0},
+    "deberta": {**_DEBERTA, "vocab_size": 50265},
+    "deberta-v2": {
+        **_DEBERTA,
+        "vocab_size": 128100,
+        "hidden_size": 1536,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 24,
+        "intermediate_size": 6144,
+    },
+}
+_OTHER_NAMES = {
+    "distilbert": {
+        "dim": "hidden_size",
+        "n_heads": "num_attention_heads",
+        "n_layers": "num_hidden_layers",
+        "hidden_dim": "intermediate_size",
+        "activation": "hidden_act",
+    }
+}
+# What makes another computation of an architecture, and the values with which it does not.
+_PLAIN = {
+    "is_decoder": (None, False),
+    "add_cross_attention": (None, False),
+    "position_embedding_type": (None, "absolute"),
+    "quantization_config": (None,),
+    "auto_map": (None,),
+    "conv_kernel_size": (None, 0),
+    "talking_head": (None, False),
+    "num_hidden_groups": (None, 1),
+    "inner_group_num": (None, 1),
+    "attention_head_size": (None,),
+}
+
+
+def known(said: JsonObject) -> bool:
+    """Tell whether `filled` can fill in what ``config.json`` leaves unsaid."""
+    return said.get("model_type") in DEFAULTS
+
+
+def filled(said: JsonObject) -> JsonObject:
+    """Return the settings of a known architecture under BERT's names, unsaid ones included.
+
+    Raises:
+        ValueError: if a number is none, or none that can be; TypeError means the same.
+    """
+    kind = said["model_type"]
+    names = _OTHER_NAMES.get(kind, {})
+    settings = {**DEFAULTS[kind], **{names.get(name, name): value for name, value in said.items()}}
+    for name, usual in DEFAULTS[kind].items():
+        if isinstance(usual, int | float):
+            settings[name] = usual if settings[name] is None else type(usual)(settings[name])
+    for name in ("vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
+        if not settings[name] >= 1:
+            raise ValueError(f"it says {name} {settings[name]}")
+    return settings
+
+
+def oddity(said: JsonObject) -> str | None:
+    """Return what in ``config.json`` asks for a computation that the graph has not, if anything."""
+    for name, plain in _PLAIN.items():
+        if said.get(name) not in plain:
+            return f"{name} is {said[name]!r} in its config.json"
+    settings = filled(said)
+    if settings["hidden_act"] not in ("gelu", "gelu_new", "relu", "gelu_pytorch_tanh", "gelu_fast"):
+        return f"its activation is {settings['hidden_act']}"
+    if settings["hidden_size"] % settings["num_attention_heads"]:
+        return "its heads do not share its dimensions evenly"
+    return None

@@ -1,0 +1,94 @@
+"""A checkpoint's weights where they lie: safetensors files, mapped into memory, of which only what is used is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.errors import InputError
+from bsx.models.files import WEIGHTS, part_of, weight_files
+from bsx.support.tensors import DAMAGE, FORMATS, read_header
+from bsx.support.untyped import JsonObject
+
+_FLOATS = ("F32", "F16", "BF16", "F64")
+
+
+def has_safetensors(folder: Path) -> bool:
+    """Tell whether a checkpoint's weights are in safetensors files."""
+    return any(file.suffix == ".safetensors" for file in weight_files(folder))
+
+
+class StoredArrays:
+    """The arrays of a checkpoint by name.
+
+    Args:
+        folder: of the checkpoint.
+        prefix: what may stand before every name, as ``bert.`` does where more than the encoder was saved.
+
+    Raises:
+        InputError: if a file is damaged.
+    """
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        self._folder = folder
+        self._found: dict[str, tuple[NDArray[np.uint8], JsonObject, int]] = {}
+        self._missing: list[str] = []
+        for file in weight_files(folder):
+            try:
+                with file.open("rb") as stream:
+                    header, start = read_header(stream, file.stat().st_size)
+                raw: NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r")
+            except (OSError, *DAMAGE) as error:
+                raise self._unusable(f"cannot be loaded: {file.name}: {error}") from error
+            header.pop("__metadata__", None)
+            for name, entry in header.items():
+                self._found.setdefault(name.removeprefix(prefix), (raw, entry, start))
+
+    def _unusable(self, why: str) -> InputError:
+        return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def get(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """Return an array in fp32: a view of its file where it has that format there.
+
+        One that is missing is noted for `complete`, and given as zeros.
+
+        Raises:
+            InputError: if it has another shape.
+        """
+        older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        for other in (name, older):
+            if other in self._found:
+                return self._read(other, shape)
+        self._missing.append(name)
+        return np.zeros(shape, dtype=np.float32)
+
+    def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        raw, entry, start = self._found[name]
+        try:
+            first, last = (int(offset) for offset in entry["data_offsets"])
+            kind, stored = entry["dtype"], tuple(entry["shape"])
+            if kind not in _FLOATS:
+                raise ValueError(f"{name} is in the number format {kind}")
+            numbers = raw[start + first : start + last].view(FORMATS[kind]).reshape(stored)
+        except DAMAGE as error:
+            raise self._unusable(f"cannot be loaded: {error}") from error
+        if stored != shape:
+            raise self._unusable("cannot be loaded: their shapes are not those that its config.json says")
+        if kind == "BF16":
+            return (numbers.astype(np.uint32) << 16).view(np.float32)
+        floats: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
+        return floats
+
+    def complete(self) -> None:
+        """Make sure that nothing was missing.
+
+        Raises:
+            InputError: naming one array that was.
+        """
+        if self._missing:
+            raise self._unusable(f"lack {len(self._missing)} tensors of the encoder, {self._missing[0]} among them")

@@ -1,0 +1,66 @@
+"""Digests of large files, computed once: a file is known again by its size, its times and its place on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from pathlib import Path
+
+from bsx.support.folders import cache_folder
+from bsx.support.untyped import JsonObject
+
+_LARGE = 1 << 20  # bytes; smaller files are read faster than looked up
+_YOUNG = 2.0  # seconds in which a file may change twice and keep its times
+_MOST = 1000  # files that are remembered
+
+
+def file_digest(file: Path) -> str:
+    """Return the sha256 of a file.
+
+    That of a large one is kept in the user's cache, beside what the system says of the file: whoever changes what is in
+    it changes its times, of which nobody can set the last one back.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    facts = file.stat()
+    if facts.st_size < _LARGE:
+        return _computed(file)
+    name = str(file.resolve())
+    seal = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
+    known = _known()
+    entry = known.get(name)
+    if isinstance(entry, list) and entry[:-1] == seal:
+        return str(entry[-1])
+    digest = _computed(file)
+    if max(facts.st_mtime, facts.st_ctime) < time.time() - _YOUNG:
+        _keep({**dict(list(known.items())[-_MOST:]), name: [*seal, digest]})
+    return digest
+
+
+def _computed(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _store() -> Path:
+    return cache_folder() / "digests.json"
+
+
+def _known() -> JsonObject:
+    try:
+        return dict(json.loads(_store().read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):  # none yet, or damaged: they are computed again
+        return {}
+
+
+def _keep(known: JsonObject) -> None:
+    from bsx.data.output import atomic_text
+    from bsx.errors import InputError
+
+    with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
+        _store().parent.mkdir(parents=True, exist_ok=True)
+        with atomic_text(_store(), own=True) as stream:
+            stream.write(json.dumps(known))

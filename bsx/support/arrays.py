@@ -1,0 +1,81 @@
+"""Arrays wherever they are: NumPy's on the CPU, PyTorch's on a graphics card, worked on by the same code.
+
+Both have indexing, arithmetic, `@`, ``.mT``, ``.shape``, ``.reshape`` and ``.sum(axis)``; `namespace` has the rest,
+under NumPy's names, which PyTorch knows too.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.support.untyped import Untyped
+
+Array: TypeAlias = Untyped
+"""An array of NumPy, or a tensor of PyTorch."""
+
+
+def namespace(array: Array) -> Untyped:
+    """Return the package whose functions work on an array."""
+    return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
+
+
+def device_type(device: object) -> str:
+    """Return what kind of device a name such as ``cuda:1``, or an array's ``device``, is."""
+    return str(device).partition(":")[0]
+
+
+def put(array: Array, device: object) -> Array:
+    """Return an array on a device; on its way to a graphics card it is pinned, so that nothing waits for the copy."""
+    kind = device_type(device)
+    if not isinstance(array, np.ndarray):
+        return fetch(array) if kind == "cpu" else array.to(str(device))
+    if kind == "cpu":
+        return array
+    tensor = importlib.import_module("torch").from_numpy(array)
+    return tensor.pin_memory().to(str(device), non_blocking=True) if kind == "cuda" else tensor.to(str(device))
+
+
+def beside(array: NDArray[np.generic], other: Array) -> Array:
+    """Return a NumPy array as what ``other`` is, and where that is."""
+    return array if isinstance(other, np.ndarray) else _tensor(array, other.device)
+
+
+def _tensor(array: NDArray[np.generic], device: object) -> Array:
+    """Return a NumPy array as a tensor, on the CPU too."""
+    tensor = importlib.import_module("torch").from_numpy(array)
+    return tensor if device_type(device) == "cpu" else put(array, device)
+
+
+def fetch(array: Array) -> NDArray[np.generic]:
+    """Return an array as NumPy's, on the CPU; what NumPy has no format for (bf16) as fp32."""
+    if isinstance(array, np.ndarray):
+        return array
+    tensor = array.detach()
+    numbers: NDArray[np.generic] = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).cpu().numpy()
+    return numbers
+
+
+def zeros(shape: tuple[int, ...], device: object) -> Array:
+    """Return fp32 zeros on a device."""
+    if device_type(device) == "cpu":
+        return np.zeros(shape, dtype=np.float32)
+    return importlib.import_module("torch").zeros(shape, device=str(device))
+
+
+def as_fp32(array: Array) -> Array:
+    """Return an array in fp32."""
+    return array.astype(np.float32, copy=False) if isinstance(array, np.ndarray) else array.float()
+
+
+def as_fp64(array: Array) -> Array:
+    """Return an array in fp64."""
+    return array.astype(np.float64, copy=False) if isinstance(array, np.ndarray) else array.double()
+
+
+def tensor(array: Array) -> Untyped:
+    """Return an array as a tensor, for what only PyTorch does."""
+    return _tensor(array, "cpu") if isinstance(array, np.ndarray) else array
