@@ -298,3 +298,10 @@ def test_the_readme_counts_what_the_registry_has() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"{models} models, {languages} languages" in readme
     assert f"{metrics - 1} other metrics" in readme
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/explain/disentangling.md", "docs/explain/factors.md"])
+def test_coefficients_of_observed_rows_are_not_called_causes(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    said = re.findall(r"(?i)\b(?:rewards?|punish(?:es)?|penalises?|drives|influences?|because it sees)\b.{0,30}", text)
+    assert [words for words in said if not words.startswith("reward shared words, LEX is in SEM")] == []
