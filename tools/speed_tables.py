@@ -113,11 +113,13 @@ def int8_me5(results: dict[str, Any]) -> str:
 
 def start(results: dict[str, Any]) -> str:
     part = results["start"]
+    head = {"seconds": ("seconds", ".2f"), "cpu_seconds": ("CPU seconds", ".2f"), "peak_mib": ("peak MiB", ",")}
+    measured = {name: said for name, said in head.items() if all(name in row for row in part["starts"].values())}
     rows = [
-        [name, f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}", f"{row['peak_mib']:,}"]
+        [name, *(format(row[figure], form) for figure, (_, form) in measured.items())]
         for name, row in part["starts"].items()
     ]
-    return f"{table(['what', 'seconds', 'CPU seconds', 'peak MiB'], rows)}\n\n{machine(part['machine'])}"
+    return f"{table(['what', *(title for title, _ in measured.values())], rows)}\n\n{machine(part['machine'])}"
 
 
 def against_peer(part: dict[str, Any]) -> list[list[str]]:
