@@ -87,7 +87,7 @@ def mark_agreement(
     draws = np.concatenate([counts @ figures for counts in bootstrap_counts(resamples, len(figures), seed)])
     draws /= len(figures)
     means = figures.mean(axis=0)
-    estimates = [
+    auc, precision, recall = (
         Estimate(
             float(means[place]),
             *percentile_interval(draws[:, place], confidence),
@@ -97,8 +97,8 @@ def mark_agreement(
             confidence,
         )
         for place, name in enumerate(FIGURES)
-    ]
-    return MarkAgreement(*estimates, left_out=len(risks) - len(figures), figures=figures)
+    )
+    return MarkAgreement(auc, precision, recall, left_out=len(risks) - len(figures), figures=figures)
 
 
 def sentence_figures(risks: Array, marks: Array) -> tuple[float, float, float]:
@@ -141,6 +141,6 @@ def compare_marks(
     draws = np.concatenate([counts @ apart for counts in bootstrap_counts(resamples, len(apart), seed)]) / len(apart)
     found = {}
     for place, name in enumerate(FIGURES):
-        means = [float(one.figures[:, place].mean()) for one in (a, b)]
-        found[name] = compared(*means, draws[:, place], len(apart), "paired bootstrap over sentences", confidence)
+        first, second = (float(one.figures[:, place].mean()) for one in (a, b))
+        found[name] = compared(first, second, draws[:, place], len(apart), "paired bootstrap over sentences", confidence)
     return found
