@@ -142,5 +142,7 @@ def compare_marks(
     found = {}
     for place, name in enumerate(FIGURES):
         first, second = (float(one.figures[:, place].mean()) for one in (a, b))
-        found[name] = compared(first, second, draws[:, place], len(apart), "paired bootstrap over sentences", confidence)
+        found[name] = compared(
+            first, second, draws[:, place], len(apart), "paired bootstrap over sentences", confidence
+        )
     return found
