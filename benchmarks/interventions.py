@@ -19,21 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.documents.intervening import EffectRow, InterveneDocument
+from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.intervening.plots import draw_interventions
-from bsx.analysis.intervening.result import Interventions, number, span
+from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene
-from bsx.analysis.render.numbers import p_value
-from bsx.analysis.render.tables import markdown_table
 from bsx.analysis.report.documents import parse_document
 from bsx.data.output import atomic_text
 from bsx.data.picture import COLOURS, picture
 
-ROWS = 100
+ROWS = 60
 METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
 OPTIONS = "--lang en --candidate candidate --human human --factor syn,lex,mor --parser stanza --correction holm"
-BASES = ("reference", "candidate")
 
 
 def write_table(source: Path, target: Path) -> None:
@@ -65,17 +62,17 @@ def write_vectors(models: Path, target: Path) -> None:
         stream.writelines(f"{word} {' '.join(f'{value:.4f}' for value in row)}\n" for word, row in kept)
 
 
-def command(base: str) -> str:
+def command() -> str:
     return (
         f"bsx intervene wmt17.tsv --metric {METRICS} {OPTIONS} --parser-dir DATA/models/stanza_en "
-        f"--vectors vectors.vec --cache cache --base {base} -o {base}.json"
+        "--vectors vectors.vec --cache cache --base reference -o reference.json"
     )
 
 
-def measure(base: str, work: Path, models: Path) -> InterveneDocument:
-    target = work / f"{base}.json"
+def measure(work: Path, models: Path) -> InterveneDocument:
+    target = work / "reference.json"
     if not target.exists():
-        words = command(base).replace("DATA/models/stanza_en", str(models)).split()[1:]
+        words = command().replace("DATA/models/stanza_en", str(models)).split()[1:]
         subprocess.run([sys.executable, "-m", "bsx", *words], check=True, cwd=work)
     found = parse_document(json.loads(target.read_text(encoding="utf-8")), target.name)
     if not isinstance(found, InterveneDocument):
@@ -83,57 +80,24 @@ def measure(base: str, work: Path, models: Path) -> InterveneDocument:
     return found
 
 
-def side_by_side(found: dict[str, InterveneDocument]) -> str:
-    """Return each metric's observed coefficients and those under edits of references and of candidates."""
-    rows: list[Sequence[str]] = [
-        ("metric", "factor", "observed", "", "references edited", "", "p", "candidates edited", "", "p")
-    ]
-    other = {(row.metric, row.factor): row for row in found["candidate"].effects}
-    for row in found["reference"].effects:
-        beside: EffectRow = other[row.metric, row.factor]
-        rows.append(
-            (
-                row.metric,
-                row.factor,
-                number(row.observed),
-                span(row.observed_ci),
-                number(row.edited),
-                span(row.edited_ci),
-                "" if row.p_adjusted is None else p_value(row.p_adjusted),
-                number(beside.edited),
-                span(beside.edited_ci),
-                "" if beside.p_adjusted is None else p_value(beside.p_adjusted),
-            )
-        )
-    return markdown_table(rows, range(2, 10))
-
-
-def page(found: dict[str, InterveneDocument]) -> str:
-    content = found["reference"]
+def page(content: InterveneDocument) -> str:
     origin = content.provenance
     versions: Any = origin.versions if origin is not None else {}
     blocks = [
         "# What metrics go with, and what they react to",
         f"{ROWS} rows of WMT17 into English, evenly spaced over the seven language pairs, each with a reference of its "
-        "own: the regression of scores on factors as they come, and that of the falls of scores under edits, "
-        "of the references and of the MT outputs. [docs/explain/interventions.md](../../docs/explain/interventions.md) "
-        "explains what both mean.",
+        "own: the regression of scores on factors as they come, and that of the falls of scores when references are "
+        "edited. [docs/explain/interventions.md](../../docs/explain/interventions.md) explains what both mean.",
         "```text\npython benchmarks/interventions.py --data DATA --work WORK\n```",
         "which runs, in WORK,",
-        "```text\n" + "\n".join(command(base) for base in BASES) + "\n```",
+        f"```text\n{command()}\n```",
         "SEM is the human score where texts are observed, and declared where they are edited (one unit for a changed "
         "meaning), so that its two coefficients have no test. SYN is read off a small stanza pipeline trained on "
         "English EWT, which errs more than released ones; MOR uses fastText vectors of English WMT text and a lexicon "
         "made from the pipeline's tags. Intervals: 95 %, by sentence. p: Holm, over all metrics and factors of a run.",
         FINDINGS,
-        "## Coefficients side by side",
-        side_by_side(found),
-        "![Coefficients with intervals, observed and under edits of references](interventions.svg)",
-        *(
-            f"## Edits of {base}s\n\n"
-            + Interventions(one, ()).to_markdown().split("\n\n", 2 * len(one.fits))[-1].strip()
-            for base, one in found.items()
-        ),
+        "![Coefficients with intervals, observed and under edits](interventions.svg)",
+        Interventions(content, ()).to_markdown().strip(),
         "\n".join(f"- {name}: `{line}`" for name, line in (origin.signatures if origin is not None else {}).items()),
         ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
     ]
@@ -215,10 +179,10 @@ def main() -> None:
         write_table(arguments.data / "wmt/daseg-wmt17.tsv", arguments.work / "wmt17.tsv")
     if not (arguments.work / "vectors.vec").exists():
         write_vectors(models, arguments.work / "vectors.vec")
-    found = {base: measure(base, arguments.work, models) for base in BASES}
-    draw_interventions(found["reference"], repository / "benchmarks/agreement/interventions.svg")
+    content = measure(arguments.work, models)
+    draw_interventions(content, repository / "benchmarks/agreement/interventions.svg")
     with atomic_text(repository / "benchmarks/agreement/interventions.md") as stream:
-        stream.write(page(found))
+        stream.write(page(content))
 
 
 if __name__ == "__main__":
