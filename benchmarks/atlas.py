@@ -290,7 +290,8 @@ def page(tables: Mapping[str, Table], results: Mapping[str, DisentangleResult]) 
     return "\n\n".join(blocks) + "\n"
 
 
-FINDINGS = """What to read from it: as the encoder shrinks, BERTScore moves from meaning to words. From roberta-large to bert-tiny
+FINDINGS = """\
+What to read from it: as the encoder shrinks, BERTScore moves from meaning to words. From roberta-large to bert-tiny
 the coefficient of SEM falls from .47 to .22 on WMT15 and from .39 to .21 on WMT16, and that of LEX rises from .49
 to .73 and from .52 to .68; all four differences hold after Holm's correction for 136 tests. The small encoder is
 explained no worse (R² .78 against .72 on WMT15): words are easier to explain. What is lost is what agrees with
@@ -302,7 +303,7 @@ people.
   LEX .48), and tinybert6 that of roberta-large, from which it does not differ significantly in SEM, SYN or LEX on
   either set. minilm3, no smaller than tinybert, pays most of all for shared words (LEX .80).
 - Encoders from XLM-R and, at 384 dimensions, from RoBERTa pay more for structure than roberta-large (SYN +.05 to
-  +.17); most of those made from BERT pay more for word forms (MOR +.07 to +.28).
+  +.17); most of those made from BERT pay more for word forms (MOR +.08 to +.28 where it is significant).
 - The two sets agree on all of this (r .94 to .98 over encoders), although SYN and MOR come from different parsers
   and vectors.
 - Human scores have noise. At a reliability of .7, SEM of roberta-large and bert-tiny on WMT15 would be .71 and .33,
