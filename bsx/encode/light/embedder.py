@@ -63,14 +63,15 @@ class LightEmbedder:
         together = -(-workers // _AT_ONCE)
         self.at_once = workers // together
         weights = StoredArrays(architecture.folder, NAMES[architecture.kind].prefix)
-        graph = Encoder(self._settings, weights, self.layers, int8=int8).graph
-        self._arrays = graph.arrays  # the session looks at them where they are
-        self._session = open_session(graph, together)
+        encoder = Encoder(self._settings, weights, self.layers, int8=int8)
+        self._words = encoder.words
+        self._arrays = encoder.graph.arrays  # the session looks at them where they are
+        self._session = open_session(encoder.graph, together)
         self._wanted = [put.name for put in self._session.get_inputs()]
 
     def encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> NDArray[np.float32]:
         """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
-        given = inputs(self._settings, ids, mask)
+        given = {"words": self._words[ids], **inputs(self._settings, ids, mask)}
         try:
             states = self._session.run(None, {name: given[name] for name in self._wanted})
         except Exception as error:
@@ -90,7 +91,7 @@ def inputs(
     """Return what a graph is given for a batch of ids (batch, tokens) with its mask."""
     present = np.ones(ids.shape, dtype=np.int32) if mask is None else mask.astype(np.int32)
     positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
-    given: dict[str, NDArray[np.generic]] = {"ids": np.ascontiguousarray(ids), "mask": present}
+    given: dict[str, NDArray[np.generic]] = {"mask": present}
     kind = settings["model_type"]
     if kind in _BY_CONTENT:
         pad = 1 if kind == "mpnet" else settings["pad_token_id"]

@@ -1,8 +1,9 @@
 """Graphs of BERT and its relatives for ONNX Runtime, cut at the layers that are wanted.
 
 Source: Devlin et al. 2019, section 3, with what each architecture changes, as transformers computes it. Inputs are
-``ids`` and ``positions`` (batch, tokens), ``mask`` (batch, tokens), and ``buckets`` (tokens, tokens) where attention
-knows relative positions; outputs are the states (batch, tokens, dim) of the wanted layers.
+``words``, the vectors of the pieces (batch, tokens, size), ``positions`` and ``mask`` (batch, tokens), and ``buckets``
+(tokens, tokens) where attention knows relative positions; outputs are the states (batch, tokens, dim) of the wanted
+layers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ class Encoder(GraphBuilder):
         weights: the checkpoint's.
         layers: the layers to return.
         int8: reduce the weights of matrix products to eight bits.
+
+    Attributes:
+        words: vectors of all pieces (vocabulary, size), a view of their file: the runtime would copy them.
     """
 
     def __init__(
@@ -58,9 +62,8 @@ class Encoder(GraphBuilder):
     def _embeddings(self) -> str:
         settings, names, graph = self.settings, self.names, self.graph
         size = settings.get("embedding_size") or self.dim
-        ids = graph.input("ids", np.int64, TOKENS)
-        table = self.array(f"{names.words}.weight", settings["vocab_size"], size)
-        state = graph.node("Gather", table, ids)
+        self.words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size))
+        state = graph.input("words", np.float32, (*TOKENS, size))
         if settings["type_vocab_size"] and f"{names.types}.weight" in self.weights:
             types = self.weights.get(f"{names.types}.weight", (settings["type_vocab_size"], size))
             state = graph.node("Add", state, graph.array(names.types, types[0]))  # all tokens are of the first type
