@@ -15,7 +15,6 @@ class DemetrFacts(PublishedFacts):
 
     operations: dict[str, int]
     tenth: dict[str, dict[str, int]]
-    fifth: dict[str, float]
     whole: int
 
 
@@ -38,11 +37,6 @@ def recompute(work: Work) -> list[Figure]:
             for name, count in counts.items():
                 at = {"figure": f"chrF2, every tenth row: {name}", "part": severity}
                 figures.append(Figure(at, count, tenth[severity][name]))
-        fifth = _right(work, chosen[::5])
-        for severity, share in FACTS.fifth.items():
-            at = {"figure": "chrF2, every fifth row: share", "part": severity}
-            ours = fifth[severity]["right"] / fifth[severity]["rows"]
-            figures.append(Figure(at, share, ours, tolerance=0.0005))
     return figures
 
 

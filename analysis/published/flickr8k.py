@@ -48,8 +48,10 @@ def recompute(work: Work) -> list[Figure]:
             words[text] = caption_words(text)
     cut = [words[text] for text in candidates], [[words[text] for text in several] for several in references]
     figures = []
-    cells = [(name, cell.metric, cell.published) for name, cell in FACTS.cells.items()]
-    cells += [(spec, spec, None) for spec in work.beside]
+    cells: list[tuple[str, str, float | None]] = [
+        *((name, cell.metric, cell.published) for name, cell in FACTS.cells.items()),
+        *((spec, spec, None) for spec in work.beside),
+    ]
     for place, (name, metric, published) in enumerate(cells):
         work.step("flickr8k", place, len(cells))
         scored = work.scores(metric, *((candidates, references) if published is None else cut))

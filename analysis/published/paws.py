@@ -32,8 +32,10 @@ def recompute(work: Work) -> list[Figure]:
     same_count(file, len(pairs), FACTS.rows)
     first, second = pairs.texts("candidate"), pairs.texts("reference")
     labels = pairs.numbers("label")
-    cells = [(name, cell.metric, cell.published, cell.first_is_candidate) for name, cell in FACTS.cells.items()]
-    cells += [(spec, spec, None, False) for spec in work.beside]
+    cells: list[tuple[str, str, float | None, bool]] = [
+        *((name, cell.metric, cell.published, cell.first_is_candidate) for name, cell in FACTS.cells.items()),
+        *((spec, spec, None, False) for spec in work.beside),
+    ]
     figures = []
     for place, (name, metric, published, turned) in enumerate(cells):
         work.step("paws", place, len(cells))

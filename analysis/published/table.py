@@ -186,8 +186,14 @@ def judged(facts: PublishedFacts, figures: Sequence[Figure], left_out: Sequence[
     if not figures:
         raise DataUnavailableError(left_out[0].reason if left_out else "there is nothing to recompute")
     cells = [_cell(facts, figure) for figure in figures]
-    content = {"title": facts.title, "source": facts.source, "data": facts.data, "settings": facts.settings}
-    return ReproducedTable(**content, cells=cells, left_out=[*facts.left_out, *left_out])
+    return ReproducedTable(
+        title=facts.title,
+        source=facts.source,
+        data=facts.data,
+        settings=facts.settings,
+        cells=cells,
+        left_out=[*facts.left_out, *left_out],
+    )
 
 
 def _cell(facts: PublishedFacts, figure: Figure) -> ReproducedCell:

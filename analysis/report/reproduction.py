@@ -13,9 +13,16 @@ from bsx.support.provenance import Provenance
 
 
 def reproduced(documents: Sequence[Document]) -> list[Section]:
-    """Return a section with a summary and one for each table; none without a document of this kind."""
+    """Return a section with a summary and one for each table; none without a document of this kind.
+
+    Several documents are summed up as one.
+    """
+    found = [content for _, content in contents(documents, ReproduceDocument)]
     sections = []
-    for _, content in contents(documents, ReproduceDocument):
+    if found:
+        tables = {name: one for content in found for name, one in content.tables.items()}
+        left_out = [one for content in found for one in content.left_out if one.what not in tables]
+        content = ReproduceDocument(ok=all(one.ok for one in found), tables=tables, left_out=left_out)
         summary = Section("reproduced", "Published tables beside ours", summary_line(content))
         heads, rows = summary_rows(content)
         note = "Tolerance used: of the cells that are met, the largest share of its tolerance that a difference takes."

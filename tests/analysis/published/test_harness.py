@@ -180,6 +180,16 @@ def test_every_way_out_says_the_same(cli: Run, small: Path, tmp_path: Path) -> N
     # The document is one that reports read.
     assert cli("report", files[2], "-o", tmp_path / "report.md").status == 0
     assert summary in (tmp_path / "report.md").read_text(encoding="utf-8")
+    # Several are summed up as one, and of a table left out in one of them another has the figures.
+    other = json.loads(content)
+    other["tables"] = {"other": other["tables"]["eval4nlp"]}
+    other["left_out"] = [{"what": "eval4nlp", "reason": "no data"}, {"what": "paws", "reason": "no data"}]
+    (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    assert cli("report", files[2], tmp_path / "other.json", "-o", tmp_path / "report.md").status == 0
+    both = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "12 of 12 published figures in 2 tables are met" in both
+    assert "| paws | no data |" in both
+    assert "| eval4nlp | no data |" not in both
     pytest.importorskip("jinja2")
     done = cli("reproduce", "eval4nlp", "--data", small, "-o", tmp_path / "out.html")
     assert done.status == 0, done.err
@@ -376,6 +386,8 @@ MEASURED = {
     "eval4nlp": (6, 6, 0),
     "flickr8k": (2, 2, 0),
     "paws": (6, 3, 3),
+    "demetr": (31, 31, 0),
+    "mteb": (21, 19, 2),
 }
 
 
