@@ -1,6 +1,6 @@
 """Minimum Bayes risk: a plain loop, all pairs, references taken together, and pruning, on lists of 200 candidates.
 
-Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER -o benchmarks/agreement/mbr.md [--lists 30] [--size 200]``. The
+Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER -o FILE.md [--lists 30] [--size 200]``. The
 folder of data holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate.
 
 A list holds the outputs of all systems for a segment of newstest2017, and recombinations of them up to its size: one
