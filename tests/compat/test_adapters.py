@@ -137,6 +137,7 @@ def test_processes_agree_on_the_score_of_all_their_segments() -> None:
     assert found == pytest.approx([whole, whole], abs=1e-9)
 
 
+@pytest.mark.slow  # the package takes seconds to import
 def test_evaluate_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Where it copies the script is read when it is imported.
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
