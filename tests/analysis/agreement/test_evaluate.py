@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 import bsx
+from bsx.analysis import load_system_outputs
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions
@@ -887,6 +888,19 @@ def test_heavy_tails_get_a_bootstrap_and_a_permutation() -> None:
         {"human": human, "good": good, "poor": poor}, metrics=["good", "poor"], human="human", test="williams"
     )
     assert "Williams" in asked.groups[0].tests[0].comparison.method
+
+
+@pytest.mark.slow
+def test_corpus_chrf_of_wmt17_over_all_segments_or_judged_ones(shared: Path, cli: Run, tmp_path: Path) -> None:
+    """Figures by sacreBLEU and NumPy on the ten systems of Turkish-English."""
+    folder = shared / "data" / "wmt"
+    parts = [folder / f"newstest2017-tr-en.{part}.tsv" for part in ("systems", "ref", "human")]
+    load_system_outputs(*parts).save(tmp_path / "t.tsv")
+    run = ["meta", "--data", tmp_path / "t.tsv", "--metric", "chrf", "--human", "human", "--level", "sys"]
+    run += ["--system", "system", "--segment", "segment", "--nan", "omit", "--test", "none", "--format", "json"]
+    for scores, expected in (("all", 0.917301), ("judged", 0.921943)):
+        done = cli(*run, "--system-score", scores, "--resamples", 20)
+        assert json.loads(done.out)["groups"][0]["metrics"][0]["pearson"] == pytest.approx(expected, abs=1e-5)
 
 
 def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_path: Path) -> None:
