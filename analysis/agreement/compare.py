@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -200,12 +201,15 @@ class CompareResult(InNotebooks):
     def to_document(self) -> CompareDocument:
         """Return the document that ``bsx compare`` prints, without provenance."""
         names = [score.system for score in self.metrics[0].systems]
+        people: dict[str, Any] = {}
+        if self.people:
+            people["people"] = [{**curve.to_row().to_dict(), "data": self.judged} for curve in self.people]
         return CompareDocument(
             segments=self.segments,
             systems=names,
             baseline=None if self.settings.all_pairs else names[0],
             metrics=[_metric(found, self) for found in self.metrics],
-            **({"people": [{**c.to_row().to_dict(), "data": self.judged} for c in self.people]} if self.people else {}),
+            **people,
             settings={**self.settings.model_dump(), "resamples": self.settings.draws},
         )
 

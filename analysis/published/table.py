@@ -154,7 +154,7 @@ class Work:
             raise DataUnavailableError(
                 f"{metric} is to be computed: give `score=…`, or use `bsx.jobs.reproduce(…)`, which has the metrics"
             )
-        return self.score(metric, candidates, references)  # type: ignore[arg-type]
+        return self.score(metric, candidates, references)
 
     def agreement(
         self, metric: str, candidates: Sequence[str], references: Sequence[str | Sequence[str]], human: Array

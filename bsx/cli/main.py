@@ -122,8 +122,9 @@ def _written() -> bool:
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
     try:
         if call is None:
-            from bsx.cli.commands import call
+            from bsx.cli.commands import call as everything
 
+            call = everything
         status = call(sys.argv[1:])
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - some libraries' errors, such as a panic in Rust, are no Exception

@@ -97,7 +97,8 @@ class WordRisks:
             raise InputError(f"there are no trained networks for {self.located.choice.name}: use `method='match'`")
         plain = layer is not None or weights is not None
         self._trained = self.entry.trained if method == "trained" or (method is None and not plain) else None
-        usual = known.layer if known is not None and known.layer is not None else self.located.architecture.depth
+        best = known.layer if known is not None else None
+        usual = best if isinstance(best, int) else self.located.architecture.depth
         self._beside = {
             kind: MatchedRisks(layer=layer if layer is not None else given.layer if given is not None else usual)
             if plain or given is None

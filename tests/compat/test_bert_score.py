@@ -73,7 +73,8 @@ def test_the_scorer_is_theirs(
     Path("b.csv").write_text(BASELINE)
     settings = {"model_type": folder, "num_layers": 2, "nthreads": 0, **case}
     ours, theirs = compat.BERTScorer(**settings), bert_score.BERTScorer(**settings)
-    for references in [REFERENCES] if "all_layers" in case else [REFERENCES, SEVERAL]:
+    given: list[Any] = [REFERENCES] if "all_layers" in case else [REFERENCES, SEVERAL]
+    for references in given:
         both: Any = ours.score(CANDIDATES, references, return_hash=True)
         got, line = both
         want, other = theirs.score(CANDIDATES, references, batch_size=1, return_hash=True)

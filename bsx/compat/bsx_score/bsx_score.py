@@ -25,9 +25,10 @@ if evaluate is not None:
                 datasets.Features({"predictions": texts, **({} if kind is None else {"references": kind}), **sources})
                 for kind in kinds
             ]
+            entry = load_registry().metric(self.spec.partition(":")[0])
             return evaluate.MetricInfo(
                 description=f"{self.spec}, computed by bsx",
-                citation=load_registry().metric(self.spec.partition(":")[0]).citation,
+                citation=entry.citation if entry is not None else "",
                 inputs_description="predictions, references (texts or lists of texts), sources, as the metric needs",
                 features=features,
             )

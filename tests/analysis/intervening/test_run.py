@@ -119,7 +119,7 @@ def test_a_changed_meaning_in_units_of_people() -> None:
         return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
 
     how = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
-    found = intervene(references, {"m": meaning}, ["opposites", "synonyms"], meaning=3.0, **how)  # type: ignore[arg-type]
+    found = intervene(references, {"m": meaning}, ["opposites", "synonyms"], meaning=3.0, **how)
     effect = found.effect("m", "sem")
     assert effect.observed == pytest.approx(1.0, abs=1e-6)
     assert effect.edited == pytest.approx(1.0, abs=1e-6)
