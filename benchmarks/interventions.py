@@ -29,7 +29,7 @@ from bsx.data.output import atomic_text
 from bsx.data.picture import COLOURS, picture
 
 ROWS = 60
-METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
+METRICS = "bertscore:model=minilm,chrf,sentbleu"
 OPTIONS = "--lang en --candidate candidate --human human --factor lex --parser stanza --correction holm"
 
 
@@ -104,7 +104,22 @@ def page(content: InterveneDocument) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-FINDINGS = """FINDINGS"""
+FINDINGS = """\
+What to read from it:
+
+- chrF reacts to words as much as it goes with them: .73 and .73 (difference .00, from -.16 to .16). Nothing suggests
+  that something unmeasured stands behind its coefficient of LEX.
+- BERTScore with MiniLM goes with LEX by .66 and reacts to it by .28 (p .001). Candidates with fewer words in common
+  differ in other ways that it sees as well; a word that is exchanged alone costs it little. Some of the gap is the
+  casing that an uncased encoder cannot see: `lower` moves LEX and costs nothing. Its R² of .52 says that LEX,
+  meaning and `surface` are not all: a typing error costs it more (.75) than any change of meaning, a wrong
+  agreement next to nothing (.05).
+- Sentence BLEU reacts far more than it goes with LEX (2.04 and .72): it is steep near the reference, where one word
+  takes up to four n-grams of each length with it, and flat among candidates that share few n-grams. Edits are small
+  steps from a perfect text.
+- A changed meaning beyond the words that it takes costs .14 standard deviations of BERTScore, .20 of chrF, .48 of
+  BLEU; what it is to people, nobody asked here. Another number, and a noun in another number, are the cheapest
+  changes of meaning for BERTScore and chrF."""
 
 
 def draw_planted(path: Path) -> None:
