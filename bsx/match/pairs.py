@@ -77,7 +77,7 @@ def match_pairs(
                 window.pool[left],
                 window.pool[right],
             )
-    figures: NDArray[np.float32] = fetch(scores)  # type: ignore[assignment]
+    figures: NDArray[np.float32] = fetch(scores)
     return figures
 
 

@@ -50,12 +50,12 @@ def _tensor(array: NDArray[np.generic], device: object) -> Array:
     return tensor if device_type(device) == "cpu" else put(array, device)
 
 
-def fetch(array: Array) -> NDArray[np.generic]:
+def fetch(array: Array) -> NDArray[Untyped]:
     """Return an array as NumPy's, on the CPU; what NumPy has no format for (bf16) as fp32."""
     if isinstance(array, np.ndarray):
         return array
     tensor = array.detach()
-    numbers: NDArray[np.generic] = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).cpu().numpy()
+    numbers: NDArray[Untyped] = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).cpu().numpy()
     return numbers
 
 

@@ -128,7 +128,7 @@ def digest_of(tensors: Mapping[str, torch.Tensor], facts: str) -> str:
     return total.hexdigest()
 
 
-def load_arrays(path: Path) -> tuple[dict[str, NDArray[np.generic]], dict[str, str]]:
+def load_arrays(path: Path) -> tuple[dict[str, NDArray[Untyped]], dict[str, str]]:
     """Return the arrays of a safetensors file, those of bf16 as fp32, and the texts of its header.
 
     Raises:
@@ -138,7 +138,7 @@ def load_arrays(path: Path) -> tuple[dict[str, NDArray[np.generic]], dict[str, s
         with path.open("rb") as stream:
             header, start = read_header(stream, path.stat().st_size)
             facts = {str(key): str(text) for key, text in header.pop("__metadata__", {}).items()}
-            arrays = {}
+            arrays: dict[str, NDArray[Untyped]] = {}
             for name, entry in header.items():
                 first, last = (int(offset) for offset in entry["data_offsets"])
                 raw = bytearray(last - first)

@@ -142,7 +142,7 @@ def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dic
     tensors, facts = load_arrays(path)
     if kind not in tensors:
         raise InputError(f"{path}: holds {', '.join(tensors)}, not a {kind} map")
-    return tensors[kind], facts  # type: ignore[return-value]
+    return tensors[kind], facts
 
 
 def _from_torch(path: Path) -> NDArray[np.floating]:

@@ -134,7 +134,7 @@ def dissect(layers: Array, window: int, rule: WindowRule = "corrected") -> tuple
     """
     xp = namespace(layers)
     by_token = as_fp64(xp.moveaxis(layers, 0, 1))
-    gram: NDArray[np.float64] = fetch(by_token @ by_token.mT)  # type: ignore[assignment]
+    gram: NDArray[np.float64] = fetch(by_token @ by_token.mT)
     alpha = beside(layer_weights(gram, window, rule), layers)
     words = xp.einsum("tk,tkd->td", alpha, by_token)
     lengths = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
