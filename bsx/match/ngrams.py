@@ -12,7 +12,7 @@ from bsx.encode.rows import normalise
 from bsx.encode.states import States
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
-from bsx.support.arrays import Array, beside, namespace, zeros
+from bsx.support.arrays import Array, beside, namespace
 
 
 @dataclass
@@ -65,7 +65,7 @@ def ngram_units(
     masses = np.zeros(len(start), dtype=np.float32)
     for step, chosen in enumerate(steps):
         masses[chosen] += weights[start[chosen] + step]
-    total = zeros((len(start), vectors.shape[-1]), vectors.device)
+    total = beside(np.zeros((len(start), vectors.shape[-1]), dtype=np.float32), vectors)
     for step, chosen in enumerate(steps):
         rows = start[chosen] + step
         # A window without mass moves nothing, but greedy matching may match it: its tokens count the same.

@@ -179,7 +179,7 @@ def test_a_map_of_the_source_in_a_sentence_cosine(kind: str, tiny_model: Callabl
     located = encoders.locate(None)
     states = encode_texts([*candidates, *sources], located.tokenizer(), encoders.encoder(located).view([layer]))
     rows = zip(states.offsets, states.lengths, strict=True)
-    means = np.array([states.vectors[0, at : at + size].mean(dim=0).numpy() for at, size in rows])
+    means = np.array([states.vectors[0, at : at + size].mean(axis=0) for at, size in rows])
     matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(means.shape[1],) * 2))[0]
     array = matrix if kind == "clp" else matrix[0]
     np.save(tmp_path / "map.npy", array)

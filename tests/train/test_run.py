@@ -125,7 +125,7 @@ def test_stored_vectors_are_the_encoders(encoder: FrozenEncoder, tmp_path: Path)
     assert encoder.view.layers == [1, 2, 3]  # the embedding layer is not mixed
     for text in texts:
         states = encode_texts([text], encoder.tokenizer, encoder.view)
-        content = states.vectors[:, 1:-1].transpose(0, 1).numpy()  # without [CLS] and [SEP]
+        content = np.moveaxis(states.vectors[:, 1:-1], 0, 1)  # without [CLS] and [SEP]
         np.testing.assert_allclose(store.vectors(text), content, atol=1e-5)
         assert store.pieces(text) == len(content)
     assert store.pieces("") == 0
