@@ -340,6 +340,39 @@ def challenge() -> dict[str, Any]:
     }
 
 
+def explain() -> dict[str, Any]:
+    return {
+        "by": "bertscore",
+        "method": {"candidate": "match"},
+        "calibrated": {"candidate": True},
+        "rows": [{"candidate": "He rang.", "risk": [0.1, 0.4], "reference": ["He called."]}],
+        "provenance": provenance("explain"),
+    }
+
+
+def card() -> dict[str, Any]:
+    names = ("agreement", "factors", "paraphrase", "perturbations", "challenge", "sentinels", "invariance", "cost")
+    test = {"data": "table.tsv", "figure": "pearson", "a": "chrf", "b": "length", "difference": 0.4, "ci": [0.3, 0.5]}
+    rows = {"data": "table.tsv", "level": "segment", "group": "cs-en", "statistic": "pearson", "value": 0.5, "ci": None}
+    check = {"name": "order", "what": "rows in reverse order", "n": 9, "changed": 0, "largest": 0.0, "holds": True}
+    return {
+        "schema_version": 1,
+        "metric": "chrf",
+        "kind": "metric",
+        "signature": "metric:chrf|refs:1|bsx:0.1.0",
+        "partial": True,
+        "data": [{"name": "table.tsv", "kind": "judged", "n": 40, "sha256": "1b" * 32}],
+        "status": {name: {"status": "left out", "reason": "no data"} for name in names}
+        | {"agreement": {"status": "made"}, "invariance": {"status": "made"}},
+        "parts": {
+            "agreement": {"rows": [rows], "tests": [{**test, "p": 0.01, "p_adjusted": 0.02}]},
+            "invariance": {"checks": [check], "tolerance": 1e-5},
+        },
+        "multiplicity": {"tests": 1, "correction": "holm", "alpha": 0.05, "significant": 1},
+        "provenance": provenance("card"),
+    }
+
+
 def reproduction() -> dict[str, Any]:
     cells = [
         {"at": {"pair": "cs-en", "metric": metric}, "published": 0.514, "ours": ours, "difference": ours - 0.514}
