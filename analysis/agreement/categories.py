@@ -28,7 +28,7 @@ def matching(patterns: Sequence[str], columns: Sequence[str], human: str) -> lis
         if not names or names[0] not in columns:
             hint = did_you_mean(pattern, columns)
             raise UnknownNameError(
-                f"`category=`: there is no column {pattern!r}; there are {', '.join(columns)}.{hint}"
+                f"`categories=`: there is no column {pattern!r}; there are {', '.join(columns)}.{hint}"
             )
         found += [name for name in names if name not in (human, *found)]
     return found

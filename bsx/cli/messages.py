@@ -16,6 +16,8 @@ SHORT = {
     "model": ["-m", "--model"],
     "lang": ["-l", "--lang"],
     "columns": ["--column"],
+    "categories": ["--category"],
+    "sentinels": ["--sentinel"],
     "metrics": ["--metric"],
     "factor_columns": ["--factor-column"],
     "parts": ["--part"],  # of a card

@@ -159,7 +159,7 @@ def meta(
             # Said before anything is scored; several candidate columns are the systems.
             raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
         if twice := [name for name in wanted.sentinels if name in metrics]:
-            raise InputError(f"`sentinel=`: {twice[0]!r} is among the metrics already: it is one or the other")
+            raise InputError(f"`sentinels=`: {twice[0]!r} is among the metrics already: it is one or the other")
         known = metric_names()
         scored = [name for name in wanted.sentinels if name.partition(":")[0] in known]
         there = [name for name in wanted.sentinels if name not in scored and name not in MADE]
@@ -263,7 +263,7 @@ def score_columns(
         for name in [*wanted.columns, *wanted.human, *wanted.labels()]:
             require(name, there, file)
         if wanted.categories and len(systems) > 1:
-            raise InputError("`category=` goes with one `candidate=` column: its scores are of one system")
+            raise InputError("`categories=` goes with one `candidate=` column: its scores are of one system")
         kinds = matching(wanted.categories, there, wanted.human[0])
         said: list[str] = []
         metrics, plan = load_metrics(specs, settings, corpus, said.append)
