@@ -171,9 +171,9 @@ def _words_shape(made: Untyped, files: _Files, charsmap: bytes | None) -> None:
 
 def _spaces(made: Untyped, files: _Files, *before: Untyped, otherwise: str) -> None:
     scheme = "always" if files.said.get("add_prefix_space", True) else otherwise
-    marks = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme=scheme)  # type: ignore[arg-type]
+    marks = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme=scheme)
     made.pre_tokenizer = pre_tokenizers.Sequence([*before, marks])
-    made.decoder = decoders.Metaspace(replacement="▁", prepend_scheme=scheme)  # type: ignore[arg-type]
+    made.decoder = decoders.Metaspace(replacement="▁", prepend_scheme=scheme)
 
 
 def _albert_shape(made: Untyped, files: _Files, charsmap: bytes | None) -> None:
@@ -388,7 +388,8 @@ def _frame(made: Untyped, files: _Files, kind: _Class) -> None:
     if any(number is None for _, number in numbers):
         raise InputError(f"its special tokens {first} and {last} are not in its vocabulary")
     if kind.trims:
-        ends = [(text, made.token_to_id(text)) for text in (last, first)]
-        made.post_processor = processors.RobertaProcessing(*ends, True, files.said.get("add_prefix_space", False))
+        end, start = ((text, made.token_to_id(text)) for text in (last, first))
+        space = bool(files.said.get("add_prefix_space", False))
+        made.post_processor = processors.RobertaProcessing(end, start, True, space)
         return
     made.post_processor = processors.TemplateProcessing(single=f"{first} $A {last}", special_tokens=numbers)
