@@ -233,7 +233,8 @@ class BERTScorer:
             pyplot.show()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(hash={self.hash}, batch_size={self.batch_size}, nthreads={self.nthreads})"
+        shown = {"hash": self.hash, "batch_size": self.batch_size, "nthreads": self.nthreads}
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
 
 def score(
