@@ -429,7 +429,9 @@ def soft_pairwise_accuracy(
     settings(resamples=min(resamples, permutations), confidence=confidence)
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     if method == "wmt" and np.isnan(x).any():
-        raise InputError("method='wmt' needs every system's score of every segment: drop segments or use 'permutation'")
+        raise InputError(
+            "`method='wmt'` needs every system's score of every segment: drop segments or use `method='permutation'`"
+        )
     i, j = np.triu_indices(len(x), k=1)
     differences = [z[i] - z[j] for z in (x, y)]  # each (pairs, segments)
     lonely = np.isnan(differences[0]).all(axis=1)
