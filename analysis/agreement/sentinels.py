@@ -41,7 +41,7 @@ def check_constant(sentinels: Sequence[str], known: Sequence[str], settings: Met
     """Raise InputError if a constant is asked for where only a correlation is measured."""
     if "constant" in sentinels and "constant" not in known and not orders_ties(settings):
         raise InputError(
-            "`sentinels=constant`: a constant has no correlation: it goes with `statistic=acc_eq` or `level=darr`"
+            "a constant has no correlation, so as a sentinel it goes with `statistic=acc_eq` or `level=darr`"
         )
 
 

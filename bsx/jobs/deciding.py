@@ -146,7 +146,7 @@ def mbr(
     """
     asked = complete(how, MbrSettings)
     _check_outputs(output, matrix_out, resume, asked["method"])
-    names = NBestColumns(asked["id"], asked["candidate"], asked["score"], asked["weight"], asked["source"])
+    names = NBestColumns(asked["id"], asked["candidate"], asked["model_score"], asked["weight"], asked["source"])
     lists = _Lists(
         NBestFile.of(file, names if references is None else replace(names, weight=None)),
         None

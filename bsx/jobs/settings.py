@@ -285,7 +285,7 @@ class MbrSettings(TypedDict, total=False):
     id: Annotated[str, Field(default="id", description="Column that names the list; its rows stand together.")]
     candidate: Annotated[str, Field(default="candidate", description="Column of candidates.")]
     source: Annotated[str | None, Field(default=None, description="Column of sources, for metrics that read them.")]
-    score: Annotated[
+    model_score: Annotated[
         str | None, Field(default=None, description="Column of the model's scores, higher is better: ranks and ties.")
     ]
     weight: Annotated[

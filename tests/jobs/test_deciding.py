@@ -41,7 +41,7 @@ def decisions(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", ["lists.tsv", "lists.jsonl", "lists.nbest"])
 def test_every_layout_gives_the_decisions_of_python(cli: Cli, tmp_path: Path, name: str) -> None:
     file, out, matrix = write(tmp_path / name), tmp_path / "out.jsonl", tmp_path / "matrix.jsonl"
-    by_score = [] if name.endswith(".nbest") else ["--score", "score"]
+    by_score = [] if name.endswith(".nbest") else ["--model-score", "score"]
     command = ["mbr", file, "--metric", "chrf", *by_score, "--temperature", "0.5", "-o", out, "--matrix-out", matrix]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
@@ -115,9 +115,9 @@ def test_wrong_files_are_refused_with_file_and_row(cli: Cli, tmp_path: Path) -> 
     assert "is empty" in refused("")
     assert "holds no candidates" in refused("id\tcandidate\n")
     assert "has no column 'candidate'" in refused("id\ttext\na\tb\n")
-    assert "has no column 'lp'" in refused(ROWS, "--score", "lp")
+    assert "has no column 'lp'" in refused(ROWS, "--model-score", "lp")
     assert "--temperature weights by the model's scores" in refused(ROWS, "--temperature", "1")
-    assert "line 2, column 'score'" in refused([{"id": 1, "candidate": "a", "score": "high"}], "--score", "score")
+    assert "line 2, column 'score'" in refused([{"id": 1, "candidate": "a", "score": "high"}], "--model-score", "score")
     assert "a weight is at least 0, not -1" in refused([ROWS[0] | {"score": -1}], "--weight", "score")
     assert "line 2 is not of the form id ||| text" in refused("1 ||| a ||| f ||| 1\nx\n", name="bad.nbest")
     assert "line 2 has no score, unlike" in refused("1 ||| a ||| f ||| 1\n1 ||| b\n", name="bad.nbest")
