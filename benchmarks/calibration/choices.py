@@ -21,7 +21,7 @@ def groups(rng: np.random.Generator, tails: int | None = None, n: int = 100, k: 
     def noise() -> Array:
         if tails is None:
             return rng.normal(size=n * k)
-        return rng.standard_t(tails, size=n * k) / np.sqrt(tails / (tails - 2))
+        return np.asarray(rng.standard_t(tails, size=n * k) / np.sqrt(tails / (tails - 2)))
 
     quality = noise()
     columns = {name: quality + noise() for name in ("a", "b", "human")}

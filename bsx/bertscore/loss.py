@@ -89,7 +89,8 @@ def _score_one(
     weights = side(~tokenizer.weighs_nothing[reference.ids])
     pool = side(~tokenizer.cannot_match[reference.ids])
     vectors = _encode(encoding, reference).to(candidate.device)[None]
-    return greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
+    scores: torch.Tensor = greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
+    return scores
 
 
 def _encode(encoding: LayerView, text: TokenizedText) -> torch.Tensor:

@@ -114,7 +114,7 @@ def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, 
     """
     from bsx.analysis.render.html import html_page
 
-    forms = {
+    forms: dict[str, Callable[[], str]] = {
         "json": lambda: to_json({**result.to_dict(), "provenance": origin()}),
         "csv": result.to_csv,
         "latex": result.to_latex,

@@ -74,7 +74,7 @@ def buckets(
     yield from batches if rng is None else (batches[i] for i in rng.permutation(len(batches)))
 
 
-def gather(instances: Instances, rows: NDArray[np.int64], store: VectorStore, device: torch.device) -> Batch:
+def gather(instances: Instances, rows: NDArray[np.int64], store: VectorStore, device: torch.device | str) -> Batch:
     """Read the vectors of some instances."""
     columns = np.concatenate([instances.candidates[rows], instances.others[rows]], axis=1)
     found = [store.vectors(instances.texts[i]) for i in columns.T.reshape(-1)]
@@ -89,7 +89,7 @@ def predict(
     store: VectorStore,
     *,
     size: int,
-    device: torch.device,
+    device: torch.device | str,
     report: Callable[[int, int], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return standardised scores of instances: (n,), or (n, 2) for preferences."""

@@ -46,7 +46,7 @@ def score_pairs(network: Network, states: States, candidates: Index, others: Ind
 def _encode(network: Network, states: States) -> torch.Tensor:
     """Return the network's states of all texts (tokens, 2 * hidden)."""
     vectors = tensor(states.vectors)
-    flat = vectors.new_zeros((vectors.shape[1], 2 * network.hidden))
+    flat: torch.Tensor = vectors.new_zeros((vectors.shape[1], 2 * network.hidden))
     texts = np.flatnonzero(states.lengths)
     for batch in buckets(states.lengths[texts][:, None], _BATCH):
         chosen = texts[batch]

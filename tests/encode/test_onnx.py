@@ -349,6 +349,6 @@ def test_scores_are_the_same_where_pytorch_and_transformers_cannot_be_imported(
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     encoders = bsx.Encoders(model=tiny_model(kind), backend="torch")
-    rows = [m.score(CANDIDATES, REFERENCES).values for m in bsx.get_metrics(specs, encoders=encoders)]
+    rows: list[Any] = [m.score(CANDIDATES, REFERENCES).values for m in bsx.get_metrics(specs, encoders=encoders)]
     rows.append(bsx.Scorer(tiny_model(kind), layer=2, idf=True, backend="torch").score(CANDIDATES, REFERENCES).f1)
     np.testing.assert_allclose(np.load(tmp_path / "rows.npy"), np.array(rows), atol=TOLERANCE)

@@ -155,4 +155,5 @@ def _from_torch(path: Path) -> NDArray[np.floating]:
         raise InputError(f"{path}: is not an array saved by PyTorch ({' '.join(str(error).split())[:80]})") from error
     if not isinstance(loaded, torch.Tensor):
         raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
-    return loaded.float().numpy()
+    numbers: NDArray[np.floating] = loaded.float().numpy()
+    return numbers

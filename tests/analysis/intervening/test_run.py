@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,13 +119,13 @@ def test_a_changed_meaning_in_units_of_people() -> None:
         reversed_words = {"south", "small", "low", "late", "bad", "weak", "old", "sell", "sells"}
         return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
 
-    how = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
+    how: dict[str, Any] = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
     found = intervene(references, {"m": meaning}, ["opposites", "synonyms"], meaning=3.0, **how)
     effect = found.effect("m", "sem")
     assert effect.observed == pytest.approx(1.0, abs=1e-6)
     assert effect.edited == pytest.approx(1.0, abs=1e-6)
     assert effect.difference == pytest.approx(0.0, abs=1e-6)
-    undeclared = intervene(references, {"m": meaning}, ["opposites", "synonyms"], **how)  # type: ignore[arg-type]
+    undeclared = intervene(references, {"m": meaning}, ["opposites", "synonyms"], **how)
     assert undeclared.effect("m", "sem").difference is None
     assert undeclared.effect("m", "sem").edited is not None
 
@@ -158,8 +159,13 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
     references, candidates, quality = world(60)
     metric = planted(0.5, 0.2, dict(zip(candidates, quality, strict=True)))
     human = (quality + 1).tolist()
-    how = {"factors": {"lex": lex, "shape": shape}, "candidates": candidates, "human": human, "lang": "en"}
-    found = intervene(references, {"m": metric}, ["synonyms", "typos"], **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {
+        "factors": {"lex": lex, "shape": shape},
+        "candidates": candidates,
+        "human": human,
+        "lang": "en",
+    }
+    found = intervene(references, {"m": metric}, ["synonyms", "typos"], **how)
     table = {"m": metric(candidates, references), "sem": human, "candidate": candidates, "reference": references}
     table |= {"lex": lex(references, candidates), "shape": shape(references, candidates)}
     sentences = [f"s{place:02}" for place in range(60)]
