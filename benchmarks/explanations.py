@@ -25,7 +25,8 @@ import yaml
 import bsx
 from bsx.analysis import MarkAgreement, compare_marks, mark_agreement
 from bsx.risk.features import best_matches, word_features, worst_piece
-from bsx.risk.network import RiskNetwork, network_of, word_inputs
+from bsx.risk.inference import word_inputs
+from bsx.risk.network import RiskNetwork, network_of
 from bsx.risk.reading import read_texts
 from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_tensors, save_tensors
@@ -93,7 +94,7 @@ def encoded(rows: Sequence[dict[str, str]], work: Path, name: str) -> dict[str, 
             for row in block:
                 for side, other in (("candidate", "source"), ("source", "candidate")):
                     text = read[row[side]]
-                    found[f"{side}-v"].append(text.vectors[view.layers.index(VECTORS)].numpy().astype(np.float16))
+                    found[f"{side}-v"].append(text.vectors[view.layers.index(VECTORS)].astype(np.float16))
                     found[f"{side}-f"].append(word_features(text, read[row[other]], places).astype(np.float32))
             print(name, start, file=sys.stderr)
         np.savez(kept, **{name: np.concatenate(parts) for name, parts in found.items()})
@@ -103,8 +104,8 @@ def encoded(rows: Sequence[dict[str, str]], work: Path, name: str) -> dict[str, 
         if column not in rows[0]:
             continue
         marks = tags(rows, column)
-        vectors = torch.from_numpy(stored[f"{side}-v"].astype(np.float32))
-        inputs = word_inputs(vectors, torch.from_numpy(stored[f"{side}-f"])).half()
+        vectors = stored[f"{side}-v"].astype(np.float32)
+        inputs = torch.from_numpy(word_inputs(vectors, stored[f"{side}-f"])).half()
         starts = np.cumsum([0, *map(len, marks)])
         result[side] = Words(inputs, np.concatenate(marks), starts)
     return result

@@ -62,11 +62,13 @@ def members(module: str) -> str:
     face = importlib.import_module(module)
     rooms: dict[str, list[str]] = {}
     for name, home in exports(module).items():
-        rooms.setdefault(home.removeprefix(f"{module}.").partition(".")[0], []).append(name)
+        inside = home.startswith(f"{module}.")
+        room = home.removeprefix(f"{module}.").partition(".")[0] if inside else home.rpartition(".")[0]
+        rooms.setdefault(room, []).append(name)
     own = sorted(set(dir(face)) - {*exports(module), "__version__"})
     lines = [f"::: {module}.{name}" for name in own]
     for room, names in rooms.items():
-        words = inspect.getdoc(importlib.import_module(f"{module}.{room}")) or ""
+        words = inspect.getdoc(importlib.import_module(room if "." in room else f"{module}.{room}")) or ""
         lines += [f"## {room}", words.partition("\n\n")[0], *(f"::: {module}.{name}" for name in names)]
     return "\n\n".join(lines)
 

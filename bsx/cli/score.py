@@ -154,9 +154,10 @@ def mbr(
             help="Lists of candidates, a row each: .tsv (unquoted), .csv, .jsonl, .parquet, or Moses' n-best format."
         ),
     ],
-    metric: Annotated[str, typer.Option(help="The metric that decides: NAME[:field=value,…]; see bsx metrics.")] = (
-        "bertscore"
-    ),
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="The metric that decides: NAME[:field=value,…]; see bsx metrics. [bertscore]"),
+    ] = None,
     references: Annotated[
         Path | None,
         typer.Option("-r", "--references", help="The same lists with texts that candidates are held against."),
@@ -178,11 +179,14 @@ def mbr(
     from bsx.jobs.deciding import mbr
     from bsx.support.provenance import provenance
 
+    wanted = specs(metric) or ["bertscore"]
+    if len(wanted) > 1:
+        raise InputError(f"--metric {','.join(wanted)}: one metric decides, not {len(wanted)}")
     with progress_bar() as report:
         found = mbr(
             file,
             output,
-            metric=metric,
+            metric=wanted[0],
             references=references,
             matrix_out=matrix_out,
             resume=resume,

@@ -44,6 +44,6 @@ class Embedder(Protocol):
             Vectors (layers, batch, tokens, dim); those of padding are arbitrary.
 
         Raises:
-            MemoryError: if the batch does not fit in memory; on a graphics card PyTorch's own OutOfMemoryError.
+            MemoryError: if the batch does not fit in memory, or in that of a graphics card.
         """
         ...

@@ -10,18 +10,17 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import torch
 
 from bsx.catalog.entries import ExplainerEntry, MatchedRisks, RiskCurve
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError
 from bsx.risk.features import Floats, best_matches, word_features, worst_piece
-from bsx.risk.network import RiskNetwork, network_of, word_inputs
+from bsx.risk.inference import TrainedNetwork, word_inputs
 from bsx.risk.reading import ReadText, read_texts
 from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
 from bsx.support.signature import Signature
-from bsx.support.tensors import load_tensors
+from bsx.support.tensors import load_arrays
 
 RiskMethod = Literal["trained", "match"]
 Side = Literal["candidate", "source"]
@@ -144,7 +143,6 @@ class WordRisks:
         reference, source = any(row.references for row in rows), any(row.source is not None for row in rows)
         self._places = self._layers(reference=reference, source=source)
         view = self._encoders.encoder(self.located).view(self._places)
-        self.backend = view.backend
         self.tokenizer.token_bytes = 8 * len(self._places) * view.dimensions
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
@@ -176,11 +174,10 @@ class WordRisks:
         if not text.words:
             return np.zeros(0)
         layers = [self._places.index(layer) for layer in self._trained.layers]
-        features = torch.from_numpy(word_features(text, other, layers))
-        inputs = word_inputs(text.vectors[self._places.index(self._trained.vectors)], features)[None]
-        words = torch.ones(inputs.shape[:2], dtype=torch.bool)
-        logits = torch.stack([network(inputs, words)[0] for network in self._networks[side]]).mean(dim=0)
-        return self._called(logits.double().numpy(), text, getattr(self._trained, side))
+        features = word_features(text, other, layers)
+        inputs = word_inputs(text.vectors[self._places.index(self._trained.vectors)], features)
+        logits = np.mean([network.logits(inputs) for network in self._networks[side]], axis=0, dtype=np.float64)
+        return self._called(logits, text, getattr(self._trained, side))
 
     def _matched(self, text: ReadText, other: ReadText, layer: int, side: Side) -> Floats:
         best, _ = best_matches(text, other, self._places.index(layer))
@@ -198,25 +195,23 @@ class WordRisks:
         return np.where(seen, values, values[seen].mean() if seen.any() else 0.5) if len(values) else values
 
     @cached_property
-    def _networks(self) -> dict[Side, list[RiskNetwork]]:
+    def _networks(self) -> dict[Side, list[TrainedNetwork]]:
         if self._trained is None:
             return {}
         file = self._encoders.catalog.origins["explainer", self.entry.model].with_name(self._trained.weights)
         if not file.is_file() or file_digest(file) != self._trained.sha256:
             raise RegistryError(f"{file}: is missing, or is not the file that the entry beside it speaks of")
-        tensors, _ = load_tensors(file)
-        found: dict[Side, list[RiskNetwork]] = {"candidate": [], "source": []}
+        tensors, _ = load_arrays(file)
+        found: dict[Side, list[TrainedNetwork]] = {"candidate": [], "source": []}
         for side, networks in found.items():
             for member in sorted({name.split(".")[1] for name in tensors if name.startswith(f"{side}.")}):
                 start = f"{side}.{member}."
                 own = {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
-                networks.append(network_of(own, str(file)))
+                networks.append(TrainedNetwork(own, str(file)))
         return found
 
     def signature(self, *, reference: bool, source: bool) -> Signature:
         """Return what the risks were computed with; asked for after `risks`."""
-        import transformers
-
         fields: dict[str, object] = {"model": self.located.identity, "dtype": self._encoders.dtype}
         if reference or self._trained is None:
             kind = "reference" if reference else "free"
@@ -225,9 +220,7 @@ class WordRisks:
             fields["networks"] = self._trained.sha256[:12]
         fields["calibrated"] = self.calibrated("candidate", reference=reference)
         fields["idf"] = bool(self._weights)
-        fields["backend"] = self.backend
         fields["tokenizer"] = f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}"
-        fields["transformers"] = transformers.__version__
         return Signature.of({"explain": "words", **fields})
 
 

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from bsx.encode.rows import normalise
 from bsx.risk.reading import ReadText
 
 Floats = NDArray[np.float64]
@@ -27,8 +27,8 @@ def best_matches(text: ReadText, other: ReadText, layer: int) -> tuple[Floats, N
     """
     if not len(other.owner) or not len(text.owner):
         return np.zeros(len(text.owner)), np.full(len(text.owner), -1)
-    best = (text.pieces[layer] @ other.pieces[layer].T).max(dim=1)
-    return best.values.double().numpy(), best.indices.numpy()
+    cosines = text.pieces[layer] @ other.pieces[layer].T
+    return cosines.max(axis=1).astype(np.float64), cosines.argmax(axis=1)
 
 
 def worst_piece(values: Floats, text: ReadText) -> Floats:
@@ -79,16 +79,12 @@ def _of_layer(text: ReadText, other: ReadText, layer: int) -> list[Floats]:
     if len(other.owner):
         elsewhere[of_worst] = back[where[taken]] - best[taken]
         apart[of_worst] = np.abs((other.owner[where[taken]] + 0.5) / len(other.words) - (of_worst + 0.5) / words)
-    unit = [_unit(one.vectors[layer]) for one in (text, other)]
-    two = (unit[0] @ unit[1].T).topk(min(2, len(other.words)), dim=1).values.double().numpy()
+    unit = [normalise(one.vectors[layer]) for one in (text, other)]
+    two = np.sort(unit[0] @ unit[1].T, axis=1)[:, ::-1][:, :2].astype(np.float64)
     ahead = two[:, 0] - two[:, 1] if two.shape[1] == 2 else two[:, 0]
     known = np.nan_to_num(worst)
     beside = np.concatenate([[known.mean()], known, [known.mean()]])
     return [worst, mean, elsewhere, apart, ahead, (beside[:-2] + beside[2:]) / 2]
-
-
-def _unit(vectors: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.normalize(vectors, dim=-1)
 
 
 def _of_word(word: str, place: int, text: ReadText, other: ReadText) -> list[float]:

@@ -1,4 +1,4 @@
-"""The small network that tells from a word's vector, its features and those of its neighbours whether it is wrong."""
+"""The network behind trained risks, to be trained: `bsx.risk.inference` computes the same without PyTorch."""
 
 from __future__ import annotations
 
@@ -61,14 +61,3 @@ def network_of(tensors: Mapping[str, torch.Tensor], name: str) -> RiskNetwork:
     except (KeyError, ValueError, RuntimeError) as error:
         raise InputError(f"{name}: does not hold the weights of such a network ({str(error)[:80]})") from error
     return network.eval().requires_grad_(False)
-
-
-def word_inputs(vectors: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    """Return what the network takes of each word (words, dim + features): its vector, normalised by itself, first.
-
-    Args:
-        vectors: of the words (words, dim).
-        features: see `bsx.risk.features.word_features` (words, features).
-    """
-    centred = vectors - vectors.mean(dim=-1, keepdim=True)
-    return torch.cat([centred / (vectors.std(dim=-1, keepdim=True) + 1e-5), features], dim=-1).float()

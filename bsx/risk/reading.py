@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bsx.encode.rows import normalise
 from bsx.encode.shared import LayerView
 from bsx.encode.states import encode_texts
 from bsx.encode.tokenizer import Tokenizer
-from bsx.support.arrays import tensor
+from bsx.support.arrays import fetch
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,8 @@ class ReadText:
     """
 
     words: list[str]
-    pieces: torch.Tensor
-    vectors: torch.Tensor
+    pieces: NDArray[np.float32]
+    vectors: NDArray[np.float32]
     owner: NDArray[np.int64]
     cut: bool
 
@@ -52,21 +51,20 @@ def read_texts(texts: Sequence[str], tokenizer: Tokenizer, view: LayerView) -> d
     Returns:
         Text -> what is read of it. A text without words has no vectors.
     """
-    empty = torch.zeros((len(view.layers), 0, view.dimensions))
+    empty = np.zeros((len(view.layers), 0, view.dimensions), dtype=np.float32)
     found = {text: ReadText([], empty, empty, np.zeros(0, dtype=np.int64), False) for text in texts}
     wanted = [text for text in found if text.split()]
     states = encode_texts(wanted, tokenizer, view)
     view.shared.forget()
-    all_vectors = tensor(states.vectors).cpu()
+    all_vectors = fetch(states.vectors).astype(np.float32, copy=False)
     owners = tokenizer.word_of([text.split() for text in wanted])
     for place, (text, owner) in enumerate(zip(wanted, owners, strict=True)):
         words = text.split()
         start = int(states.offsets[place])
         kept = np.flatnonzero(owner >= 0)
         vectors, owner = all_vectors[:, start + kept], owner[kept]
-        sums = torch.zeros((len(view.layers), len(words), view.dimensions))
-        sums = sums.index_add_(1, torch.from_numpy(owner), vectors)
-        counts = np.maximum(np.bincount(owner, minlength=len(words)), 1)
-        means = sums / torch.from_numpy(counts)[:, None]
+        means = np.zeros((len(view.layers), len(words), view.dimensions), dtype=np.float32)
+        np.add.at(means, (slice(None), owner), vectors)
+        means /= np.maximum(np.bincount(owner, minlength=len(words)), 1).astype(np.float32)[:, None]
         found[text] = ReadText(words, normalise(vectors), means, owner, bool(states.lost[place]))
     return found

@@ -12,6 +12,7 @@ import bsx
 from bsx.errors import InputError
 from bsx.risk.explainer import idf_weights
 from bsx.risk.features import best_matches, word_features, worst_piece
+from bsx.risk.inference import TrainedNetwork
 from bsx.risk.network import RiskNetwork, network_of
 from bsx.risk.reading import ReadText, read_texts
 
@@ -28,8 +29,8 @@ def test_the_worst_piece_of_a_word_speaks_for_it(read: dict[str, ReadText]) -> N
     text, other = read["the cats sat"], read["a cat sat"]
     best, where = best_matches(text, other, 1)
     cosines = text.pieces[1] @ other.pieces[1].T
-    np.testing.assert_allclose(best, cosines.max(dim=1).values.numpy(), rtol=1e-6)
-    assert (where == cosines.argmax(dim=1).numpy()).all()
+    np.testing.assert_allclose(best, cosines.max(axis=1), rtol=1e-6)
+    assert (where == cosines.argmax(axis=1)).all()
     worst = worst_piece(best, text)
     for word in range(3):
         assert worst[word] == best[text.owner == word].min()
@@ -57,6 +58,13 @@ def test_the_network_reads_a_text_alone_as_in_a_batch() -> None:
     torch.testing.assert_close(again(inputs, words), together)
     with pytest.raises(InputError, match="it: does not hold the weights"):
         network_of({"entrance.weight": torch.zeros(4, 5)}, "it")
+    arrays = {name: value.numpy() for name, value in network.state_dict().items()}
+    without = TrainedNetwork(arrays, "it").logits(inputs[1, :3].numpy())
+    np.testing.assert_allclose(without, alone[0].detach().numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(InputError, match="it: does not hold the weights .*'centre'"):
+        TrainedNetwork({"entrance.weight": np.zeros((4, 5))}, "it")
+    with pytest.raises(InputError, match="shape of centre"):
+        TrainedNetwork({**arrays, "centre": np.zeros(3)}, "it")
 
 
 def test_words_of_every_text_have_no_weight() -> None:

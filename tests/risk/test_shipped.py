@@ -11,9 +11,9 @@ import pytest
 import bsx
 from bsx.bertscore.config import ScorerConfig
 from bsx.errors import RegistryError
-from bsx.risk.network import network_of
+from bsx.risk.inference import TrainedNetwork
 from bsx.support.provenance import file_digest
-from bsx.support.tensors import load_tensors
+from bsx.support.tensors import load_arrays
 
 
 def test_weights_are_those_that_the_entry_names() -> None:
@@ -23,11 +23,11 @@ def test_weights_are_those_that_the_entry_names() -> None:
     assert entry.trained is not None
     file = catalog.origins["explainer", "me5-small-q4"].with_name(entry.trained.weights)
     assert file_digest(file) == entry.trained.sha256
-    tensors, _ = load_tensors(file)
+    tensors, _ = load_arrays(file)
     for side in ("candidate", "source"):
         own = {n.removeprefix(f"{side}.0."): t for n, t in tensors.items() if n.startswith(f"{side}.0.")}
         inputs = catalog.models["me5-small-q4"].dimensions or 0
-        assert network_of(own, side).entrance.in_features == inputs + 18 * len(entry.trained.layers) + 10
+        assert TrainedNetwork(own, side).inputs == inputs + 18 * len(entry.trained.layers) + 10
     assert catalog.explainer("bert-base-uncased") is None
 
 

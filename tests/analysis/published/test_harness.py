@@ -271,7 +271,7 @@ def test_effeval_on_a_slice(monkeypatch: pytest.MonkeyPatch, shared: Path, tmp_p
     result = reproduce(["effeval"], tmp_path, score=score, beside=["chrf", "ter"])
     own = score("ter", [row["candidate"] for row in beside], [row["reference"] for row in beside]).values
     expected = -np.corrcoef(own, numbers["human"])[0, 1]
-    assert figures(result, "effeval")["wmt15", "", "ter"] == (pytest.approx(expected), "ours")
+    assert figures(result, "effeval")["wmt15", "ter", ""] == (pytest.approx(expected), "ours")
     write(tmp_path / "daseg-wmt15.tsv", beside[:-1])
     with pytest.raises(InputError, match=r"daseg-wmt15.tsv: has no row with lp .* and id .*, which wmt15.tsv has"):
         reproduce(["effeval"], tmp_path, score=score, beside=["chrf"])
