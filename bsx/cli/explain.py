@@ -8,7 +8,7 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Output, take, take_keywords, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Output, one_spec, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar, write_result
 from bsx.jobs.settings import ExplainSettings
 
@@ -16,7 +16,7 @@ _ROWS = 500
 """Rows on a page; of more, the riskiest."""
 
 
-@with_settings(config=ExplainSettings, before="format")
+@with_settings("metric", config=ExplainSettings, before="format")
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def explain(
     data: Annotated[str, typer.Option(help="Table of texts: .tsv (unquoted), .csv, .jsonl or .parquet; - is stdin.")],
@@ -31,6 +31,9 @@ def explain(
         typer.Option(help="Column of people's marks: 0 or 1 (an error) for each word of the candidate, to measure by."),
     ] = None,
     source_marks: Annotated[str | None, typer.Option(help="The same for the source.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Metric whose score is explained: NAME[:field=value,…].")
+    ] = None,
     format: Annotated[
         Literal["text", "json", "jsonl", "html", "markdown"],
         typer.Option(help="How to print: jsonl is one object a row; unless given, what the name of -o ends in says."),
@@ -43,6 +46,9 @@ def explain(
     from bsx.support.json_text import to_json
     from bsx.support.provenance import provenance
 
+    explained = one_spec(metric)
+    if explained is not None:
+        settings["metric"] = explained
     how = take_keywords(settings, ExplainSettings)  # first: the scorer has an idf and a layer of its own
     with progress_bar() as report:
         found = explain_table(

@@ -127,6 +127,14 @@ def specs(parts: Iterable[str] | None) -> list[str]:
     return found
 
 
+def one_spec(parts: Iterable[str] | None) -> str | None:
+    """Return the metric in an option that names one, for commands in which only one can be meant."""
+    found = specs(parts)
+    if len(found) > 1:
+        raise InputError(f"--metric {','.join(found)}: this takes one metric, not {len(found)}")
+    return found[0] if found else None
+
+
 def whole_numbers(option: str, text: str, *, lowest: int = 0) -> tuple[int, ...]:
     """Return the whole numbers in a list like ``0,3,6``, as they stand, each once.
 

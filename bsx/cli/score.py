@@ -9,7 +9,7 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Segment, System, specs, take, take_keywords, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Segment, System, one_spec, specs, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 from bsx.jobs.settings import MbrSettings
@@ -179,14 +179,11 @@ def mbr(
     from bsx.jobs.deciding import mbr
     from bsx.support.provenance import provenance
 
-    wanted = specs(metric) or ["bertscore"]
-    if len(wanted) > 1:
-        raise InputError(f"--metric {','.join(wanted)}: one metric decides, not {len(wanted)}")
     with progress_bar() as report:
         found = mbr(
             file,
             output,
-            metric=wanted[0],
+            metric=one_spec(metric) or "bertscore",
             references=references,
             matrix_out=matrix_out,
             resume=resume,
