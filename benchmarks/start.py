@@ -3,9 +3,9 @@
 Run: python benchmarks/start.py [--repeats 5] [--output benchmarks/results/start.json]
 
 Figures are medians over the repeats, in seconds: by the clock, until the process has ended or, from Python, until the
-score is there; CPU seconds of the whole process, in which other work on the machine hardly shows; and its peak resident
-memory. Files are read once beforehand, so that the disk does not count. What says "empty cache" starts with a cache
-folder of its own, empty each time. bert-score scores the same pair.
+score is there; and CPU seconds of the whole process, in which other work on the machine hardly shows. Files are read
+once beforehand, so that the disk does not count. What says "empty cache" starts with a cache folder of its own, empty
+each time. bert-score scores the same pair.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STARTS = {
     "Python, one pair, me5-small-q4, ONNX Runtime": ["-c", BSX.format(ME5, "onnx")],
     "Python, one pair, me5-small-q4, bert-score": ["-c", PEER.format(ME5, 7)],
 }
-Figures = tuple[float, float, float]
+Figures = tuple[float, float]
 
 
 def seconds(name: str) -> Figures:
@@ -69,7 +69,7 @@ def _seconds(arguments: list[str], environment: dict[str, str]) -> Figures:
     wall = scored if scored is not None else time.perf_counter() - start
     if process.returncode:
         raise SystemExit(f"{arguments}: ended with status {process.returncode}")
-    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return wall, used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -91,9 +91,9 @@ def main() -> None:
             runs[name].append(seconds(name))
     result: dict[str, Any] = {"machine": machine(), "repeats": arguments.repeats, "starts": {}}
     for name, times in runs.items():
-        wall, cpu, memory = (round(statistics.median(column), 3) for column in zip(*times, strict=True))
-        result["starts"][name] = {"seconds": wall, "cpu_seconds": cpu, "peak_mib": round(memory)}
-        print(f"{name:<52} {wall:7.3f} s, {cpu:7.3f} CPU s, {memory:6.0f} MiB")
+        wall, cpu = (round(statistics.median(column), 3) for column in zip(*times, strict=True))
+        result["starts"][name] = {"seconds": wall, "cpu_seconds": cpu}
+        print(f"{name:<52} {wall:7.3f} s, {cpu:7.3f} CPU s")
     if output:
         output.write_text(json.dumps(result, indent=2) + "\n")
 

@@ -113,7 +113,7 @@ def int8_me5(results: dict[str, Any]) -> str:
 
 def start(results: dict[str, Any]) -> str:
     part = results["start"]
-    head = {"seconds": ("seconds", ".2f"), "cpu_seconds": ("CPU seconds", ".2f"), "peak_mib": ("peak MiB", ",")}
+    head = {"seconds": ("seconds", ".2f"), "cpu_seconds": ("CPU seconds", ".2f")}
     measured = {name: said for name, said in head.items() if all(name in row for row in part["starts"].values())}
     rows = [
         [name, *(format(row[figure], form) for figure, (_, form) in measured.items())]
