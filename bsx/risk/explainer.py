@@ -176,7 +176,8 @@ class WordRisks:
         layers = [self._places.index(layer) for layer in self._trained.layers]
         features = word_features(text, other, layers)
         inputs = word_inputs(text.vectors[self._places.index(self._trained.vectors)], features)
-        logits = np.mean([network.logits(inputs) for network in self._networks[side]], axis=0, dtype=np.float64)
+        found = np.array([network.logits(inputs) for network in self._networks[side]], dtype=np.float64)
+        logits: Floats = found.mean(axis=0)
         return self._called(logits, text, getattr(self._trained, side))
 
     def _matched(self, text: ReadText, other: ReadText, layer: int, side: Side) -> Floats:

@@ -64,7 +64,7 @@ def read_texts(texts: Sequence[str], tokenizer: Tokenizer, view: LayerView) -> d
         kept = np.flatnonzero(owner >= 0)
         vectors, owner = all_vectors[:, start + kept], owner[kept]
         means = np.zeros((len(view.layers), len(words), view.dimensions), dtype=np.float32)
-        np.add.at(means, (slice(None), owner), vectors)
+        np.add.at(means.swapaxes(0, 1), owner, vectors.swapaxes(0, 1))
         means /= np.maximum(np.bincount(owner, minlength=len(words)), 1).astype(np.float32)[:, None]
         found[text] = ReadText(words, normalise(vectors), means, owner, bool(states.lost[place]))
     return found
