@@ -17,7 +17,7 @@ from pathlib import Path
 from bsx.analysis import Report, compare_cards, metric_card
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.report.blocks import ReportTable
-from bsx.analysis.report.cards import card_sections
+from bsx.analysis.report.sections.cards import card_sections
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import Evidence
 from bsx.data.output import atomic_text

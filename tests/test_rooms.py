@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +20,9 @@ FRONT_DOORS = {"bsx", "bsx.analysis", "bsx.__main__"}
 """Modules that stand in no room, and that no room may import: the two lazy public faces and the way in."""
 EVERYBODYS = ("bsx.errors", "bsx.registry", "bsx.examples")
 """What everybody may import, and what imports nothing: errors, and folders of files."""
+
+MOST = 20
+"""Modules that a folder may hold, so that any is found at a glance."""
 
 
 def modules() -> dict[str, Path]:
@@ -117,6 +120,11 @@ def forbidden(arrows: dict[str, set[str]]) -> list[str]:
 def test_every_module_stands_in_a_room() -> None:
     homeless = [name for name in modules() if room(name) is None and name not in FRONT_DOORS]
     assert not [name for name in homeless if not name.startswith(EVERYBODYS)], "not in rooms.toml"
+
+
+def test_no_folder_holds_too_many_modules() -> None:
+    held = Counter(file.parent.relative_to(ROOT) for file in modules().values() if file.name != "__init__.py")
+    assert not {str(folder): count for folder, count in held.items() if count > MOST}, f"more than {MOST} modules"
 
 
 def test_imports_follow_the_table() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.report.blocks import Block, Heading, Notes, Page, Prose, ReportTable
-from bsx.analysis.report.cards import card_sections
 from bsx.analysis.report.result import Report
+from bsx.analysis.report.sections.cards import card_sections
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 

@@ -10,8 +10,15 @@ from bsx.analysis.documents.reproduction import LeftOut, ReproduceDocument, Repr
 from bsx.analysis.published import demetr, effeval, eval4nlp, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto
 from bsx.analysis.published.table import Figure, PublishedFacts, Score, Work, judged
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.reproduction import cell_rows, reasons_of, repeated, reproduced, summary_line, summary_rows
 from bsx.analysis.report.result import Report
+from bsx.analysis.report.sections.reproduction import (
+    cell_rows,
+    reasons_of,
+    repeated,
+    reproduced,
+    summary_line,
+    summary_rows,
+)
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.aligned import text_table
 from bsx.support.near import did_you_mean

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
-from bsx.analysis.report.agreement import agreement
 from bsx.analysis.report.alignments import Align, Aligner
-from bsx.analysis.report.cards import cards
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.ensembles import ensembles
-from bsx.analysis.report.explanations import explanations
-from bsx.analysis.report.interventions import interventions
-from bsx.analysis.report.profiles import profiles
-from bsx.analysis.report.repeat import repeat
-from bsx.analysis.report.reproduction import reproduced
 from bsx.analysis.report.result import Report
-from bsx.analysis.report.robustness import robustness
-from bsx.analysis.report.scored import compared, scored, segments
+from bsx.analysis.report.sections.agreement import agreement
+from bsx.analysis.report.sections.cards import cards
+from bsx.analysis.report.sections.ensembles import ensembles
+from bsx.analysis.report.sections.explanations import explanations
+from bsx.analysis.report.sections.interventions import interventions
+from bsx.analysis.report.sections.profiles import profiles
+from bsx.analysis.report.sections.repeat import repeat
+from bsx.analysis.report.sections.reproduction import reproduced
+from bsx.analysis.report.sections.robustness import robustness
+from bsx.analysis.report.sections.scored import compared, scored, segments
 from bsx.errors import InputError
 from bsx.support.settings import in_range
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.help import group
 from bsx.cli.messages import SHORT, say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Column, Format, Lower, Output, Score, take, take_keywords, with_settings
-from bsx.cli.output import names, progress_bar, show, write_result
+from bsx.cli.output import group, names, progress_bar, show, write_result
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.jobs.settings import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings

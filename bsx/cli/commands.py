@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bsx.cli.help import WholeSummaries
-from bsx.cli.output import GuardedCommands
+from bsx.cli.output import GuardedCommands, WholeSummaries
 from bsx.errors import InputError
 from bsx.support.environment import keep_together
 
@@ -30,14 +29,14 @@ COMMANDS = {
     "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
     "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
     "intervene": (
-        "bsx.cli.intervene",
+        "bsx.cli.factors",
         "Edit texts factor by factor: what a metric reacts to, beside what it goes with.",
     ),
     "adversarial": (
         "bsx.cli.adversarial",
         "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
     ),
-    "ensemble": ("bsx.cli.ensemble", "Combine metrics and measure what that gains over the best of them."),
+    "ensemble": ("bsx.cli.train", "Combine metrics and measure what that gains over the best of them."),
     "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
     "reproduce": ("bsx.cli.report", "Recompute published tables and set ours beside them."),
     "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),

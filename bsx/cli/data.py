@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import Confidence, Format, Resamples
-from bsx.cli.output import names, progress_bar
+from bsx.cli.output import group, names, progress_bar
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json

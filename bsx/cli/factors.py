@@ -1,17 +1,18 @@
-"""``bsx factors``: how alike sentence pairs are in meaning, structure, words and word forms."""
+"""``bsx factors``: how alike sentence pairs are, factor by factor; ``bsx intervene``: what moving one factor costs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from bsx.analysis.factors.base import Resources
-from bsx.cli.messages import say
-from bsx.cli.options import Format, specs, take, take_keywords, with_settings
-from bsx.cli.output import progress_bar, show
-from bsx.jobs.settings import FactorSettings
+from bsx.bertscore.config import ScorerConfig
+from bsx.cli.messages import say, spelled
+from bsx.cli.options import OF_ONE_METRIC, Format, Output, specs, take, take_keywords, with_settings
+from bsx.cli.output import form_of, names, progress_bar, show, write_result
+from bsx.jobs.settings import FactorSettings, InterveneSettings
 
 
 @with_settings("progress", config=Resources, before="format")
@@ -39,3 +40,73 @@ def factors(
         found = run(file, output, specs(factor) or None, resources=resources, **take_keywords(settings, FactorSettings))
     say(found.notes)
     show(found.summary, found.to_text, format)
+
+
+@with_settings(config=InterveneSettings)
+@with_settings(*OF_ONE_METRIC, config=ScorerConfig)
+def intervene(
+    file: Annotated[str, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")],
+    metric: Annotated[
+        list[str],
+        typer.Option(help="Compute these metrics: NAME[:field=value,…][,NAME…]; see bsx metrics. Repeatable."),
+    ],
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure these factors: NAME[:field=value,…][,NAME…]. Repeatable.",
+            show_default="lex, syn with a parser, mor with vectors",
+        ),
+    ] = None,
+    edit: Annotated[
+        str,
+        typer.Option(help="Perturbations that aim at one factor, separated by commas; all: those that can be made."),
+    ] = "all",
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Keep every edited text, what it moved and what that cost: .tsv, .csv, …", writable=True),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw both sides' coefficients: .png, .svg or .pdf.", writable=True)
+    ] = None,
+    format: Annotated[Literal["text", "json", "markdown"], typer.Option("--format", help="How to print.")] = "text",
+    output: Output = None,
+    **settings: Any,
+) -> None:
+    """Edit texts factor by factor and explain how far scores fall, beside what scores go with as they come."""
+    from bsx.data.output import check_table
+    from bsx.data.picture import check_picture
+    from bsx.jobs.intervening import intervene as run
+    from bsx.support.json_text import to_json
+    from bsx.support.provenance import provenance
+
+    if save is not None:
+        check_table(save)
+    if plot is not None:
+        check_picture(plot)
+    how = take_keywords(settings, InterveneSettings)
+    with progress_bar() as report:
+        found = run(
+            file,
+            specs(metric),
+            edits=None if edit == "all" else names([edit]),
+            factors=specs(factor) or None,
+            settings=take(settings, ScorerConfig),
+            progress=report,
+            **how,
+        )
+    if save is not None:
+        found.result.save_pairs(save)
+    if plot is not None:
+        from bsx.analysis.intervening.plots import draw_interventions
+
+        draw_interventions(found.result.document, plot)
+    form = form_of(format, output)
+    if form == "json":
+        read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
+        content = found.to_dict() | {"provenance": provenance("intervene", read, found.metrics.signatures)}
+        content["notes"] = [spelled(note) for note in found.notes]
+        content["left_out"] = {name: spelled(why) for name, why in found.result.document.left_out.items()}
+        write_result(to_json(content), output)
+    else:
+        write_result(found.result.to_markdown() if form == "markdown" else found.result.to_text(), output)
+    say([*found.metrics.about, *found.notes])

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry, specs, take_keywords, with_settings
-from bsx.cli.output import progress_bar
+from bsx.cli.output import group, progress_bar
 from bsx.cli.output import show as show_result
 from bsx.jobs.settings import AblationSettings, SweepSettings
 from bsx.support.aligned import text_table

@@ -9,9 +9,9 @@ import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import ModelEntry
-from bsx.cli.help import group
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
+from bsx.cli.output import group
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.support.aligned import text_table

@@ -1,4 +1,4 @@
-"""Lists of names in, results out: printed in the format asked for, or written to a file; a bar until then."""
+"""What commands share: groups with whole summaries and guarded outputs, lists of names, results, a bar until then."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import inspect
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args
 
 import typer
+import typer.core
 
 from bsx.cli.messages import spelled
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+
+if TYPE_CHECKING:  # Typer carries its own copy of click
+    from typer._click.formatting import HelpFormatter
 
 
 class GuardedCommands(typer.Typer):
@@ -27,6 +31,27 @@ class GuardedCommands(typer.Typer):
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # type: ignore[override]
         """Return a decorator that adds a command."""
         return lambda function: super(GuardedCommands, self).command(name, **settings)(_guarded(function))
+
+
+class WholeSummaries(typer.core.TyperGroup):
+    """A group of commands whose help cuts no summary short."""
+
+    headings: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    def format_commands(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Write the list of commands, under headings if there are any."""
+        for heading, names in (self.headings or {"Commands": list(self.commands)}).items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, _summary(self.commands[name].help or "")) for name in names])
+
+
+def _summary(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def group(*, no_args_is_help: bool = False) -> typer.Typer:
+    """Return a command that has commands of its own."""
+    return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
 
 
 def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.help import group
 from bsx.cli.messages import say
 from bsx.cli.options import Format, take, take_keywords, with_settings
-from bsx.cli.output import progress_bar, show
+from bsx.cli.output import group, progress_bar, show
 from bsx.jobs.settings import LANG, BaselineSettings, TuneSettings
 
 registry = group()

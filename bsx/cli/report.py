@@ -101,7 +101,7 @@ def _reproduce(
     settings: dict[str, Any],
 ) -> bool:
     """Recompute tables, print them, and return whether all is well."""
-    from bsx.jobs.reproducing import reproduce as recompute
+    from bsx.jobs.reporting import reproduce as recompute
     from bsx.support.provenance import provenance
 
     with progress_bar() as report:

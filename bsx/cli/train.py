@@ -1,4 +1,4 @@
-"""``bsx train``: a metric of one's own from human scores."""
+"""``bsx train``: a metric of one's own from human scores; ``bsx ensemble``: metrics beside the best of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bsx.cli.help import group
+from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
-from bsx.cli.options import take, whole_numbers, with_settings
-from bsx.cli.output import progress_bar
+from bsx.cli.options import take, take_keywords, whole_numbers, with_settings
+from bsx.cli.output import group, progress_bar
 from bsx.encode.run_config import RunConfig
-from bsx.jobs.settings import TrainingColumns
+from bsx.jobs.settings import EnsembleColumns, TrainingColumns
 from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 
@@ -162,3 +162,36 @@ def curve(
         print(to_json(document))
         return
     print(found.to_text() if format == "text" else found.to_csv().rstrip("\n"))
+
+
+@with_settings(config=EnsembleSettings)
+@with_settings(config=EnsembleColumns, before="format")
+def ensemble(
+    file: Annotated[Path, typer.Argument(help="Table of scores: .tsv (unquoted), .csv, .jsonl, .parquet.")],
+    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
+    human: Annotated[str, typer.Option(help="Column of human scores.")],
+    format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the result to this file.", writable=True)
+    ] = None,
+    **settings: Any,
+) -> None:
+    """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
+    from bsx.cli.output import names, show
+    from bsx.jobs.combining.run import ensemble as combine
+    from bsx.support.provenance import provenance
+
+    more = take_keywords(settings, EnsembleColumns)
+    found = combine(
+        file,
+        names(column),
+        human,
+        settings=take(settings, EnsembleSettings),
+        **more,
+    )
+    result = found.result
+    content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
+    show(content, result.to_text, format, output)
+    say(result.notes)
+    if found.saved is not None:
+        print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)

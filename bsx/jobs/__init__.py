@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.result import Findings as Findings
     from bsx.jobs.probing.run import probe as probe
-    from bsx.jobs.reporting import report as report
-    from bsx.jobs.reproducing import ReproduceRun as ReproduceRun, reproduce as reproduce
+    from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
     from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
     from bsx.jobs.score import ScoredLanguages as ScoredLanguages, score_files as score_files
     from bsx.jobs.score import score_languages as score_languages

@@ -11,7 +11,7 @@ from bsx.analysis.documents.explaining import ExplainDocument, MarksRow, WordsRo
 from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Passages, Run, Section
 from bsx.analysis.report.cells import FEWEST, heat, interval, number, percent, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents, titles
+from bsx.analysis.report.sections.scored import contents, titles
 
 _WORD = re.compile(r"\S+\s*|\s+")
 _PROBABLE = 0.5

@@ -13,7 +13,7 @@ from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
 from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
-from bsx.analysis.report.people import people_table
+from bsx.analysis.report.sections.people import people_table
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.signature import Signature

@@ -10,7 +10,7 @@ from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents, titles
+from bsx.analysis.report.sections.scored import contents, titles
 
 
 def ensembles(documents: Sequence[Document]) -> Section | None:

@@ -14,8 +14,8 @@ from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Heading, Notes, Prose, Section
 from bsx.analysis.report.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.perturbations import perturbation_blocks, perturbation_lead
-from bsx.analysis.report.scored import contents, titles
+from bsx.analysis.report.sections.perturbations import perturbation_blocks, perturbation_lead
+from bsx.analysis.report.sections.scored import contents, titles
 from bsx.analysis.report.words import differing, plain
 
 Robust = TypeVar("Robust", TriplesDocument, PairsDocument, PerturbDocument)

@@ -22,8 +22,8 @@ from bsx.analysis.documents.cards import (
 from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Prose, Section
 from bsx.analysis.report.cells import NONE, interval, number, p_value, percent, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.people import people_table
-from bsx.analysis.report.scored import contents
+from bsx.analysis.report.sections.people import people_table
+from bsx.analysis.report.sections.scored import contents
 
 _TITLES = {
     "agreement": "Agreement with people",

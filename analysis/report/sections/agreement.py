@@ -10,7 +10,7 @@ from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, NONE, heat, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents, titles
+from bsx.analysis.report.sections.scored import contents, titles
 
 _FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft accuracy"}
 

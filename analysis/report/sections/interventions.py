@@ -9,7 +9,7 @@ from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Chart, Heading, Notes, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.scored import contents, titles
+from bsx.analysis.report.sections.scored import contents, titles
 
 _SIDES = ("observed", "edited")
 
