@@ -1,7 +1,7 @@
 """Backends on the CPU against bert-score 0.3.13 in one run, and what int8 does to agreement with people.
 
 Run: python benchmarks/cpu.py [--data FOLDER] [--model minilm] [--sizes 1,10,100,1000] [--repeats 5] [--threads 2]
-     [--parts speed,encoder,agreement] [--output benchmarks/results/cpu.json]
+     [--parts speed,encoder,profile,agreement] [--output benchmarks/results/cpu.json]
      python benchmarks/cpu.py --model me5-small-q4 --output benchmarks/results/cpu-me5.json
 
 FOLDER holds daseg-wmt15.tsv to daseg-wmt17.tsv (default ../shared/data/wmt). All contenders score the same WMT17
@@ -11,7 +11,8 @@ machine. CPU seconds are given too, because other work hardly shows in them.
 
 The encoder's rate is measured with one thread: the floating-point work of its matrix products, padding included, over
 the CPU time spent in it. It is compared with that of one large matrix product of the feed-forward layer's shape, timed
-between the turns, by the faster of PyTorch and ONNX Runtime.
+between the turns, by the faster of PyTorch and ONNX Runtime. The profile is ONNX Runtime's own, of the same pairs on
+one thread: where the time in the encoder goes by kind of operator.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import json
 import os
 import platform
 import statistics
+import tempfile
 import time
 import warnings
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -178,6 +181,40 @@ def encoder(folder: Path, model: str, size: int, repeats: int) -> dict[str, Any]
     return result
 
 
+def profile(folder: Path, model: str, size: int) -> dict[str, Any]:
+    """Return the share of each kind of operator in the time that ONNX Runtime spends in the encoder, on one thread."""
+    import onnxruntime
+
+    import bsx
+
+    threads, opened = torch.get_num_threads(), onnxruntime.InferenceSession
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place:
+
+        def watched(model: bytes, options: Any, **how: Any) -> Any:
+            options.enable_profiling = True
+            options.profile_file_prefix = f"{place}/profile"
+            return opened(model, options, **how)
+
+        onnxruntime.InferenceSession = watched
+        try:
+            scorer = bsx.Scorer(model, layer=LAYERS[model], backend="onnx")
+            scorer.score(*first(folder, size))
+            written = scorer.metric.encoding.shared.batcher.embedder._session.end_profiling()
+        finally:
+            onnxruntime.InferenceSession = opened
+            torch.set_num_threads(threads)
+        events = json.loads(Path(written).read_text())
+    spent: Counter[str] = Counter()
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            spent[event["args"]["op_name"]] += event["dur"]
+    total = spent.total()
+    result = {"pairs": size, "share": {kind: round(time / total, 4) for kind, time in spent.most_common()}}
+    print(json.dumps(result), flush=True)
+    return result
+
+
 def speed(folder: Path, model: str, sizes: list[int], repeats: int) -> dict[str, Any]:
     """Time all contenders on the first pairs of WMT17."""
     import bert_score
@@ -274,7 +311,9 @@ def main() -> None:
     parser.add_argument("--sizes", default="1,10,100,1000", help="numbers of pairs")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--parts", default="speed,encoder,agreement", help="what to measure; others keep their results")
+    parser.add_argument(
+        "--parts", default="speed,encoder,profile,agreement", help="what to measure; others keep their results"
+    )
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     if not (arguments.data / "daseg-wmt17.tsv").is_file():
@@ -289,6 +328,7 @@ def main() -> None:
     measures = {
         "speed": lambda: speed(arguments.data, arguments.model, sizes, arguments.repeats),
         "encoder": lambda: encoder(arguments.data, arguments.model, max(sizes), arguments.repeats),
+        "profile": lambda: profile(arguments.data, arguments.model, max(sizes)),
         "agreement": lambda: agreement(arguments.data, arguments.model),
     }
     result: dict[str, Any] = {}

@@ -48,16 +48,9 @@ class Encoder(GraphBuilder):
 
     def _added(self, state: str, before: str, name: str, norm: str, size: int) -> str:
         """Return the normalised sum of a product, its bias and what was before it."""
-        return self.graph.node(
-            "SkipLayerNormalization",
-            state,
-            before,
-            self.array(f"{norm}.weight", size),
-            self.array(f"{norm}.bias", size),
-            self.array(f"{name}.bias", size),
-            domain=MICROSOFT,
-            epsilon=self.epsilon,
-        )
+        # The three apart take less than half as long as the runtime's SkipLayerNormalization.
+        state = self.graph.node("Add", state, self.array(f"{name}.bias", size))
+        return self.normalised(self.graph.node("Add", state, before), norm, size)
 
     def _embeddings(self) -> str:
         settings, names, graph = self.settings, self.names, self.graph
@@ -117,7 +110,8 @@ class Encoder(GraphBuilder):
         )
 
     def _activated(self, state: str, name: str, size: int) -> str:
-        bias, kind = self.array(f"{name}.bias", size), self.settings["hidden_act"]
+        kind = self.settings["hidden_act"]
+        state = self.graph.node("Add", state, self.array(f"{name}.bias", size))
         if kind == "relu":
-            return self.graph.node("Relu", self.graph.node("Add", state, bias))
-        return self.graph.node("BiasGelu" if kind == "gelu" else "FastGelu", state, bias, domain=MICROSOFT)
+            return self.graph.node("Relu", state)
+        return self.graph.node("Gelu" if kind == "gelu" else "FastGelu", state, domain=MICROSOFT)
