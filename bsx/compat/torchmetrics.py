@@ -55,7 +55,7 @@ if Metric is not None:
             self.add_state("rows", default=[], dist_reduce_fx="cat")
 
         @property
-        def higher_is_better(self) -> bool:
+        def higher_is_better(self) -> bool:  # type: ignore[override]  # fixed there as well: it cannot be set
             """Whether the higher of two scores is the better one."""
             return self.engine.metric.higher_is_better
 
