@@ -266,11 +266,30 @@ def test_every_page_is_in_the_navigation() -> None:
     assert not missing
 
 
+def test_every_page_says_at_its_head_what_one_gets() -> None:
+    """A title, and a paragraph below it: no heading, list, table, picture or block of code."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+        assert re.fullmatch(r"# .+", title), f"{name(page)}: no title"
+        assert re.match(r"(?!\d+\. |- |!\[)[\w`*\[(].{40}", rest), (
+            f"{name(page)}: begins without a word about itself: {rest[:60]!r}"
+        )
+
+
 def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "site" / "models" / "choose.html").is_file()
+    # Search works in pages that are opened from files, without a server and without a network.
+    found = (tmp_path / "site" / "search" / "search_index.js").read_text(encoding="utf-8")
+    assert found.startswith("var __index = {")
+    assert "score/compare.html" in found
+    start = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r'<script src="([^"]+)"', start)[0] == "assets/iframe-worker.js"
+    assert not re.search(
+        r"<(?:script|img|iframe)[^>]+src=\"https?:|<link[^>]+rel=\"(?:stylesheet|preconnect)\"[^>]+https?:", start
+    )
     made = {
         "cli": "bsx adversarial perturb",
         "bsx": "bsx.Scorer",
@@ -297,7 +316,8 @@ def test_the_readme_counts_what_the_registry_has() -> None:
     models, languages, metrics = (len(kind) for kind in (shipped().models, shipped().languages, shipped().metrics))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"{models} models, {languages} languages" in readme
-    assert f"{metrics - 1} other metrics" in readme
+    for page in (readme, (ROOT / "docs" / "index.md").read_text(encoding="utf-8")):
+        assert f"{metrics - 1} other metrics" in page
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/explain/disentangling.md", "docs/explain/factors.md"])
