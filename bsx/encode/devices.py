@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Literal
 
 from bsx.errors import InputError
 from bsx.support.arrays import device_type
-from bsx.support.optional import need
+from bsx.support.optional import installed, need
 from bsx.support.untyped import Untyped
 
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "int8"]
@@ -22,7 +21,7 @@ _CARDS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 
 def has_torch() -> bool:
     """Tell whether PyTorch and transformers are installed, without importing them."""
-    return all(sys.modules.get(name) or importlib.util.find_spec(name) for name in ("torch", "transformers"))
+    return installed("torch", "transformers")
 
 
 def _may_have_card() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from importlib.metadata import version
 from typing import Literal, cast, get_args
@@ -16,18 +15,13 @@ from bsx.encode.light.embedder import LightEmbedder, obstacle
 from bsx.encode.protocol import Embedder
 from bsx.errors import InputError, MissingExtraError
 from bsx.support.arrays import device_type
-from bsx.support.optional import need
+from bsx.support.optional import installed, need
 
 BackendName = Literal["auto", "torch", "onnx"]
 _ONNX_BATCH_TOKENS = 512
 """Padded tokens of a batch under ONNX Runtime: each thread has one, and a small one stays in its cache."""
 VARIABLE = "BSX_BACKEND"
 """Environment variable that says what ``auto`` is."""
-
-
-def installed() -> bool:
-    """Tell whether ONNX Runtime is here, without importing it."""
-    return importlib.util.find_spec("onnxruntime") is not None
 
 
 class Opener:
@@ -84,19 +78,18 @@ class Opener:
             if why is not None:
                 instead = "use `dtype='fp32'`" if self._dtype == "int8" else "use `backend='torch'`"
                 raise InputError(f"ONNX Runtime cannot run this: {why}; {instead}")
-            need("onnxruntime", "The backend onnx")
+            need("onnxruntime", "int8" if self._dtype == "int8" else "The backend onnx")
             return True
-        if backend == "auto" and why is None and installed():
+        if backend == "auto" and why is None and installed("onnxruntime"):
             return True
         if not has_torch():
-            wanted = "the backend torch was asked for" if backend == "torch" else why
-            if wanted is not None:
+            if backend == "torch" or why is not None:
+                wanted = "The backend torch" if backend == "torch" else f"{self.architecture.folder.name} ({why})"
                 raise MissingExtraError(
-                    f"{self.architecture.folder.name} needs PyTorch, which is not installed ({wanted}): "
-                    "pip install 'bsx-eval[torch]'"
+                    f"{wanted} needs PyTorch, which is not installed: pip install 'bsx-eval[torch]'"
                 )
             raise MissingExtraError("Scoring with encoders needs ONNX Runtime or PyTorch: pip install 'bsx-eval[onnx]'")
-        if backend == "auto" and why is not None and device_type(self.device) == "cpu" and installed():
+        if backend == "auto" and why is not None and device_type(self.device) == "cpu" and installed("onnxruntime"):
             self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}")
         return False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 
 from bsx.catalog.catalog import Catalog
@@ -11,7 +10,7 @@ from bsx.errors import BsxError
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins
 from bsx.models.files import is_here
-from bsx.support.optional import EXTRAS
+from bsx.support.optional import EXTRAS, installed, runs_encoders
 from bsx.support.untyped import JsonObject
 
 
@@ -44,7 +43,7 @@ def _broken(name: str, entry: MetricEntry | None, problem: str) -> JsonObject:
 def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     """Say whether a metric runs on this machine as it is: ``yes``, or what is missing."""
     if entry.extra is not None:
-        absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not _installed(module)]
+        absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not installed(module)]
         if absent:
             return f"needs bsx-eval[{entry.extra}]"
     kind = find_metric(entry.name, catalog)[0]
@@ -54,6 +53,8 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     package = getattr(kind, "package", None)
     if package is not None:
         return f"needs python= with {package.name}"
+    if "model" in kind.Config.model_fields and not runs_encoders():
+        return "needs bsx-eval[onnx]"
     if entry.model is None:
         return "with `model=` or `lang=`" if "model" in kind.Config.model_fields else "yes"
     known = catalog.find(entry.model)
@@ -61,10 +62,6 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     if is_here(source):
         return "yes"
     return "needs its model, or `model=`" if issubclass(kind, EncoderMetric) else "needs its model"
-
-
-def _installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
 
 
 def describe(name: str, catalog: Catalog) -> JsonObject:

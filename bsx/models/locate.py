@@ -13,6 +13,7 @@ from bsx.models.choice import Choice
 from bsx.models.conversion import convert
 from bsx.models.files import TOKENIZERS, digest_of, fetch, find, is_here, matching_files, weight_files
 from bsx.models.ranking import by_evidence, knows
+from bsx.support.optional import runs_encoders
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,11 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
     """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
     language = choice.language
     here = available(catalog, language)
-    if language is None:
+    runs = runs_encoders()
+    if not runs:
+        options = "Nothing that runs an encoder is installed either: pip install 'bsx-eval[onnx]'. "
+        options += "`metrics='chrf'` needs none."
+    elif language is None:
         options = f"Available here now: {', '.join(f'`model={name!r}`' for name in here) or 'none'}."
     elif here:
         options = f"Available here now for {language.name}: {', '.join(f'`model={name!r}`' for name in here)}."
@@ -95,8 +100,8 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
         options = f"No model here was trained on {language.name}; `metrics='chrf'` needs none."
     fetching = f" `bsx.Scorer({choice.name!r})` fetches it where the hub is reachable." if choice.source.hub else ""
     error = ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
-    if language is not None:
-        error.instead = ("model", here[0]) if here else ("metrics", "chrf")
+    if language is not None or not runs:
+        error.instead = ("model", here[0]) if runs and here else ("metrics", "chrf")
     return error
 
 

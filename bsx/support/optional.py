@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
+import sys
 import traceback
 from types import ModuleType
 
@@ -38,6 +40,16 @@ EXTRAS = {
 }
 
 
+def installed(*modules: str) -> bool:
+    """Tell whether packages are here, without importing them."""
+    return all(sys.modules.get(name) or importlib.util.find_spec(name) for name in modules)
+
+
+def runs_encoders() -> bool:
+    """Tell whether anything is here that runs an encoder: ONNX Runtime, or PyTorch with transformers."""
+    return installed("onnxruntime") or installed("torch", "transformers")
+
+
 def need(module: str, purpose: str) -> ModuleType:
     """Import an optional package, or say which extra brings it.
 
@@ -57,10 +69,12 @@ def need(module: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != root:
             raise
-        extra = EXTRAS[root]
-        raise MissingExtraError(
-            f"{purpose} needs the package {root}, which is not installed: pip install 'bsx-eval[{extra}]'"
-        ) from error
+        raise MissingExtraError(_missing(purpose, root)) from error
+
+
+def _missing(purpose: str, package: str) -> str:
+    extra = EXTRAS[package]
+    return f"{purpose} needs the package {package}, which is not installed: pip install 'bsx-eval[{extra}]'"
 
 
 def implementation(named: str, origin: object, base: type) -> type:
@@ -72,6 +86,7 @@ def implementation(named: str, origin: object, base: type) -> type:
         base: what it must be a subclass of.
 
     Raises:
+        MissingExtraError: if it needs an optional package that is not installed; names the extra that brings it.
         RegistryError: if it cannot be imported, is no such class, or lacks what such a class defines; names the file.
     """
     module, _, attribute = named.partition(":")
@@ -80,6 +95,9 @@ def implementation(named: str, origin: object, base: type) -> type:
     except BsxError:
         raise
     except (ModuleNotFoundError, AttributeError, SyntaxError) as error:
+        lacking = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and lacking in EXTRAS:
+            raise MissingExtraError(_missing(named.rpartition(":")[2], lacking)) from error
         raise RegistryError(
             f"{origin}: implementation: {named} cannot be imported: {error}; install its package, or put its folder on "
             "PYTHONPATH"

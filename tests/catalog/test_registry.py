@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import bsx.analysis
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language, language_code, language_pair
 from bsx.cli.messages import spelled
-from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
+from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 from bsx.models.choice import choose
 from bsx.models.locate import locate
 from tests.conftest import REPOSITORY
@@ -141,6 +142,28 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
         else:
             assert f"No model here was trained on {lang}; `metrics='chrf'` needs none." in str(caught.value)
             assert caught.value.instead == ("metrics", "chrf")
+
+
+def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    from bsx.metrics.inventory import runs_here
+    from bsx.support.optional import implementation
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    for package in ("onnxruntime", "torch", "ot"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for model in ("roberta-large", "someone/other"):
+        with pytest.raises(ModelUnavailableError) as caught:
+            locate(choose(model, None, shipped()), shipped())
+        assert "an encoder is installed either: pip install 'bsx-eval[onnx]'. `metrics='chrf'`" in str(caught.value)
+        assert "Available here" not in str(caught.value)
+        assert caught.value.instead == ("metrics", "chrf")
+    said = {name: runs_here(shipped().metrics[name], shipped()) for name in ("bertscore", "chrf", "moverscore")}
+    assert said == {"bertscore": "needs bsx-eval[onnx]", "chrf": "yes", "moverscore": "needs bsx-eval[metrics]"}
+    monkeypatch.delitem(sys.modules, "bsx.metrics.learned.bleurt", raising=False)
+    with pytest.raises(MissingExtraError, match=r"^Bleurt needs the package torch.*'bsx-eval\[torch\]'"):
+        implementation("bsx.metrics.learned.bleurt:Bleurt", "bleurt.yaml", object)
 
 
 def test_a_cached_hub_model_is_found_and_signed_with_its_commit(

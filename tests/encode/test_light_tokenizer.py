@@ -49,7 +49,8 @@ TEXTS = [
 ]
 
 
-def assert_alike(folder: Path, texts: list[str]) -> None:
+def assert_alike(folder: Path, texts: list[str], words: str = "") -> None:
+    """Compare with transformers, but for ``words``: it lists them as special, although it says of each that it is none."""
     ours = load_light(folder, json.loads((folder / "config.json").read_text())["model_type"])
     theirs: Any = load_tokenizer(folder)
     assert ours is not None
@@ -61,7 +62,8 @@ def assert_alike(folder: Path, texts: list[str]) -> None:
             assert list(got["input_ids"][i]) == list(quick["input_ids"][i]) == list(wanted["input_ids"][i]), text
             assert [*map(tuple, got["offset_mapping"][i])] == [*map(tuple, wanted["offset_mapping"][i])], text
     assert len(ours) == len(theirs)
-    assert sorted(ours.all_special_ids) == sorted(theirs.all_special_ids)
+    assert not any(theirs.added_tokens_decoder[i].special for i in theirs.convert_tokens_to_ids([*words]))
+    assert sorted(ours.all_special_ids) == sorted({*theirs.all_special_ids} - {*theirs.convert_tokens_to_ids([*words])})
     for name in ("unk_token_id", "cls_token_id", "sep_token_id", "model_max_length", "truncation_side"):
         assert getattr(ours, name) == getattr(theirs, name), name
     ids = list(range(min(200, len(theirs))))
@@ -90,7 +92,7 @@ def test_older_files_are_read_too(kind: str, kept: str, tiny_model: Callable[[st
     assert_alike(folder, TEXTS)
 
 
-def sentencepiece_file(folder: Path) -> None:
+def sentencepiece_file(folder: Path, *, name: str = "spm", **settings: Any) -> None:
     """Write a small file of SentencePiece, by its own trainer."""
     import sentencepiece
 
@@ -100,10 +102,11 @@ def sentencepiece_file(folder: Path) -> None:
     (folder / "text.txt").write_text("\n".join(lines), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
         input=str(folder / "text.txt"),
-        model_prefix=str(folder / "spm"),
+        model_prefix=str(folder / name),
         vocab_size=45,
         hard_vocab_limit=False,
         minloglevel=2,
+        **settings,
     )
 
 
@@ -123,6 +126,51 @@ def test_files_of_sentencepiece_are_read_as_their_own_package_reads_them(tmp_pat
         (tmp_path / "cut.model").write_bytes(content)
         with pytest.raises(InputError, match="cut.model"):
             read_pieces(tmp_path / "cut.model")
+
+
+FILES_ALONE: dict[str, tuple[str, dict[str, Any]]] = {
+    "xlm-roberta": ("sentencepiece.bpe", {}),
+    "camembert": ("sentencepiece.bpe", {}),
+    "albert": (
+        "spiece",
+        {
+            "pad_id": 0,
+            "unk_id": 1,
+            "bos_id": -1,
+            "eos_id": -1,
+            "control_symbols": "[CLS],[SEP],[MASK]",
+            "user_defined_symbols": [*'()"-.–£€'],
+        },
+    ),
+    "deberta-v2": (
+        "spm",
+        {
+            "pad_id": 0,
+            "bos_id": 1,
+            "eos_id": 2,
+            "unk_id": 3,
+            "pad_piece": "[PAD]",
+            "bos_piece": "[CLS]",
+            "eos_piece": "[SEP]",
+            "unk_piece": "[UNK]",
+        },
+    ),
+}
+"""What the published files of these architectures are called, and how they were trained."""
+
+
+@pytest.mark.parametrize("kind", FILES_ALONE)
+@pytest.mark.parametrize(
+    "said", [{}, {"do_lower_case": True, "keep_accents": True}, {"add_prefix_space": False}], ids=str
+)
+def test_a_file_of_sentencepiece_is_enough(kind: str, said: dict[str, Any], tmp_path: Path) -> None:
+    name, settings = FILES_ALONE[kind]
+    words = "".join(settings.get("user_defined_symbols", ""))
+    sentencepiece_file(tmp_path, name=name, **settings)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+    if said:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(said))
+    assert_alike(tmp_path, [*TEXTS, "the Cat and  theold man, sat (slowly) - £5 [MASK] 一只猫坐在 rainriver"], words)
 
 
 def test_a_class_that_is_not_known_is_left_to_transformers(tiny_model: Callable[[str], str]) -> None:

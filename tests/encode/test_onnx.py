@@ -298,15 +298,16 @@ def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch
     with pytest.raises(InputError, match="int8 runs on the CPU only"):
         choose_dtype("int8", "cuda")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    monkeypatch.setattr(opening, "installed", lambda: False)
     with pytest.raises(MissingExtraError, match=r"\[onnx\]"):
         bsx.Scorer(folder, layer=2, backend="onnx")
     assert backend(bsx.Scorer(folder, layer=2)) == "torch"
     monkeypatch.setattr(opening, "has_torch", lambda: False)
     with pytest.raises(MissingExtraError, match=r"needs ONNX Runtime or PyTorch: pip install 'bsx-eval\[onnx\]'"):
         bsx.Scorer(folder, layer=2)
-    with pytest.raises(MissingExtraError, match=r"no graph of the architecture t5\): pip install 'bsx-eval\[torch\]'"):
+    with pytest.raises(MissingExtraError, match=r"t5 \(bsx has no graph of .* t5\) needs PyTorch.*'bsx-eval\[torch\]'"):
         bsx.Scorer(tiny_model("t5"), layer=2)
+    with pytest.raises(MissingExtraError, match=r"^The backend torch needs PyTorch.*'bsx-eval\[torch\]'"):
+        bsx.Scorer(folder, layer=2, backend="torch")
 
 
 def test_int8_is_close_to_fp32(tiny_model: Callable[[str], str]) -> None:
