@@ -50,7 +50,7 @@ TEXTS = [
 
 
 def assert_alike(folder: Path, texts: list[str], words: str = "") -> None:
-    """Compare with transformers, but for ``words``, which it lists as special although it says of each that it is not."""
+    """Compare with transformers, but for ``words``: it lists them as special, and says of each that it is not."""
     ours = load_light(folder, json.loads((folder / "config.json").read_text())["model_type"])
     theirs: Any = load_tokenizer(folder)
     assert ours is not None
