@@ -15,7 +15,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-slow test-hub test-external test-ray lint docs wheel bench clean
+.PHONY: help demo test test-slow test-hub test-external test-ray lint docs notebooks wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ lint: $(STAMP) ## Format, lint and type-check in place
 
 docs: $(STAMP) ## Build the documentation into site/, strictly
 	$(BIN)/mkdocs build --strict
+
+notebooks: $(STAMP) ## Run the notebooks and store their outputs (data: see CONTRIBUTING.md)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/notebooks.py
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
