@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
 
 import bsx
+from tests.helpers.paths import BATCHES, PAIRS, assert_equal
 
 AVAILABLE = torch.cuda.is_available
 pytestmark = pytest.mark.skipif(not AVAILABLE(), reason="there is no CUDA device")
@@ -27,6 +29,18 @@ def test_fp32_is_the_cpu(tiny_model: Callable[[str], str]) -> None:
             bsx.Scorer(tiny_model(kind), layer=2, device=device).score(texts, texts[::-1]) for device in ("cpu", "cuda")
         )
         np.testing.assert_allclose(on_card.f1, on_cpu.f1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "deberta-v2"])
+def test_any_texts_in_any_batches(kind: str, tiny_model: Callable[[str], str]) -> None:
+    model = tiny_model(kind)
+
+    @settings(max_examples=20, deadline=None)
+    @given(pairs=PAIRS, batch_tokens=BATCHES)
+    def holds(pairs: list[tuple[str, str]], batch_tokens: int) -> None:
+        assert_equal(model, pairs, batch_tokens, "torch", "cuda")
+
+    holds()
 
 
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
