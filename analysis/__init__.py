@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
     from bsx.analysis.agreement.measures import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
+    from bsx.analysis.agreement.learning_curve import draw_learning_curve as draw_learning_curve
     from bsx.analysis.agreement.plots import draw_agreement as draw_agreement, draw_layers as draw_layers
-    from bsx.analysis.agreement.plots import draw_learning_curve as draw_learning_curve
     from bsx.analysis.agreement.plots import draw_metric_layers as draw_metric_layers
     from bsx.analysis.agreement.plots import draw_significance as draw_significance
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
@@ -102,9 +102,10 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
-    from bsx.analysis.probing.experiment import ProbeResult as ProbeResult, probe_layers as probe_layers
+    from bsx.analysis.probing.experiment import probe_layers as probe_layers
     from bsx.analysis.probing.transfer import TestData as TestData, Transferred as Transferred
-    from bsx.analysis.probing.plots import draw_probes as draw_probes
+    from bsx.analysis.probing.result import ProbeResult as ProbeResult, SideBySide as SideBySide
+    from bsx.analysis.probing.result import draw_probes as draw_probes
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
     from bsx.analysis.published.harness import Reproduced as Reproduced, reproduce as reproduce
     from bsx.analysis.report.build import build_report as build_report

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.adversarial.challenge_tables import challenge_records, challenge_sheets, draw_challenge
+from bsx.analysis.adversarial.tables import mcnemar_rows
 from bsx.analysis.adversarial.triples import complete, correct_p
 from bsx.analysis.datasets.challenge import MinimalPair
+from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument, ChallengeRow, PhenomenonRow
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.preference import McNemar, clustered_share, mcnemar, wilson_interval
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.settings import in_range
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = TypeVar("Row", bound=ChallengeRow)
 
 WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
 """What an error of each severity counts, as in the MQM framework (themqm.org)."""
@@ -74,8 +86,8 @@ class Challenged:
     weighted: float
 
 
-@dataclass(frozen=True)
-class ChallengeResult:
+@dataclass(frozen=True, repr=False)
+class ChallengeResult(InNotebooks):
     """Metrics on one challenge set.
 
     Attributes:
@@ -98,6 +110,55 @@ class ChallengeResult:
     anchor: str
     kept: NDArray[np.int64]
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def short(self) -> str:
+        """Metrics, phenomena and pairs."""
+        return f"{', '.join(m.metric for m in self.results)}; {len(self.severity_of)} phenomena, {len(self.kept)} pairs"
+
+    def to_document(self) -> ChallengeDocument:
+        """Return the document that ``bsx adversarial challenge`` prints, without settings, notes and provenance."""
+        metrics = {}
+        for one in self.results:
+            metrics[one.metric] = ChallengedMetric(
+                overall=None if one.overall is None else _row(one.overall),
+                macro=one.macro,
+                weighted=one.weighted,
+                severities={name: _row(found) for name, found in one.severities.items()},
+                phenomena={
+                    name: _row(found, PhenomenonRow, severity=self.severity_of[name])
+                    for name, found in one.phenomena.items()
+                },
+            )
+        tests = mcnemar_rows(self.tests, self.p_corrected)
+        return ChallengeDocument(metrics=metrics, tests=tests, anchor=self.anchor, weights=dict(self.weights))
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return accuracies by severity and by phenomenon, and the tests."""
+        return challenge_sheets(self.to_document())
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a metric and phenomenon, then one a metric and severity."""
+        return challenge_records(self.to_document())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the accuracies as a map of metrics and phenomena."""
+        return draw_challenge(self.to_document(), path)
+
+
+def _row(found: Accuracy, kind: type[Row] = ChallengeRow, **more: str) -> Row:  # type: ignore[assignment]
+    figures = {
+        "n": found.n,
+        "right": found.right,
+        "tied": found.tied,
+        "items": found.items,
+        "rate": found.rate,
+        "ci": (found.low, found.high),
+        "kendall": found.kendall,
+        "drop": found.drop,
+        "sensitivity": found.sensitivity,
+    }
+    return kind.model_validate({**more, **figures})
 
 
 @in_range

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.adversarial.tables import corrected_field, draw_pairs, pairs_document, pairs_records, pairs_sheets
 from bsx.analysis.adversarial.triples import complete, correct_p
+from bsx.analysis.documents.adversarial import (
+    AccuracyRow,
+    DetectionRow,
+    DetectionSet,
+    DetectionTestRow,
+    EstimateRow,
+    PairsDocument,
+)
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.classification import (
     Interval,
     PrecisionRecall,
@@ -26,6 +39,9 @@ from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.settings import in_range
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -47,8 +63,8 @@ class PairDetection:
     accuracy: ThresholdAccuracy
 
 
-@dataclass(frozen=True)
-class PairsResult:
+@dataclass(frozen=True, repr=False)
+class PairsResult(InNotebooks):
     """Metrics as detectors on one set of pairs.
 
     Attributes:
@@ -62,6 +78,70 @@ class PairsResult:
     tests: Mapping[tuple[str, str], Comparison]
     p_corrected: Mapping[tuple[str, str], float]
     kept: NDArray[np.int64]
+
+    @property
+    def short(self) -> str:
+        """Metrics and pairs."""
+        return f"{', '.join(one.metric for one in self.results)}; {len(self.kept)} pairs"
+
+    def to_set(self, name: str | None = None) -> DetectionSet:
+        """Return it as part of a document; ``name`` is that of the second of two sets."""
+        results = [
+            DetectionRow(
+                metric=one.metric,
+                n=one.n,
+                positives=one.curve.positives,
+                auc=one.auc.estimate,
+                ci=(one.auc.low, one.auc.high),
+                p=one.auc.p,
+                average_precision=_estimate(one.curve.average_precision),
+                accuracy=AccuracyRow(
+                    threshold=one.accuracy.threshold,
+                    in_sample=one.accuracy.accuracy,
+                    cross_validated=one.accuracy.cross_validated,
+                    ci=(one.accuracy.low, one.accuracy.high),
+                    majority=one.accuracy.majority,
+                    folds=one.accuracy.folds,
+                ),
+            )
+            for one in self.results
+        ]
+        tests = [
+            DetectionTestRow(
+                a=a,
+                b=b,
+                auc_a=test.a,
+                auc_b=test.b,
+                difference=test.difference,
+                ci=(test.low, test.high),
+                z=test.statistic,
+                p=test.p,
+                p_two_sided=test.p_two_sided,
+                **corrected_field(self.p_corrected, (a, b)),
+            )
+            for (a, b), test in self.tests.items()
+        ]
+        return DetectionSet(results=results, tests=tests, **({} if name is None else {"name": name}))
+
+    def to_document(self) -> PairsDocument:
+        """Return the document that ``bsx adversarial pairs`` prints, without settings, notes and provenance."""
+        return pairs_document(self.to_set())
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return areas and accuracies of all metrics, then their tests."""
+        return pairs_sheets(self.to_document())
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a metric."""
+        return pairs_records(self.to_document())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the areas under the ROC curve with their intervals."""
+        return draw_pairs(self.to_document(), path)
+
+
+def _estimate(value: Estimate) -> EstimateRow:
+    return EstimateRow(estimate=value.estimate, ci=(value.low, value.high))
 
 
 @in_range
@@ -119,8 +199,8 @@ def detect_pairs(
         (a, b): compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence)
         for a, b in combinations(columns, 2)
     }
-    corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, correction)
-    return PairsResult(tuple(results), tests, corrected, kept)
+    p_corrected = correct_p({pair: test.p_two_sided for pair, test in tests.items()}, correction)
+    return PairsResult(tuple(results), tests, p_corrected, kept)
 
 
 @in_range

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from bsx.analysis.adversarial.tables import ALPHA
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, LeftOutRow, PerturbDocument, RangeRow
 from bsx.analysis.perturbations.perturb import Perturbed
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -93,8 +103,8 @@ class MetricRange:
         return self.clean - self.unrelated
 
 
-@dataclass(frozen=True)
-class Robustness:
+@dataclass(frozen=True, repr=False)
+class Robustness(InNotebooks):
     """How metrics behave under perturbations.
 
     Attributes:
@@ -137,12 +147,58 @@ class Robustness:
         """Return plain values; what is not defined is None."""
         return self.to_document().to_dict()
 
+    @property
+    def short(self) -> str:
+        """Metrics and perturbations."""
+        changes = dict.fromkeys(result.perturbation for result in self.results)
+        return f"{', '.join(one.metric for one in self.ranges)}; {len(changes)} perturbations"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a table for each metric."""
+        made = []
+        level = f"{100 * self.settings['confidence']:g} % bootstrap intervals"
+        control = self.settings["control"]
+        corrected = "" if self.settings["correction"] == "none" else f", {self.settings['correction']} correction"
+        note = (
+            "drop: clean minus perturbed; rel: drop / (clean - unrelated); unseen: share of rows not scored lower; "
+            f"excess: drop minus that of {control} on the same rows. †: excess > 0, p < {ALPHA}."
+        )
+        for scale in self.ranges:
+            chosen = [result for result in self.results if result.metric == scale.metric]
+            rows = []
+            for one, cells in zip(chosen, _cells(chosen, control), strict=True):
+                name, meaning, n, _, _, drop, ends, relative, unseen, excess, excess_ends, p = cells
+                mark = "†" if one.p_adjusted < ALPHA else ""
+                rows.append([name, meaning, n, f"{drop} {ends}", relative, unseen, f"{excess} {excess_ends}", p + mark])
+            header = ["perturbation", "meaning", "n", "drop", "rel", "unseen", "excess", "p"]
+            title = f"{_scale(scale)}; n = {scale.n}, {level}; one-sided permutation tests within rows{corrected}"
+            made.append(Sheet(title, header, rows, note, names=2))
+        return made
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a metric, perturbation and strength."""
+        return [asdict(one) for one in self.results]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw relative drops, a panel for each metric; hollow: changes that keep the meaning."""
+        panels = {}
+        for scale in self.ranges:
+            dots = []
+            for one in (result for result in self.results if result.metric == scale.metric):
+                name = one.perturbation + (f" {one.strength:g}" if one.strength is not None else "")
+                low, high = (end / scale.range if scale.range else math.nan for end in (one.low, one.high))
+                dots.append(Dot(name, one.relative_drop, low, high, hollow=one.preserves))
+            panels[scale.metric] = dots
+        return draw_dots(panels, "drop as a share of clean minus unrelated; hollow: the meaning stays", path, line=0)
+
     def to_text(self) -> str:
         """Return a table for each metric; what its columns mean stands below."""
         blocks = []
         for scale in self.ranges:
             chosen = [result for result in self.results if result.metric == scale.metric]
-            blocks.append(_table(scale, chosen, self.settings["control"]))
+            head = ["perturbation", "meaning", "n", "n/a", "same", "drop", "", "rel", "unseen", "excess", "", "p"]
+            lines = text_table([head, *_cells(chosen, self.settings["control"])], "llr")
+            blocks.append(f"{_scale(scale)}\n{lines}")
         level = f"{100 * self.settings['confidence']:g}%"
         ending = [
             f"drop: clean minus perturbed, {level} bootstrap interval; rel: drop / (clean - unrelated); unseen: share "
@@ -153,13 +209,17 @@ class Robustness:
         return "\n\n".join([*blocks, *ending]) + "\n"
 
 
-def _table(scale: MetricRange, results: Sequence[CaseResult], control: str) -> str:
-    rows = [("perturbation", "meaning", "n", "n/a", "same", "drop", "", "rel", "unseen", "excess", "", "p")]
+def _scale(scale: MetricRange) -> str:
+    return f"{scale.metric}: clean {_number(scale.clean)}, unrelated {_number(scale.unrelated)}"
+
+
+def _cells(results: Sequence[CaseResult], control: str) -> list[list[str]]:
+    rows = []
     for one in results:
         name = one.perturbation + (f" {one.strength:g}" if one.strength is not None else "")
         own = one.perturbation == control
         rows.append(
-            (
+            [
                 name + (" (control)" if own else ""),
                 "keeps" if one.preserves else "changes",
                 str(one.n),
@@ -172,10 +232,9 @@ def _table(scale: MetricRange, results: Sequence[CaseResult], control: str) -> s
                 _number(one.excess),
                 _interval(one.excess_low, one.excess_high),
                 p_value(one.p_adjusted),
-            )
+            ]
         )
-    head = f"{scale.metric}: clean {_number(scale.clean)}, unrelated {_number(scale.unrelated)}"
-    return f"{head}\n{text_table(rows, 'llr')}"
+    return rows
 
 
 def _number(value: float, digits: int = 4) -> str:

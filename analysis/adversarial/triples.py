@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.adversarial.tables import draw_triples, mcnemar_rows, triples_records, triples_sheets
 from bsx.analysis.datasets.triples import Triple
+from bsx.analysis.documents.adversarial import TripleExampleRow, TripleRow, TriplesDocument, TripleSplitRow
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
 from bsx.analysis.stats.resample import Seed
@@ -17,6 +23,9 @@ from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.settings import in_range
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Scores of n candidates against their n references, higher is better: (n,)."""
@@ -62,8 +71,8 @@ class Split:
     rate_high: float
 
 
-@dataclass(frozen=True)
-class TriplesResult:
+@dataclass(frozen=True, repr=False)
+class TriplesResult(InNotebooks):
     """Metrics on one set of triples.
 
     Attributes:
@@ -81,6 +90,73 @@ class TriplesResult:
     splits: tuple[Split, ...]
     worst: Mapping[str, tuple[int, ...]]
     kept: NDArray[np.int64]
+
+    @property
+    def short(self) -> str:
+        """Metrics and triples."""
+        return f"{', '.join(one.metric for one in self.results)}; {len(self.kept)} triples"
+
+    def to_document(
+        self, triples: Sequence[Triple] = (), scores: Mapping[str, tuple[Array, Array]] | None = None
+    ) -> TriplesDocument:
+        """Return the document that ``bsx adversarial triples`` prints, without settings, notes and provenance.
+
+        Args:
+            triples: what was scored, to show the worst of them.
+            scores: metric -> (m(A, B) (n,), m(A, C) (n,)), likewise.
+        """
+        results = [
+            TripleRow(
+                metric=one.metric,
+                n=one.preference.n,
+                prefers_paraphrase=one.preference.first,
+                ties=one.preference.ties,
+                rate=one.preference.rate,
+                ci=(one.preference.low, one.preference.high),
+                mean_paraphrase=one.mean_paraphrase,
+                mean_nonparaphrase=one.mean_nonparaphrase,
+                mean_margin=one.preference.margin,
+                margin_ci=(one.preference.margin_low, one.preference.margin_high),
+                p=one.preference.p,
+                p_two_sided=one.preference.p_two_sided,
+            )
+            for one in self.results
+        ]
+        tests = mcnemar_rows(self.tests, self.p_corrected)
+        splits = [
+            TripleSplitRow(metric=s.metric, low=s.low, high=s.high, n=s.n, rate=s.rate, ci=(s.rate_low, s.rate_high))
+            for s in self.splits
+        ]
+        worst = []
+        for name, places in self.worst.items() if scores else ():
+            for i in places:
+                good, bad = float(scores[name][0][i]), float(scores[name][1][i])
+                worst.append(
+                    TripleExampleRow(
+                        metric=name,
+                        row=triples[i].row,
+                        anchor=triples[i].anchor,
+                        paraphrase=triples[i].paraphrase,
+                        nonparaphrase=triples[i].nonparaphrase,
+                        score_paraphrase=good,
+                        score_nonparaphrase=bad,
+                        margin=good - bad,
+                        scores={other: (float(pair[0][i]), float(pair[1][i])) for other, pair in scores.items()},
+                    )
+                )
+        return TriplesDocument(results=results, tests=tests, splits=splits, worst=worst)
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return how often each metric prefers the paraphrase, the tests, and rates by gap in lexical overlap."""
+        return triples_sheets(self.to_document())
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a metric."""
+        return triples_records(self.to_document())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw how often each metric prefers the paraphrase, with intervals."""
+        return draw_triples(self.to_document(), path)
 
 
 def score_pairs(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,9 @@ from bsx.analysis.agreement.people import PeopleCurve, PeopleStep
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow, SystemTestRow
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Bold, Sheet
+from bsx.analysis.render.tables import markdown_escape
 from bsx.analysis.stats.clusters import Clusters, adjust, significance_clusters
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -23,6 +26,9 @@ from bsx.analysis.stats.systems.paired import Aggregate, bootstrap_systems, rand
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,8 @@ class SystemTest:
     better: str | None
 
 
-@dataclass(frozen=True)
-class MetricComparison:
+@dataclass(frozen=True, repr=False)
+class MetricComparison(InNotebooks):
     """All systems under one metric.
 
     Attributes:
@@ -95,6 +101,75 @@ class MetricComparison:
                 p[names.index(test.better), names.index(other)] = 0.0  # whatever alpha the tests had
         sign = 1 if self.higher_is_better else -1
         return significance_clusters({score.system: sign * score.score for score in self.systems}, p)
+
+    @property
+    def every(self) -> bool:
+        """Whether all pairs were tested; of two systems, there is but one pair."""
+        return len(self.systems) > 2 and len(self.tests) == len(self.systems) * (len(self.systems) - 1) // 2
+
+    @property
+    def shown(self) -> str:
+        """The metric, and what to know about its direction."""
+        return self.metric + ("" if self.higher_is_better else " (lower is better)")
+
+    def cells(self, *, every: bool) -> list[str]:
+        """Return a cell a system: its score, bold if it is the best or, among all pairs, not outperformed.
+
+        Args:
+            every: a dagger names the systems by number that it is significantly better than; else it says that the
+                system differs significantly from the first one.
+        """
+        names = [score.system for score in self.systems]
+        best = (max if self.higher_is_better else min)(score.score for score in self.systems)
+        digits, found = _digits(self), []
+        for i, name in enumerate(names):
+            tested = [test for test in self.tests if name in (test.a, test.b) and test.better is not None]
+            beaten = [str(names.index(t.b if t.a == name else t.a) + 1) for t in tested if t.better == name]
+            mark = f"†{','.join(beaten)}" * bool(beaten) if every else "†" * bool(i and tested)
+            cell = f"{self.systems[i].score:.{digits}f}{mark}"
+            leads = self.systems[i].score == best or (every and all(test.better == name for test in tested))
+            found.append(Bold(cell) if leads else cell)
+        return found
+
+    @property
+    def short(self) -> str:
+        """Metric, systems and segments."""
+        systems = ", ".join(score.system for score in self.systems)
+        return f"{self.metric}; {systems}; {self.tests[0].comparison.n} segments"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a row a system: its score with the marks that the note explains, and its interval."""
+        first, digits = self.tests[0].comparison, _digits(self)
+        rows = []
+        for i, (one, cell) in enumerate(zip(self.systems, self.cells(every=self.every), strict=True)):
+            name = f"{i + 1} {one.system}" if self.every else one.system
+            rows.append([name, cell, f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"])
+        title = f"Systems by {self.shown}; n = {first.n} segments; {first.method}, two-sided"
+        note = f"Bold: {_bold(self.every)}. †: {_daggers(self.every)}."
+        below = [note, *([self.signature] if self.signature is not None else [])]
+        return [Sheet(title, ["system", self.metric, "interval"], rows, " ".join(below))]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a test."""
+        return [
+            {"metric": self.metric, "a": test.a, "b": test.b}
+            | {"score_a": test.comparison.a, "score_b": test.comparison.b, "difference": test.comparison.difference}
+            | dict.fromkeys(("low", "high"))
+            | ({} if np.isnan(test.comparison.low) else {"low": test.comparison.low, "high": test.comparison.high})
+            | {"p": test.comparison.p, "p_two_sided": test.comparison.p_two_sided, "p_adjusted": test.p_adjusted}
+            | {"better": test.better or ""}
+            for test in self.tests
+        ]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw every system's score with its interval, the best on top."""
+        return draw_dots({self.shown: self.dots()}, _HOLLOW, path)
+
+    def dots(self) -> list[Dot]:
+        """Return the systems' scores as they are drawn, the best first."""
+        worse = {test.a if test.better == test.b else test.b for test in self.tests if test.better is not None}
+        order = sorted(self.systems, key=lambda one: one.score, reverse=self.higher_is_better)
+        return [Dot(one.system, one.score, one.low, one.high, hollow=one.system in worse) for one in order]
 
 
 def compare_systems(
@@ -224,35 +299,32 @@ class CompareResult(InNotebooks):
         lines = text_table([head, *self._rows()], "llr")
         return "\n\n".join([lines, *self._ranked(), f"† {self._test}.", *self._people()])
 
-    def to_csv(self) -> str:
+    def records(self) -> Sequence[Mapping[str, object]]:
         """Return one row a metric and test."""
-        figures = ["score_a", "score_b", "difference", "low", "high", "p", "p_two_sided", "p_adjusted", "better"]
-        rows: list[list[object]] = [["metric", "a", "b", *figures]]
-        for found in self.metrics:
-            for test in found.tests:
-                c = test.comparison
-                ends = ["", ""] if np.isnan(c.low) else [c.low, c.high]
-                row = [found.metric, test.a, test.b, c.a, c.b, c.difference, *ends, c.p, c.p_two_sided, test.p_adjusted]
-                rows.append([*row, test.better or ""])
-        return csv_table(rows)
+        return [row for found in self.metrics for row in found.records()]
 
-    def to_latex(self) -> str:
-        """Return a LaTeX table (booktabs): systems by metrics, with the marks that its last line explains."""
-        rows = self._systems(latex_escape, r"\textbf{{{}}}", r"$^{{\dagger {}}}$")
-        return f"{latex_table(rows)}\n% Bold: {self._bold}. Dagger: {self._daggers}; {self._test}.\n" + "".join(
-            f"% {latex_escape(line)}\n" for part in [*self._ranked(), *self._signatures()] for line in part.split("\n")
-        )
+    def sheets(self) -> Sequence[Sheet]:
+        """Return systems by metrics, with the marks that the note explains."""
+        header, *rows = self._systems()
+        scores = ", ".join(found.shown for found in self.metrics)
+        said = [line for part in [*self._ranked(), *self._people()] for line in part.split("\n")]
+        every = self.settings.all_pairs
+        note = " ".join([f"Bold: {_bold(every)}. †: {_daggers(every)}, p < {self.settings.alpha:g}.", *said])
+        return [Sheet(f"Systems by {scores}; n = {self.segments} segments; {self._test}", header, rows, note)]
 
-    def to_markdown(self) -> str:
-        """Return the same table in Markdown."""
-        rows = self._systems(markdown_escape, "**{}**", "†{}")
-        legend = markdown_escape(f"Bold: {self._bold}. †: {self._daggers}; {self._test}.")
-        said = "".join(
-            f"\n{markdown_escape(line)}\n"
-            for part in [*self._ranked(), *self._people(), *self._signatures()]
-            for line in part.split("\n")
-        )
-        return f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{legend}\n{said}"
+    def to_markdown(self, *, data: str = "") -> str:
+        """Return systems by metrics as Markdown, the signatures below; ``data`` says what they are of."""
+        signatures = "".join(f"\n{markdown_escape(found)}\n" for found in self._signatures().values())
+        return super().to_markdown(data=data) + signatures
+
+    def to_latex(self, *, data: str = "", signatures: Mapping[str, str] | None = None, label: str = "") -> str:
+        """Return the same table as LaTeX, see `bsx.analysis.render.notebook.InNotebooks.to_latex`."""
+        return super().to_latex(data=data, signatures={**self._signatures(), **(signatures or {})}, label=label)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw every system's score with its interval, a panel for each metric, the best on top."""
+        level = f"{100 * self.settings.confidence:g} % interval"
+        return draw_dots({found.shown: found.dots() for found in self.metrics}, f"{level}; {_HOLLOW}", path)
 
     def _ranked(self) -> list[str]:
         """Return the systems of each metric by their rank clusters, one line a metric."""
@@ -266,9 +338,8 @@ class CompareResult(InNotebooks):
                 lines.append(f"Ranks by {found.metric}: {said}.")
         return ["\n".join(lines)] if lines else []
 
-    def _signatures(self) -> list[str]:
-        lines = [found.signature for found in self.metrics if found.signature is not None]
-        return ["\n".join(lines)] if lines else []
+    def _signatures(self) -> dict[str, str]:
+        return {found.metric: found.signature for found in self.metrics if found.signature is not None}
 
     def _people(self) -> list[str]:
         """Return what people said of differences as large, one line a test."""
@@ -299,36 +370,14 @@ class CompareResult(InNotebooks):
         drawn = f"{self.settings.draws} resamples of {self.segments} segments"
         return f"p < {self.settings.alpha:g}, two-sided{corrected}: {method}, {drawn}"
 
-    @property
-    def _bold(self) -> str:
-        return "best, or no system is significantly better" if self.settings.all_pairs else "best"
-
-    @property
-    def _daggers(self) -> str:
-        if self.settings.all_pairs:
-            return "significantly better than the systems of these numbers"
-        return "significantly different from the first system"
-
-    def _systems(self, escape: Callable[[str], str], bold: str, dagger: str) -> list[list[str]]:
+    def _systems(self) -> list[list[str]]:
         """Return a row a system, numbered if all pairs are compared, and a column a metric."""
-        every = self.settings.all_pairs
         names = [score.system for score in self.metrics[0].systems]
-        rows = [["system", *(escape(found.metric) for found in self.metrics)]]
-        for i, name in enumerate(names):
-            cells = [f"{i + 1} {escape(name)}" if every else escape(name)]
-            for found in self.metrics:
-                best = (max if found.higher_is_better else min)(score.score for score in found.systems)
-                tested = [test for test in found.tests if name in (test.a, test.b) and test.better is not None]
-                score = f"{found.systems[i].score:.{_digits(found)}f}"
-                if found.systems[i].score == best or (every and all(test.better == name for test in tested)):
-                    score = bold.format(score)
-                beaten = [str(names.index(t.b if t.a == name else t.a) + 1) for t in tested if t.better == name]
-                if every:
-                    cells.append(score + (dagger.format(",".join(beaten)) if beaten else ""))
-                else:
-                    cells.append(score + (dagger.format("") if i and tested else ""))
-            rows.append(cells)
-        return rows
+        if self.settings.all_pairs:
+            names = [f"{i + 1} {name}" for i, name in enumerate(names)]
+        columns = [found.cells(every=self.settings.all_pairs) for found in self.metrics]
+        head = ["system", *(found.metric for found in self.metrics)]
+        return [head, *([name, *cells] for name, *cells in zip(names, *columns, strict=True))]
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -347,6 +396,19 @@ class CompareResult(InNotebooks):
                 if not tests:
                     rows.append([*shown, *([""] * 4)])
         return rows
+
+
+_HOLLOW = "hollow: significantly worse than another"
+
+
+def _bold(every: bool) -> str:
+    return "best, or no system is significantly better" if every else "best"
+
+
+def _daggers(every: bool) -> str:
+    if every:
+        return "significantly better than the systems of these numbers"
+    return "significantly different from the first system"
 
 
 def _digits(found: MetricComparison) -> int:

@@ -5,19 +5,26 @@ Source: Mathur et al. 2019, figure 1, for agreement against the number of traini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.tables import csv_table
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings, vectors
+from bsx.data.picture import COLOURS, label, picture
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.optional import need
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Train = Callable[["Sample"], ArrayLike]
 
@@ -60,8 +67,8 @@ class CurvePoint:
     values: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class LearningCurve:
+@dataclass(frozen=True, repr=False)
+class LearningCurve(InNotebooks):
     """Agreement against training data.
 
     Attributes:
@@ -103,13 +110,32 @@ class LearningCurve:
             rows.append([str(point.instances), str(point.judgments or "all"), f"{point.estimate:.3f}", ends])
         return "\n".join([text_table(rows, "rrrl"), f"{self.method}; {self.n} test instances, {len(self.seeds)} seeds"])
 
-    def to_csv(self) -> str:
+    @property
+    def short(self) -> str:
+        """Statistic, sizes and seeds."""
+        return f"{len(self.points)} points, {len(self.seeds)} seeds; {self.n} test instances"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a row a point."""
+        rows = []
+        for point in self.points:
+            ends = "" if np.isnan(point.low) else f" [{point.low:.3f}, {point.high:.3f}]"
+            rows.append([str(point.instances), str(point.judgments or "all"), f"{point.estimate:.3f}{ends}"])
+        title = f"{self.method}, {100 * self.confidence:g} % interval; {self.n} test instances, {len(self.seeds)} seeds"
+        return [Sheet(title, ["instances", "judgments", "r"], rows, names=0)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
         """Return one row a point and seed."""
-        rows: list[list[object]] = [["instances", "judgments", "seed", "r", "mean", "low", "high"]]
-        for p in self.points:
-            for seed, value in zip(self.seeds, p.values, strict=True):
-                rows.append([p.instances, p.judgments or "all", seed, value, p.estimate, p.low, p.high])
-        return csv_table(rows)
+        return [
+            {"instances": p.instances, "judgments": p.judgments or "all", "seed": seed}
+            | {"r": value, "mean": p.estimate, "low": p.low, "high": p.high}
+            for p in self.points
+            for seed, value in zip(self.seeds, p.values, strict=True)
+        ]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw agreement over the number of training instances, a line for each number of judgments."""
+        return draw_learning_curve(self, path)
 
 
 def learning_curve(
@@ -210,3 +236,31 @@ def _point(key: tuple[int, int], values: Sequence[float], confidence: float) -> 
         half = float(quantile * np.std(values, ddof=1) / np.sqrt(n))
     low, high = np.clip([mean - half, mean + half], -1, 1)  # r goes no further
     return CurvePoint(key[1], key[0], mean, float(low), float(high), tuple(values))
+
+
+def draw_learning_curve(curve: LearningCurve, path: str | Path | None = None, *, title: str = "") -> Figure:
+    """Draw agreement over the number of training instances, a line for each number of judgments.
+
+    Args:
+        curve: from `learning_curve`.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
+        title: of the picture.
+    """
+    with picture(path, 5.6, 3.6) as figure:
+        axes = figure.subplots()
+        for i, each in enumerate(dict.fromkeys(point.judgments for point in curve.points)):
+            points = [point for point in curve.points if point.judgments == each]
+            places, colour = [point.instances for point in points], COLOURS[i % len(COLOURS)]
+            low, high = [point.low for point in points], [point.high for point in points]
+            axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
+            name = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
+            axes.plot(places, [point.estimate for point in points], color=colour, marker="o", ms=4, label=name)
+        axes.set_xscale("log")
+        sizes = sorted({point.instances for point in curve.points})
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel("training instances")
+        axes.set_ylabel("Pearson's r with people")
+        axes.set_title(label(title), fontsize=10)
+        axes.legend(fontsize=8)
+    return figure

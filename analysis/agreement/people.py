@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.documents.agreement import PeopleCurveRow, PeopleStepRow
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.preference import clustered_share, dyadic_share
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.settings import in_range
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST = 200_000  # pairs; of more, a sample says the same
 
@@ -48,8 +55,8 @@ class PeopleStep:
         )
 
 
-@dataclass(frozen=True)
-class PeopleCurve:
+@dataclass(frozen=True, repr=False)
+class PeopleCurve(InNotebooks):
     """How often people agreed with a metric, by how far two scores differ.
 
     Attributes:
@@ -78,6 +85,32 @@ class PeopleCurve:
         if not self.steps or not 0 < size <= self.steps[-1].high:
             return None
         return next(step for step in self.steps if size <= step.high)
+
+    @property
+    def short(self) -> str:
+        """Metric, group and pairs."""
+        return f"{self.metric}; {self.group}; {self.pairs} pairs of {self.level}"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a row for each step of differences."""
+        rows = []
+        for step in self.steps:
+            share = f"{100 * step.share:.0f} [{100 * step.share_low:.0f}, {100 * step.share_high:.0f}]"
+            rows.append([f"{step.low:.4g} to {step.high:.4g}", str(step.n), share])
+        title = (
+            f"How often people agree with a difference of {self.metric} that large, {self.group}, n = {self.pairs} "
+            f"pairs of {self.level}; {100 * self.confidence:g} % intervals, no tests"
+        )
+        return [Sheet(title, ["difference", "pairs", "people agree (%)"], rows)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a step."""
+        return [{"metric": self.metric, "level": self.level, "group": self.group, **vars(s)} for s in self.steps]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the share of agreement over the size of the difference, with intervals."""
+        dots = [Dot(f"{s.low:.4g} to {s.high:.4g}", s.share, s.share_low, s.share_high) for s in self.steps]
+        return draw_dots({f"difference of {self.metric}": dots}, "share in which people agree", path, line=0.5)
 
     def to_row(self) -> PeopleCurveRow:
         """Return the curve as it stands in documents."""

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bsx.analysis.agreement.sheets import Evaluated
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.data.picture import label, picture
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
-    from bsx.analysis.agreement.learning_curve import LearningCurve
-    from bsx.analysis.agreement.result import MetaResult
+    from matplotlib.figure import Figure
 
 _COLOURS = ("#1f3a5f", "#b3261e", "#2e7d32", "#8a5a00", "#6a1b9a", "#00838f", "#5d4037", "#455a64")
 
 
-def draw_agreement(result: MetaResult, path: Path) -> None:
+def draw_agreement(result: Evaluated, path: str | Path | None = None) -> Figure:
     """Draw every metric's correlation with its interval, group by group; winners are filled.
 
     Args:
         result: from `bsx.analysis.agreement.evaluate.meta_evaluate`.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
     """
     groups, metrics = result.groups, [*result.metrics, *result.sentinels]
     height = 1.2 + len(metrics) * max(0.35, 0.16 * len(groups))
@@ -51,9 +51,10 @@ def draw_agreement(result: MetaResult, path: Path) -> None:
         axes.set_xlabel(label(f"{result.headline} with {result.human}, {level}{filled}"))
         if len(groups) > 1:
             axes.legend(fontsize=8, ncols=math.ceil(len(groups) / 10), loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
 
 
-def draw_significance(result: MetaResult, path: Path) -> None:
+def draw_significance(result: Evaluated, path: str | Path | None = None) -> Figure:
     """Draw which metric is significantly better than which: rows over columns.
 
     Cells show the p-value that makes winners, corrected as the settings say; with several groups, the number of groups
@@ -61,7 +62,7 @@ def draw_significance(result: MetaResult, path: Path) -> None:
 
     Args:
         result: from `bsx.analysis.agreement.evaluate.meta_evaluate`, with tests.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
 
     Raises:
         InputError: if nothing was tested.
@@ -97,14 +98,15 @@ def draw_significance(result: MetaResult, path: Path) -> None:
         side = "one-sided p" if result.settings.alternative == "greater" else "two-sided p"
         what = f"groups (of {len(result.groups)}) with p < {alpha:g}" if several else side
         axes.set_title(label(f"row better than column: {what}"), fontsize=10)
+    return figure
 
 
-def draw_layers(result: LayerAgreement, path: Path, *, title: str) -> None:
+def draw_layers(result: LayerAgreement, path: str | Path | None = None, *, title: str) -> Figure:
     """Draw correlation over layers for P, R and F1, with F1's interval, as in Zhang et al. 2020, figures 3 and 8.
 
     Args:
         result: from `bsx.analysis.stats.layers.layer_agreement`.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
         title: of the picture.
     """
     with picture(path, 6.4, 4) as figure:
@@ -118,14 +120,15 @@ def draw_layers(result: LayerAgreement, path: Path, *, title: str) -> None:
         axes.set_ylabel(f"mean {result.statistic} with human scores")
         axes.set_title(label(title), fontsize=10)
         axes.legend()
+    return figure
 
 
-def draw_metric_layers(results: Mapping[str, LayerAgreement], path: Path, *, title: str) -> None:
+def draw_metric_layers(results: Mapping[str, LayerAgreement], path: str | Path | None = None, *, title: str) -> Figure:
     """Draw correlation over layers for several metrics of one figure each, with intervals.
 
     Args:
         results: metric -> its agreement by layer, the figure in the place of F1.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
         title: of the picture.
     """
     with picture(path, 6.4, 4) as figure:
@@ -138,30 +141,4 @@ def draw_metric_layers(results: Mapping[str, LayerAgreement], path: Path, *, tit
         axes.set_ylabel(f"mean {next(iter(results.values())).statistic} with human scores, 95% interval")
         axes.set_title(label(title), fontsize=10)
         axes.legend(fontsize=8)
-
-
-def draw_learning_curve(curve: LearningCurve, path: Path, *, title: str) -> None:
-    """Draw agreement over the number of training instances, a line for each number of judgments.
-
-    Args:
-        curve: from `bsx.analysis.agreement.learning_curve.learning_curve`.
-        path: .png, .svg or .pdf.
-        title: of the picture.
-    """
-    with picture(path, 5.6, 3.6) as figure:
-        axes = figure.subplots()
-        for i, each in enumerate(dict.fromkeys(point.judgments for point in curve.points)):
-            points = [point for point in curve.points if point.judgments == each]
-            places, colour = [point.instances for point in points], _COLOURS[i % len(_COLOURS)]
-            low, high = [point.low for point in points], [point.high for point in points]
-            axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
-            name = f"{each} judgment{'s' * (each > 1)} an instance" if each else "all judgments"
-            axes.plot(places, [point.estimate for point in points], color=colour, marker="o", ms=4, label=name)
-        axes.set_xscale("log")
-        sizes = sorted({point.instances for point in curve.points})
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        axes.set_xticks([], minor=True)
-        axes.set_xlabel("training instances")
-        axes.set_ylabel("Pearson's r with people")
-        axes.set_title(label(title), fontsize=10)
-        axes.legend(fontsize=8)
+    return figure

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import plain
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings
@@ -17,6 +22,9 @@ from bsx.errors import InputError, UnknownNameError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,8 @@ class Rater:
     r: float
 
 
-@dataclass(frozen=True)
-class RaterAgreement:
+@dataclass(frozen=True, repr=False)
+class RaterAgreement(InNotebooks):
     """How far raters agree.
 
     Attributes:
@@ -74,6 +82,39 @@ class RaterAgreement:
         """Return plain values; what is not defined is None."""
         found = {name: plain(value) for name, value in vars(self).items() if name != "raters"}
         return found | {"raters": [{name: plain(value) for name, value in vars(one).items()} for one in self.raters]}
+
+    @property
+    def short(self) -> str:
+        """Alpha, raters and translations."""
+        return f"alpha {self.alpha:.3f}; {len(self.raters)} raters of {self.items} translations"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the three figures with intervals, then the raters."""
+        rows = [
+            [name, f"{value:.3f} [{low:.3f}, {high:.3f}]"]
+            for name, value, (low, high) in (
+                ("Krippendorff's alpha", self.alpha, self.alpha_ci),
+                ("reliability of one rating, ICC(1)", self.one, self.one_ci),
+                (f"reliability of the mean of {self.per_item:.2f}", self.mean, self.mean_ci),
+            )
+        ]
+        level = f"{100 * self.confidence:g} % bootstrap intervals over translations, no tests"
+        title = f"Agreement of raters, n = {self.ratings} ratings of {self.items} translations; {level}"
+        each = [
+            [one.name, str(one.n), f"{one.mean:.3f}", f"{one.severity:+.3f}", f"{one.r:.3f}"] for one in self.raters
+        ]
+        header = ["rater", "rated", "mean", "severity", "r with others"]
+        return [Sheet(title, ["", "value"], rows), Sheet("Raters, the severest first", header, each)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a rater."""
+        return [vars(one) for one in self.raters]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw alpha and both reliabilities with their intervals."""
+        named = (("alpha", self.alpha, self.alpha_ci), ("one rating", self.one, self.one_ci))
+        dots = [Dot(name, value, *ends) for name, value, ends in (*named, ("mean rating", self.mean, self.mean_ci))]
+        return draw_dots({"": dots}, f"{100 * self.confidence:g} % interval", path)
 
     def to_text(self) -> str:
         """Return tables for a terminal."""

@@ -6,11 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsx.analysis.documents.base import DocumentPart, Interval, Number
 from bsx.analysis.documents.cards import CardDocument, CardTest
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.report.blocks import Cell, Notes, Section
 from bsx.analysis.report.cells import NONE, interval, number, table, text
 from bsx.analysis.report.result import Report
@@ -18,6 +23,11 @@ from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.errors import InputError
 from bsx.support.optional import need
 from bsx.support.settings import in_range
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PANELS = 8
 
 
 class StandingRow(DocumentPart):
@@ -55,8 +65,8 @@ class FigureRow(DocumentPart):
     standings: list[StandingRow]
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, repr=False)
+class Leaderboard(InNotebooks):
     """Cards side by side.
 
     Attributes:
@@ -70,6 +80,53 @@ class Leaderboard:
     figures: tuple[FigureRow, ...]
     alpha: float
     notes: tuple[str, ...]
+
+    @property
+    def short(self) -> str:
+        """Metrics and figures."""
+        return f"{', '.join(self.metrics)}; {len(self.figures)} figures"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a table for each part of the cards, winners bold, with ranks of significance."""
+        made = []
+        for part in dict.fromkeys(figure.part for figure in self.figures):
+            rows = []
+            for figure in (one for one in self.figures if one.part == part):
+                cells = {row.metric: _cell(row) for row in figure.standings}
+                shown = [cells.get(name, Cell(NONE)) for name in self.metrics]
+                where = " ".join(filter(None, (figure.level, figure.group))) or "-"
+                own = [Bold(cell.text) if cell.strong else cell.text for cell in shown]
+                rows.append([figure.data, where, figure.figure, *own])
+            note = (
+                f"Bold: no metric with a better figure is significantly better, p < {self.alpha:g}, Holm correction "
+                "over the pairs of a row; in brackets: cluster."
+            )
+            header = ["table", "where", "figure", *self.metrics]
+            made.append(Sheet(f"Metric cards compared: {part}", header, rows, note, names=3))
+        return made
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a figure and metric."""
+        rows = []
+        for figure in self.figures:
+            place = {name: getattr(figure, name) for name in ("part", "figure", "data", "level", "group")}
+            for row in figure.standings:
+                low, high = row.ci or (None, None)
+                own = {"metric": row.metric, "value": row.value, "low": low, "high": high, "rank": row.rank}
+                rows.append(place | own | {"winner": row.winner})
+        return rows
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the first figures with intervals, a panel each; hollow: significantly outperformed."""
+        panels = {}
+        for figure in self.figures[:_PANELS]:
+            place = " ".join(filter(None, (figure.figure, figure.data, figure.level, figure.group)))
+            panels[place] = [
+                Dot(row.metric, float(row.value), *(row.ci or (None, None)), hollow=not row.winner)
+                for row in sorted(figure.standings, key=lambda row: self.metrics.index(row.metric))
+                if row.value is not None
+            ]
+        return draw_dots(panels, "hollow: another metric is significantly better", path)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values."""
@@ -105,7 +162,9 @@ def _cell(row: StandingRow) -> Cell:
 
 
 @dataclass(frozen=True)
-class _Key:
+class CardFigure:
+    """Which figure of a card."""
+
     part: str
     figure: str
     data: str
@@ -136,13 +195,13 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"there are two cards of {twice}: compare those of different metrics")
-    values: dict[_Key, dict[str, tuple[float, Interval]]] = {}
-    tests: dict[tuple[_Key, str, str], float] = {}
+    values: dict[CardFigure, dict[str, tuple[float, Interval]]] = {}
+    tests: dict[tuple[CardFigure, str, str], float] = {}
     for card in cards:
         digests: dict[str, list[str]] = {}
         for one in card.data:
             digests.setdefault(one.name, []).append(one.sha256[:8])
-        for key, value, ends in _figures(card):
+        for key, value, ends in card_figures(card):
             values.setdefault(_named(key, digests), {})[card.metric] = value, ends
         for part, test in ((part, test) for part, content in card.parts.made().items() for test in content.tests):
             if test.b in names and test.p is not None:
@@ -163,34 +222,35 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
     return Leaderboard(tuple(names), tuple(figures), alpha, tuple(notes))
 
 
-def _named(key: _Key, digests: Mapping[str, Sequence[str]]) -> _Key:
+def _named(key: CardFigure, digests: Mapping[str, Sequence[str]]) -> CardFigure:
     """Return a key in which the table is one content, not one name."""
     known = digests.get(key.data)
     data = f"{key.data} ({known[0]})" if known else key.data
-    return _Key(key.part, key.figure, data, key.level, key.group, key.lower)
+    return CardFigure(key.part, key.figure, data, key.level, key.group, key.lower)
 
 
-def _figures(card: CardDocument) -> Iterator[tuple[_Key, float, Interval]]:
+def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interval]]:
+    """Yield what a card measured: which figure, its value, its interval."""
     parts = card.parts
     if parts.agreement is not None:
         for row in parts.agreement.rows:
             if row.value is not None:
-                yield _Key("agreement", row.statistic, row.data, row.level, row.group), row.value, row.ci
+                yield CardFigure("agreement", row.statistic, row.data, row.level, row.group), row.value, row.ci
     if parts.paraphrase is not None:
         for pairs in parts.paraphrase.pairs:
             if pairs.auc is not None:
-                yield _Key("paraphrase", "ROC AUC", pairs.data, "", pairs.group), pairs.auc, pairs.ci
+                yield CardFigure("paraphrase", "ROC AUC", pairs.data, "", pairs.group), pairs.auc, pairs.ci
         for triples in parts.paraphrase.triples:
             if triples.rate is not None:
-                yield _Key("paraphrase", TRIPLES, triples.data, "", triples.group), triples.rate, triples.ci
+                yield CardFigure("paraphrase", TRIPLES, triples.data, "", triples.group), triples.rate, triples.ci
     if parts.challenge is not None:
         for one in parts.challenge.sets:
             if one.overall is not None and one.overall.rate is not None:
-                yield _Key("challenge", CHALLENGE, one.data, "", one.group), one.overall.rate, one.overall.ci
+                yield CardFigure("challenge", CHALLENGE, one.data, "", one.group), one.overall.rate, one.overall.ci
     if parts.cost is not None and parts.cost.metric.seconds is not None:
         cost = parts.cost
         yield (
-            _Key("cost", "seconds for 1,000 segments", cost.data, "", cost.group, True),
+            CardFigure("cost", "seconds for 1,000 segments", cost.data, "", cost.group, True),
             float(cost.metric.seconds or 0),
             (cost.metric.seconds_range),
         )
@@ -200,14 +260,14 @@ TRIPLES = "share of triples in which the paraphrase scores higher"
 CHALLENGE = "share of rows on which the good translation scores higher"
 
 
-def _test_key(part: str, test: CardTest) -> _Key:
-    return _Key(part, test.figure, test.data, test.level, test.group)
+def _test_key(part: str, test: CardTest) -> CardFigure:
+    return CardFigure(part, test.figure, test.data, test.level, test.group)
 
 
 def _ranked(
-    key: _Key,
+    key: CardFigure,
     of: Mapping[str, tuple[float, Interval]],
-    tests: Mapping[tuple[_Key, str, str], float],
+    tests: Mapping[tuple[CardFigure, str, str], float],
     alpha: float,
 ) -> FigureRow:
     names = list(of)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.errors import ErrorChoice, choose_errors
+from bsx.analysis.disentangling.tables import CoefficientComparison
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings
@@ -100,7 +101,7 @@ def compare_coefficients(
     confidence: float = 0.95,
     seed: Seed = 1,
     nan: NanPolicy = "error",
-) -> dict[str, Comparison]:
+) -> CoefficientComparison:
     """Compare how two metrics go with the factors, over the same bootstrap resamples of rows.
 
     Source: Efron & Tibshirani 1993, chapter 13 (percentile interval and its p-value).
@@ -142,10 +143,10 @@ def compare_coefficients(
     draws = bootstrap_regressions(x, y, resamples=resamples, seed=seed, clusters=clusters)
     values = np.vstack([coef, r2])
     sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
-    comparisons = {}
+    comparisons: dict[str, Comparison] = {}
     for j, name in enumerate([*factors, "r2"]):
         what = "R²" if name == "r2" else "standardised coefficients"
         method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
         differences = sampled[:, 0, j] - sampled[:, 1, j]
         comparisons[name] = compared(float(values[j, 0]), float(values[j, 1]), differences, n, method, confidence)
-    return comparisons
+    return CoefficientComparison(a, b, comparisons)

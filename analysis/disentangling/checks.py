@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
 from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.regression import (
     Ols,
     StandardErrors,
@@ -23,7 +25,7 @@ from bsx.support.checks import Array, NanPolicy
 
 
 @dataclass(frozen=True)
-class NestedTest:
+class NestedTest(FewNumbers):
     """A larger model against a smaller one.
 
     Attributes:
@@ -41,6 +43,8 @@ class NestedTest:
         coef: added term -> its coefficient in the larger model.
         term_p: added term -> p-value of that coefficient alone.
     """
+
+    DRAWN: ClassVar[Drawn] = {"r2_base": None, "r2_full": None}
 
     name: str
     base: tuple[str, ...]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangling.bends import Bend
+from bsx.analysis.disentangling.fits import MetricFit
+from bsx.analysis.disentangling.noise import TippingPoint
+from bsx.analysis.disentangling.variants import Variant
 from bsx.data.picture import COLOURS, label, picture
 from bsx.support.optional import need
 
@@ -18,14 +22,36 @@ if TYPE_CHECKING:
 _HATCHES = ("", "//", "..", "xx")  # tell neighbours apart without colour, and colours that come round again
 
 
-def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "") -> None:
+class Regressed(Protocol):
+    """What pictures of a `bsx.analysis.disentangling.result.DisentangleResult` need of it."""
+
+    @property
+    def factors(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def results(self) -> tuple[MetricFit, ...]: ...  # noqa: D102
+    @property
+    def bootstrap(self) -> int: ...  # noqa: D102
+    @property
+    def confidence(self) -> float: ...  # noqa: D102
+    @property
+    def groups(self) -> Mapping[str, Regressed]: ...  # noqa: D102
+    @property
+    def variants(self) -> tuple[Variant, ...]: ...  # noqa: D102
+    @property
+    def tipping(self) -> tuple[TippingPoint, ...]: ...  # noqa: D102
+    @property
+    def bends(self) -> tuple[Bend, ...]: ...  # noqa: D102
+    def __getitem__(self, metric: str) -> MetricFit: ...
+
+
+def draw_coefficients(result: Regressed, path: str | Path | None = None, *, title: str = "") -> Figure:
     """Draw every metric's standardised coefficients with their intervals, bootstrap ones if there are any.
 
     Hollow marks are coefficients that are not significant.
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
         title: of the picture.
     """
     labels = [f"{fit.metric} (R² {fit.r2:.2f})" for fit in result.results]
@@ -51,14 +77,15 @@ def draw_coefficients(result: DisentangleResult, path: Path, *, title: str = "")
             f"{100 * result.confidence:g} % {kind} interval; hollow: not significant"
         )
         _finish(figure, axes, title)
+    return figure
 
 
-def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> None:
+def draw_shares(result: Regressed, path: str | Path | None = None, *, title: str = "") -> Figure:
     """Draw how R² divides among the factors, one bar a metric; the bar's length is R².
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
         title: of the picture.
     """
     labels = [fit.metric for fit in result.results]
@@ -91,15 +118,16 @@ def draw_shares(result: DisentangleResult, path: Path, *, title: str = "") -> No
         axes.set_xlim(0, 1)
         axes.set_xlabel("share of the metric's variance that each factor explains")
         _finish(figure, axes, title)
+    return figure
 
 
-def draw_tipping_points(result: DisentangleResult, noisy: str, path: Path) -> None:
+def draw_tipping_points(result: Regressed, noisy: str, path: str | Path | None = None) -> Figure:
     """Draw how coefficients move with the reliability of a noisy factor, a panel for each of the other factors.
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
         noisy: the factor whose reliability is varied.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
     """
     own = [point for point in result.tipping if point.noisy == noisy and not point.group]
     factors = list(dict.fromkeys(point.factor for point in own))
@@ -116,15 +144,16 @@ def draw_tipping_points(result: DisentangleResult, noisy: str, path: Path) -> No
             axes.set(title=label(factor), xlabel=f"reliability of {label(noisy)}")
         panels[0].set_ylabel("coefficient without that noise (sd)")
         _finish(figure, panels[0], "")
+    return figure
 
 
-def draw_forest(result: DisentangleResult, metric: str, path: Path) -> None:
+def draw_forest(result: Regressed, metric: str, path: str | Path | None = None) -> Figure:
     """Draw one metric's coefficients in each group with their intervals, and their mean over groups (random effects).
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`, with groups.
         metric: which.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
     """
     rows = [(name, part[metric].coef, part[metric].ci, "o") for name, part in result.groups.items()]
     for variant in result.variants:
@@ -143,15 +172,16 @@ def draw_forest(result: DisentangleResult, metric: str, path: Path) -> None:
         panels[0].set_yticks(range(len(rows)), [label(name) for name in names])
         panels[0].set_ylim(len(rows) - 0.5, -0.5)
         figure.suptitle(label(metric), fontsize=10)
+    return figure
 
 
-def draw_bends(result: DisentangleResult, factor: str, path: Path) -> None:
+def draw_bends(result: Regressed, factor: str, path: str | Path | None = None) -> Figure:
     """Draw what a factor adds to each metric as a curve with its interval, beside the straight line, a panel a metric.
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`, with ``spline``.
         factor: which.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
     """
     own = [bend for bend in result.bends if bend.factor == factor and bend.curve]
     across = min(4, len(own))
@@ -169,15 +199,16 @@ def draw_bends(result: DisentangleResult, factor: str, path: Path) -> None:
             axes.set_axis_off()
         panels[0].set_ylabel("adds to the metric (sd)")
         _finish(figure, panels[0], "")
+    return figure
 
 
-def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title: str = "") -> None:
+def draw_residuals(result: Regressed, metric: str, path: str | Path | None = None, *, title: str = "") -> Figure:
     """Draw four views of one metric's residuals: over fitted values, against the normal, their spread, and leverage.
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
         metric: which.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
         title: of the picture.
     """
     fit = result[metric]
@@ -209,6 +240,7 @@ def draw_residuals(result: DisentangleResult, metric: str, path: Path, *, title:
         for axes in (fitted, quantiles, spread, leverage):
             axes.title.set_fontsize(9)
         figure.suptitle(label(title or f"{metric}: residuals"), fontsize=10)
+    return figure
 
 
 def _width(labels: list[str]) -> float:

@@ -1,28 +1,34 @@
-"""What a disentangling regression returns, with its ways out: text, CSV, JSON, Markdown, LaTeX."""
+"""What a disentangling regression returns, with its ways out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.disentangling.bends import Bend
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Notice
 from bsx.analysis.disentangling.mediation import MediatedPath
 from bsx.analysis.disentangling.noise import Reliability, TippingPoint
+from bsx.analysis.disentangling.plots import draw_coefficients
 from bsx.analysis.disentangling.variants import Variant
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
-from bsx.analysis.documents.sheets import Sheet, further_sheets, variance_sheets
+from bsx.analysis.documents.sheets import further_sheets, variance_sheets
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import explained, figure, p_value
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
+from bsx.analysis.render.sheets import Sheet, latex_tables, titled
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.aligned import text_table
 from bsx.support.near import did_you_mean
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CSV_COLUMNS = (
     *("group", "n", "metric", "factor", "coef", "se", "statistic", "p", "p_adjusted", "significant"),
@@ -179,7 +185,7 @@ class DisentangleResult(InNotebooks):
 
     def to_text(self, *, decimals: int = 3, truncate: bool = False) -> str:
         """Return tables for the terminal; ``truncate`` cuts figures off instead of rounding, as the paper does."""
-        blocks = [_caption(self) + "\n" + _marked(_paper_rows(self, decimals, truncate=truncate))]
+        blocks = [_caption(self) + "\n" + _table(self, decimals, truncate=truncate)]
         names = list(self.factors)
 
         def table(title: str, cells: Mapping[str, Sequence[str]], header: Sequence[str]) -> str:
@@ -208,12 +214,11 @@ class DisentangleResult(InNotebooks):
         blocks.append(table("shares of R² (Shapley/LMG; they sum to R²)", shares, [*names, "adj. R²"]))
         document = self.to_document()
         sheets = variance_sheets(document, decimals)
-        blocks += [_sheet_text(sheet) for sheet in sheets]
+        blocks += [sheet.to_text() for sheet in sheets]
         vif = ", ".join(f"{name} {value:.2f}" for name, value in self.results[0].vif.items())
         blocks.append(f"VIF: {vif}; condition number {self.condition_number:.2f}")
         for name, part in self.groups.items():
-            rows = _marked(_paper_rows(part, decimals, truncate=truncate))
-            blocks.append(f"group {name}: {_caption(part)}\n{rows}")
+            blocks.append(f"group {name}: {_caption(part)}\n{_table(part, decimals, truncate=truncate)}")
         if self.pooled:
             rows_ = {
                 test.metric: [
@@ -226,15 +231,15 @@ class DisentangleResult(InNotebooks):
             }
             title = f"do the groups share their coefficients? ({self.pooled[0].method}; p for all, and for each factor)"
             blocks.append(table(title, rows_, ["F", "df", "p", *names]))
-        blocks += [_sheet_text(sheet) for sheet in further_sheets(document, decimals)]
+        blocks += [sheet.to_text() for sheet in further_sheets(document, decimals)]
         notes = [f"warning ({notice.name}): {notice.message}" for notice in self.warnings]
         if self.omitted:
             notes.append(f"{self.omitted} rows left out because a number is missing")
         return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
 
-    def to_csv(self) -> str:
-        """Return one line a group, metric and factor, full precision; the group is empty for all rows together."""
-        rows: list[list[object]] = [[*CSV_COLUMNS]]
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a group, metric and factor, full precision; the group is empty for all rows together."""
+        rows: list[list[object]] = []
         for group, part in self.parts.items():
             for fit in part.results:
                 for name in part.factors:
@@ -258,63 +263,50 @@ class DisentangleResult(InNotebooks):
             filled = {"n": self.n, **{name: getattr(point, name) for name in CSV_COLUMNS if hasattr(point, name)}}
             rows.append([_blank(filled.get(column, "")) for column in CSV_COLUMNS[:-4]] + ["tipping-point"])
             rows[-1] += [_blank(filled.get(column, "")) for column in CSV_COLUMNS[-3:]]
-        return csv_table([[*row, *[""] * (len(CSV_COLUMNS) - len(row))] for row in rows])
+        return [dict(zip(CSV_COLUMNS, [*row, *[""] * (len(CSV_COLUMNS) - len(row))], strict=True)) for row in rows]
 
-    def to_markdown(self, *, decimals: int = 2, truncate: bool = False) -> str:
-        """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha) in Markdown, then one a group."""
-        blocks = []
-        for name, part in self.parts.items():
-            rows = [[markdown_escape(cell) for cell in row] for row in _paper_rows(part, decimals, truncate=truncate)]
-            title = f"**{markdown_escape(name)}**: " if name else ""
-            caption = title + markdown_escape(_caption(part))
-            blocks.append(f"{markdown_table(rows, range(1, len(rows[0])))}\n\n{caption}")
-        for sheet in self._sheets(decimals):
-            cells = [[markdown_escape(cell) for cell in row] for row in (sheet.header, *sheet.rows)]
-            caption = markdown_escape(". ".join(part for part in (sheet.title, sheet.note) if part))
-            blocks.append(f"{markdown_table(cells, range(sheet.names, len(cells[0])))}\n\n{caption}")
-        return "\n\n".join(blocks) + "\n"
+    def sheets(self, *, decimals: int = 2, truncate: bool = False) -> Sequence[Sheet]:
+        """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha), one a group, then all others.
 
-    def to_latex(self, *, decimals: int = 2, truncate: bool = False) -> str:
-        """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha) in LaTeX, then one a group."""
-        blocks = []
+        Args:
+            decimals: of the figures.
+            truncate: cut figures off instead of rounding, as the paper does.
+
+        Raises:
+            InputError: for decimals under 1 or over 10.
+        """
+        made = []
         for name, part in self.parts.items():
             header, *rows = _paper_rows(part, decimals, truncate=truncate)
-            lines = [
-                r"\begin{table}",
-                r"\centering",
-                latex_table(
-                    [
-                        [*(latex_escape(cell) for cell in header[:-1]), "$R^2$"],
-                        *([latex_escape(row[0]), *map(_latex_number, row[1:])] for row in rows),
-                    ]
-                ),
-                rf"\caption{{{latex_escape(name + ': ') if name else ''}{_latex_caption(part)}}}",
-                r"\end{table}",
-            ]
-            blocks.append("\n".join(lines))
-        for sheet in self._sheets(decimals):
-            cells = [[_latex_text(cell) for cell in row] for row in (sheet.header, *sheet.rows)]
-            caption = _latex_text(". ".join(part for part in (sheet.title, sheet.note) if part))
-            lines = [r"\begin{table}", r"\centering", latex_table(cells), rf"\caption{{{caption}}}", r"\end{table}"]
-            blocks.append("\n".join(lines))
-        return "\n\n".join(blocks) + "\n"
-
-    def _sheets(self, decimals: int) -> list[Sheet]:
+            made.append(Sheet(f"{name}: {_caption(part)}" if name else _caption(part), header, rows))
         document = self.to_document()
-        return [*variance_sheets(document, decimals), *further_sheets(document, decimals)]
+        return [*made, *variance_sheets(document, decimals), *further_sheets(document, decimals)]
+
+    def to_markdown(self, *, data: str = "", decimals: int = 2, truncate: bool = False) -> str:
+        """Return `sheets` as Markdown; ``data`` says what they are of."""
+        made = self.sheets(decimals=decimals, truncate=truncate)
+        return "\n\n".join(titled(sheet, data).to_markdown() for sheet in made) + "\n"
+
+    def to_latex(
+        self,
+        *,
+        data: str = "",
+        signatures: Mapping[str, str] | None = None,
+        label: str = "",
+        decimals: int = 2,
+        truncate: bool = False,
+    ) -> str:
+        """Return `sheets` as LaTeX, see `bsx.analysis.render.notebook.InNotebooks.to_latex`."""
+        made = self.sheets(decimals=decimals, truncate=truncate)
+        return latex_tables(made, data=data, signatures=signatures, label=label or self._label())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw every metric's coefficients with their intervals; hollow ones are not significant."""
+        return draw_coefficients(self, path)
 
 
 def _blank(value: object) -> object:
     return "" if value is None else value
-
-
-def _sheet_text(sheet: Sheet) -> str:
-    lines = [
-        sheet.title,
-        text_table([sheet.header, *sheet.rows], "l" * sheet.names + "r"),
-        *([sheet.note] if sheet.note else []),
-    ]
-    return "\n".join(lines)
 
 
 def _regressions(result: DisentangleResult) -> dict[str, object]:
@@ -380,23 +372,6 @@ def _caption(result: DisentangleResult) -> str:
     )
 
 
-def _marked(rows: Sequence[Sequence[str]]) -> str:
-    """Return the paper's table as text; a dagger hangs over the edge of its column."""
-    return text_table([[row[0], *(c if c.endswith("†") else f"{c} " for c in row[1:])] for row in rows])
-
-
-def _latex_number(cell: str) -> str:
-    return f"${cell.removesuffix('†')}$" + (r"\rlap{$^\dagger$}" if cell.endswith("†") else "")
-
-
-def _latex_text(text: str) -> str:
-    """Return a text as LaTeX; a dagger after a number hangs over the edge of its column."""
-    shown = latex_escape(text)
-    for sign, written in (("R²", "$R^2$"), ("²", "$^2$"), ("τ", r"$\tau$")):
-        shown = shown.replace(sign, written)
-    return shown.replace("†", r"\rlap{$^\dagger$}" if text.endswith("†") else r"$^\dagger$")
-
-
-def _latex_caption(result: DisentangleResult) -> str:
-    caption = latex_escape(_caption(result)).replace("n =", "$n$ =", 1)
-    return caption.replace(r"† p \textless{}", r"$^\dagger$ $p <$", 1)
+def _table(result: DisentangleResult, decimals: int, *, truncate: bool) -> str:
+    header, *rows = _paper_rows(result, decimals, truncate=truncate)
+    return Sheet("", header, rows).table_text()

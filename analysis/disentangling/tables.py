@@ -1,14 +1,66 @@
-"""Tests beside the regressions as text: nested models, and two metrics' coefficients compared."""
+"""Tests beside the regressions: nested models as text, and two metrics' coefficients compared."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.disentangling.checks import NestedTest
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.results import Comparison
 from bsx.support.aligned import text_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALPHA = 0.05
+
+
+class CoefficientComparison(InNotebooks, dict[str, Comparison]):
+    """Two metrics' coefficients compared: factor -> Comparison, and ``"r2"`` -> that of the explained variance.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+    """
+
+    def __init__(self, a: str, b: str, found: Mapping[str, Comparison]) -> None:
+        super().__init__(found)
+        self.a, self.b = a, b
+
+    @property
+    def short(self) -> str:
+        """Metrics and factors."""
+        return f"{self.a} against {self.b} on {', '.join(name for name in self if name != 'r2')}"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a row a factor."""
+        first = next(iter(self.values()))
+        rows = []
+        for name, c in self.items():
+            difference = f"{c.difference:+.3f} [{c.low:.3f}, {c.high:.3f}]"
+            p = f"{p_value(c.p_two_sided)}{'†' if c.p_two_sided < ALPHA else ''}"
+            rows.append(["R²" if name == "r2" else name, f"{c.a:.3f}", f"{c.b:.3f}", difference, p])
+        title = (
+            f"{self.a} against {self.b}, n = {first.n}; {first.method}, {100 * first.confidence:g} % intervals, "
+            "two-sided p, uncorrected"
+        )
+        return [Sheet(title, ["factor", self.a, self.b, "difference", "p"], rows, f"†: p < {ALPHA}.")]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a factor."""
+        return [{"factor": name, **asdict(found)} for name, found in self.items()]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the differences with their intervals."""
+        dots = [Dot("R²" if name == "r2" else name, c.difference, c.low, c.high) for name, c in self.items()]
+        return draw_dots({"": dots}, f"coefficient of {self.a} less that of {self.b}", path, line=0)
 
 
 def tests_text(tests: Mapping[str, Sequence[NestedTest]]) -> str:

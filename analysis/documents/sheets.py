@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from bsx.analysis.documents.base import Interval, Number
 from bsx.analysis.documents.disentangling import DisentangleDocument, VariantFitRow, VariantRow
 from bsx.analysis.render.numbers import figure, p_value
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A table of finished cells.
-
-    Attributes:
-        title: what it shows.
-        header: names of the columns.
-        rows: cells as they are printed.
-        note: what to know about it.
-        names: how many columns at the left hold names.
-    """
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-    names: int = 1
+from bsx.analysis.render.sheets import Sheet
 
 
 def variance_sheets(content: DisentangleDocument, decimals: int = 3) -> list[Sheet]:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.documents.ensembles import EnsembleDocument, FoldWeights, GainRow, GainTestRow
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.combination import Combination
 from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -76,8 +87,8 @@ class GroupGain:
         )
 
 
-@dataclass(frozen=True)
-class EnsembleResult:
+@dataclass(frozen=True, repr=False)
+class EnsembleResult(InNotebooks):
     """An ensemble, measured.
 
     Attributes:
@@ -135,6 +146,56 @@ class EnsembleResult:
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON; a number that is not finite becomes None."""
         return self.to_document().to_dict()
+
+    @property
+    def short(self) -> str:
+        """Rule, members, groups and the average gain."""
+        members = ", ".join(member.metric for member in self.combination.members)
+        return f"{self.combination.how} of {members}; {len(self.groups)} groups, gain {_percent(self.average_gain)}"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the ensemble beside its best member in every group, then the weights."""
+        rows = []
+        for group in self.groups:
+            best, own = f"{group.best_r:.4f}", f"{group.ensemble:.4f}"
+            gain = f"{_percent(group.gain)} {_interval(group.low, group.high)}".rstrip()
+            mark = "†" if group.williams.p < ALPHA else ""
+            cells = [Bold(best) if group.best_r >= group.ensemble else best]
+            cells += [Bold(own) if group.ensemble >= group.best_r else own, gain, f"{p_value(group.williams.p)}{mark}"]
+            rows.append([group.group, group.best, str(group.n), *cells])
+        average = f"{_percent(self.average_gain)} {_interval(self.low, self.high)}".rstrip()
+        p = "-" if math.isnan(self.p) else f"{p_value(self.p)}{'†' if self.p < ALPHA else ''}"
+        rows.append(["average", "", "", "", "", average, p])
+        level = f"{100 * self.settings['confidence']:g} % intervals"
+        members = len(self.combination.members)
+        title = (
+            f"{self.combination.how} of {members} metrics beside the best of them, Pearson's r with people, "
+            f"n = {sum(group.n for group in self.groups)}; {level}; Williams tests (of the average: bootstrap), "
+            "one-sided, uncorrected"
+        )
+        header = ["group", "best member", "n", "its r", "ensemble", "gain", "p"]
+        note = f"Bold: the higher r. †: the ensemble agrees better, p < {ALPHA}."
+        weights = [[name, f"{weight:+.4f}"] for name, weight in self.combination.weights.items()]
+        where = "Weights, fitted on all rows" if self.folds else "Weights"
+        return [Sheet(title, header, rows, note, names=2, foot=1), Sheet(where, ["metric", "weight"], weights)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a group, then the average."""
+        rows: list[Mapping[str, object]] = [
+            {"group": one.group, "n": one.n, **{f"r_{name}": r for name, r in one.members.items()}}
+            | {"ensemble": one.ensemble, "best": one.best, "best_r": one.best_r}
+            | {"gain": one.gain, "low": one.low, "high": one.high}
+            | {"p": one.williams.p, "bootstrap_p": one.bootstrap_p}
+            for one in self.groups
+        ]
+        average = {"gain": self.average_gain, "low": self.low, "high": self.high, "bootstrap_p": self.p}
+        return [*rows, {"group": "average", **average}]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the gain over the best member in every group and on average, with intervals."""
+        dots = [Dot(one.group, 100 * one.gain, 100 * one.low, 100 * one.high) for one in self.groups]
+        dots.append(Dot("average", 100 * self.average_gain, 100 * self.low, 100 * self.high))
+        return draw_dots({"": dots}, "gain over the best member (% of its r)", path, line=0)
 
     def to_text(self) -> str:
         """Return tables for the terminal."""

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Kept = NDArray[np.bool_]
 Value = Callable[[Kept], Array]
 """From which words are kept (texts, words) to the scores of those texts (texts,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(InNotebooks):
     """What words add.
 
     Attributes:
@@ -34,6 +42,27 @@ class Attribution:
     none: float
     evaluations: int
     exact: bool
+
+    @property
+    def short(self) -> str:
+        """Words, and what was scored."""
+        return f"{len(self.values)} words, whole={self.whole:.4f}, {self.evaluations} texts scored"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a row a word, by its place from 0."""
+        rows = [[str(place), f"{value:+.4f}"] for place, value in enumerate(self.values)]
+        how = "exact" if self.exact else "sampled"
+        title = f"What each word adds to a score of {self.whole:.4f}, {how}; n = {self.evaluations} texts, no tests"
+        return [Sheet(title, ["word", "adds"], rows)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a word, by its place from 0."""
+        return [{"place": place, "value": float(value)} for place, value in enumerate(self.values)]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw what each word adds."""
+        dots = [Dot(str(place), float(value)) for place, value in enumerate(self.values)]
+        return draw_dots({"word": dots}, "adds to the score", path, line=0)
 
 
 def erasure(value: Value, words: int) -> Attribution:

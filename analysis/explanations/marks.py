@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.resample import bootstrap_counts, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FIGURES = ("auc", "average_precision", "recall")
 
 
-@dataclass(frozen=True, eq=False)
-class MarkAgreement:
+@dataclass(frozen=True, eq=False, repr=False)
+class MarkAgreement(InNotebooks):
     """Means over sentences, as the shared task Eval4NLP 2021 computes them.
 
     Attributes:
@@ -35,6 +43,29 @@ class MarkAgreement:
     recall: Estimate
     left_out: int
     figures: Array
+
+    @property
+    def short(self) -> str:
+        """The three figures and the sentences."""
+        return ", ".join(f"{n} {getattr(self, n).estimate:.3f}" for n in FIGURES) + f"; {self.auc.n} sentences"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the three figures with intervals."""
+        found = [(name.replace("_", " "), getattr(self, name)) for name in FIGURES]
+        rows = [[name, f"{one.estimate:.4f} [{one.low:.4f}, {one.high:.4f}]"] for name, one in found]
+        level = f"{100 * self.auc.confidence:g} % bootstrap intervals"
+        title = f"Word risks beside people's marks, means over n = {self.auc.n} sentences; {level}, no tests"
+        return [Sheet(title, ["figure", "value"], rows)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a figure."""
+        return [{"figure": name, **asdict(getattr(self, name))} for name in FIGURES]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the three figures with their intervals."""
+        found = [(name.replace("_", " "), getattr(self, name)) for name in FIGURES]
+        dots = [Dot(name, one.estimate, one.low, one.high) for name, one in found]
+        return draw_dots({"": dots}, "mean over sentences", path)
 
     def to_dict(self) -> dict[str, object]:
         """Return the three figures with intervals, and how many sentences they rest on."""

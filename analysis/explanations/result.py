@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.documents.explaining import ExplainDocument, MarksRow, WordsRow
 from bsx.analysis.explanations.marks import FIGURES, MarkAgreement
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
+from bsx.data.picture import COLOURS, label, picture
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.optional import need
-from bsx.support.untyped import Untyped
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 _DIGITS = 9
 _RISKIEST = 3
+_SHOWN = 20  # rows of a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +56,8 @@ class ExplainedRow:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Explanations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanations(InNotebooks):
     """Risks of words, row by row.
 
     Attributes:
@@ -79,10 +88,11 @@ class Explanations:
         """Return a row."""
         return self.rows[row]
 
-    def __repr__(self) -> str:
-        """Return a short description."""
+    @property
+    def short(self) -> str:
+        """Rows, and how their words were explained."""
         ways = ", ".join(f"{side} by {way}" for side, way in self.method.items())
-        return f"Explanations({len(self.rows)} rows, {self.by}: {ways})"
+        return f"{len(self.rows)} rows, {self.by}: {ways}"
 
     def to_document(self) -> ExplainDocument:
         """Return the JSON document that `bsx explain` prints and a report reads, without its provenance."""
@@ -104,28 +114,63 @@ class Explanations:
         """Return one JSON object a row, with ``risk`` and, where there is a source, ``source_risk``."""
         return "".join(json.dumps(row.to_dict(), ensure_ascii=False) + "\n" for row in self.rows)
 
-    def to_pandas(self) -> Untyped:
-        """Return a data frame of words: ``row`` (from 1), ``side``, ``place`` (from 0), ``word`` and ``risk``."""
-        pandas = need("pandas", "a data frame")
-        found = [
-            (number, side, place, word, risk)
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return words: ``row`` (from 1), ``side``, ``place`` (from 0), ``word`` and ``risk``."""
+        return [
+            {"row": number, "side": side, "place": place, "word": word, "risk": risk}
             for number, row in enumerate(self.rows, start=1)
             for side, text, risks in (("candidate", row.candidate, row.risk), ("source", row.source, row.source_risk))
             if text is not None and risks is not None
             for place, (word, risk) in enumerate(zip(text.split(), risks.tolist(), strict=True))
         ]
-        return pandas.DataFrame(found, columns=["row", "side", "place", "word", "risk"])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `records` as a DataFrame."""
+        columns = ["row", "side", "place", "word", "risk"]
+        frame: pd.DataFrame = need("pandas", "a data frame").DataFrame(self.records(), columns=columns)
+        return frame
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return how well risks find marks, if there are marks, then the riskiest words of the first rows."""
+        title = f"Riskiest words of each row, n = {len(self.rows)}, by {self.by}"
+        note = f"The first {_SHOWN} of {len(self.rows)} rows." if len(self.rows) > _SHOWN else ""
+        header, *rows = self._riskiest_words(_SHOWN)
+        words = Sheet(title, header, rows, note, names=len(header))
+        return [*(sheet for one in self.marks.values() for sheet in one.sheets()), words]
+
+    def plot(self, path: str | Path | None = None, *, row: int = 0) -> Figure:
+        """Draw the risks of the words of one row as bars, the candidate's and the source's.
+
+        Args:
+            path: .png, .svg or .pdf; unless given, the figure is returned only.
+            row: which, from 0.
+        """
+        one = self.rows[row]
+        sides = [("candidate", one.candidate, one.risk), ("source", one.source, one.source_risk)]
+        known = [(name, text.split(), risks) for name, text, risks in sides if text is not None and risks is not None]
+        longest = max(len(words) for _, words, _ in known)
+        with picture(path, max(5.0, 1.5 + 0.45 * longest), 2.6 * len(known)) as figure:
+            panels = figure.subplots(len(known), 1, squeeze=False)[:, 0]
+            for axes, (name, words, risks) in zip(panels, known, strict=True):
+                axes.bar(range(len(words)), risks, color=COLOURS[0])
+                axes.set_xticks(range(len(words)), [label(word) for word in words], rotation=45, ha="right")
+                axes.set_ylabel(f"risk ({name})")
+        return figure
 
     def to_text(self) -> str:
         """Return the riskiest words of each row, and how well risks find marks, for people."""
+        lines = self._riskiest_words(len(self.rows))
+        return "\n\n".join([text_table(lines), *([self.marks_text()] if self.marks else [])])
+
+    def _riskiest_words(self, most: int) -> list[list[str]]:
         lines = [["row", "riskiest words of the candidate", *(["of the source"] * ("source" in self.method))]]
-        for number, row in enumerate(self.rows, start=1):
+        for number, row in enumerate(self.rows[:most], start=1):
             cells = [str(number), _riskiest(row.candidate, row.risk)]
             if "source" in self.method:
                 known = row.source is not None and row.source_risk is not None
                 cells.append(_riskiest(row.source or "", row.source_risk) if known else "")  # type: ignore[arg-type]
             lines.append(cells)
-        return "\n\n".join([text_table(lines), *([self.marks_text()] if self.marks else [])])
+        return lines
 
     def marks_text(self) -> str:
         """Return a table of how well the risks of each side find people's marks."""

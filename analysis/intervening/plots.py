@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.data.picture import COLOURS, label, picture
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def draw_interventions(content: InterveneDocument, path: Path) -> None:
+
+def draw_interventions(content: InterveneDocument, path: str | Path | None = None) -> Figure:
     """Draw each metric's observed and edited coefficients with their intervals, a panel for each metric.
 
     Hollow marks are observed, full ones edited.
 
     Args:
         content: `bsx.analysis.intervening.result.Interventions.document`.
-        path: .png, .svg or .pdf.
+        path: .png, .svg or .pdf; unless given, the figure is returned only.
     """
     metrics = [fit.metric for fit in content.fits]
     factors = content.factors
@@ -43,3 +47,4 @@ def draw_interventions(content: InterveneDocument, path: Path) -> None:
         panels[0].plot([], [], "o", ms=5, color=COLOURS[0], mfc="white", label="observed")
         panels[0].plot([], [], "o", ms=5, color=COLOURS[1], label="edited")
         figure.legend(loc="outside lower center", ncols=2)
+    return figure

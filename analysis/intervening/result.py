@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.documents.intervening import EffectRow, InterveneDocument
+from bsx.analysis.intervening.plots import draw_interventions
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
-from bsx.analysis.render.tables import markdown_table
+from bsx.analysis.render.sheets import Sheet
 from bsx.support.aligned import text_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALPHA = 0.05
 
 HEAD = ("factor", "observed", "", "edited", "", "difference", "", "p")
 
@@ -39,8 +47,8 @@ class EditedText:
     falls: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Interventions:
+@dataclass(frozen=True, repr=False)
+class Interventions(InNotebooks):
     """What metrics react to.
 
     Attributes:
@@ -62,6 +70,41 @@ class Interventions:
                 return row
         raise KeyError((metric, factor))
 
+    @property
+    def short(self) -> str:
+        """Metrics, factors and pairs."""
+        metrics = ", ".join(fit.metric for fit in self.document.fits)
+        return f"{metrics} on {', '.join(self.document.factors)}; {len(self.pairs)} edited texts"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a table of coefficients for each metric, then what the edits move."""
+        made = []
+        for title, (_, *rows) in effect_tables(self.document):
+            cells = []
+            for name, observed, span1, edited, span2, difference, span3, p in rows:
+                pairs = ((observed, span1), (edited, span2), (difference, span3))
+                mark = "†" if p and float(p) < ALPHA else ""
+                cells.append([name, *(f"{value} {ends}".strip() for value, ends in pairs), p + mark])
+            header = ["factor", "observed", "edited", "difference", "p"]
+            made.append(Sheet(title, header, cells, f"{_legend(self.document)}. †: p < {ALPHA}."))
+        header, *rows = edit_rows(self.document)
+        return [*made, Sheet("What the edits move", header, rows, names=2)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a metric and factor."""
+        rows = []
+        for effect in self.document.effects:
+            row = effect.to_dict()
+            for name in ("observed_ci", "edited_ci", "difference_ci"):
+                low, high = row.pop(name, None) or (None, None)  # type: ignore[misc]
+                row |= {name.replace("_ci", "_low"): low, name.replace("_ci", "_high"): high}
+            rows.append(row)
+        return rows
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw each metric's observed and edited coefficients with their intervals."""
+        return draw_interventions(self.document, path)
+
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what is not defined is None."""
         return self.document.to_dict()
@@ -71,13 +114,6 @@ class Interventions:
         blocks = [
             f"{title}\n{text_table(rows, 'lr')}" for title, rows in (*effect_tables(self.document), *self._edits())
         ]
-        return "\n\n".join([*blocks, _legend(self.document)]) + "\n"
-
-    def to_markdown(self) -> str:
-        """Return the same tables as Markdown."""
-        blocks = []
-        for title, rows in (*effect_tables(self.document), *self._edits()):
-            blocks.append(f"**{title}**\n\n{markdown_table(rows, range(1, len(rows[0])))}")
         return "\n\n".join([*blocks, _legend(self.document)]) + "\n"
 
     def _edits(self) -> list[tuple[str, list[Sequence[str]]]]:

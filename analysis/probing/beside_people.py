@@ -2,55 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
-from bsx.analysis.probing.experiment import ProbeResult
+from bsx.analysis.probing.result import ProbeResult, SideBySide
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.analysis.stats.rowwise import pearson_rows, spearman_rows
 from bsx.errors import InputError
-from bsx.support.checks import Array
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Probes and agreement with people by layer.
-
-    Attributes:
-        layers: the layers, in the order of the arrays.
-        tasks: names of the probing tasks.
-        accuracy: of the probes (tasks, layers).
-        selectivity: of the probes (tasks, layers); NaN for a task without control task.
-        statistic: which correlation with people.
-        agreement: mean correlation of F1 with human scores (layers,).
-        low: lower end of its 95 % interval (layers,).
-        high: upper end (layers,).
-        pearson: over layers, of each task's accuracy with the agreement (tasks,); NaN where it is not defined.
-        spearman: the same of ranks (tasks,).
-
-    The two correlations describe these layers. They carry no test: layers of one model are few and resemble their
-    neighbours, so they are no independent sample of anything.
-    """
-
-    layers: tuple[int, ...]
-    tasks: tuple[str, ...]
-    accuracy: Array
-    selectivity: Array
-    statistic: str
-    agreement: Array
-    low: Array
-    high: Array
-    pearson: Array
-    spearman: Array
-
-    def rows(self) -> Iterator[dict[str, float | int | None]]:
-        """Yield one row a layer: its number, each task's accuracy, the agreement and its interval."""
-        for i, layer in enumerate(self.layers):
-            tasks = dict(zip(self.tasks, self.accuracy[:, i].tolist(), strict=True))
-            ends = {"agreement_low": float(self.low[i]), "agreement_high": float(self.high[i])}
-            yield {"layer": layer, **tasks, "agreement": float(self.agreement[i]), **ends}
 
 
 def probe_with_agreement(results: Sequence[ProbeResult], agreement: LayerAgreement) -> SideBySide:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence, Sized
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,116 +14,15 @@ from numpy.typing import NDArray
 from bsx.analysis.probing.bootstrap import ItemAccuracies
 from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.control import Draw, number_types
+from bsx.analysis.probing.result import Control, Curve, ProbeResult
 from bsx.analysis.probing.run import ProbeRun
 from bsx.analysis.probing.split import PARTS, SHARES, Codes, carve_validation, given_parts, random_parts
-from bsx.analysis.probing.transfer import TestData, Transferred, TransferTest
+from bsx.analysis.probing.transfer import TestData, TransferTest
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
 
 Labels = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Control:
-    """How the same probe does on random labels; see `bsx.analysis.probing.control.control_labels`.
-
-    Attributes:
-        accuracy: in the test parts of all seeds (layers,).
-        baseline: accuracy of always saying the control task's most frequent training label, mean over seeds.
-        types: number of distinct types.
-        seen: share of test items whose type also stands in the training part: only these can be memorised.
-        selectivity: accuracy of the probe minus that on the control task (layers,).
-        low: lower end of selectivity's 95 % interval (layers,).
-        high: upper end (layers,).
-    """
-
-    accuracy: Array
-    baseline: float
-    types: int
-    seen: float
-    selectivity: Array
-    low: Array
-    high: Array
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Accuracy with fewer items to train on; the validation and test parts stay whole.
-
-    Attributes:
-        sizes: items in the training part, rising; a smaller set is part of every larger one.
-        accuracy: in the test parts of all seeds (sizes, layers).
-        low: lower end of the 95 % interval (sizes, layers).
-        high: upper end (sizes, layers).
-        by_seed: accuracy of each seed (sizes, layers, seeds).
-    """
-
-    sizes: tuple[int, ...]
-    accuracy: Array
-    low: Array
-    high: Array
-    by_seed: Array
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """What a probe finds in each layer.
-
-    Attributes:
-        task: name of the task.
-        probe: ``logistic`` or ``mlp``.
-        layers: the layers, in the order of the arrays.
-        labels: the task's labels, sorted.
-        n: items.
-        parts: items in training, validation and test part of the first seed.
-        given: whether the split came with the data; else each seed has its own.
-        seeds: the seeds.
-        accuracy: in the test parts of all seeds (layers,).
-        low: lower end of the 95 % interval (layers,): bootstrap over groups of test items.
-        high: upper end (layers,).
-        by_seed: accuracy of each seed (layers, seeds).
-        macro_f1: mean over labels of F1, mean over seeds (layers,).
-        baseline: accuracy of always saying the training part's most frequent label, mean over seeds.
-        chosen: what the validation part chose (layers, seeds): C of a logistic probe, epochs of an MLP.
-        best_layer: the layer with the highest accuracy, the first such layer of equals.
-        runner_up: the layer that comes second; the best one if there is no other.
-        win_share: share of bootstrap resamples in which that layer is the best.
-        control: the control task, if types were given.
-        curve: accuracy by size of the training part, if sizes were given.
-        notes: what the reader should know: fits that did not converge, items on two sides of a given split, …
-        transferred: how the probes do on further items, as of other languages.
-    """
-
-    task: str
-    probe: Probe
-    layers: tuple[int, ...]
-    labels: tuple[str, ...]
-    n: int
-    parts: tuple[int, int, int]
-    given: bool
-    seeds: tuple[int, ...]
-    accuracy: Array
-    low: Array
-    high: Array
-    by_seed: Array
-    macro_f1: Array
-    baseline: float
-    chosen: Array
-    best_layer: int
-    runner_up: int
-    win_share: float
-    control: Control | None
-    curve: Curve | None
-    notes: tuple[str, ...]
-    transferred: tuple[Transferred, ...] = ()
-
-    @property
-    def spread(self) -> Array:
-        """Standard deviation of the accuracy over seeds (layers,); NaN for one seed."""
-        if len(self.seeds) < 2:
-            return np.full(len(self.layers), np.nan)
-        return np.asarray(self.by_seed.std(axis=1, ddof=1))
 
 
 def probe_layers(

@@ -71,6 +71,15 @@ class Transferred:
     selectivity_low: Array | None
     selectivity_high: Array | None
 
+    def measured(self, i: int) -> dict[str, object]:
+        """Return the figures of the layer in a place, by name."""
+        row: dict[str, object] = {name: float(getattr(self, name)[i]) for name in ("accuracy", "low", "high")}
+        row["baseline"] = self.baseline
+        for name in ("control", "selectivity", "selectivity_low", "selectivity_high"):
+            values = getattr(self, name)
+            row[name] = None if values is None else float(values[i])
+        return row
+
 
 class TransferTest:
     """The probes of all seeds on one set of further items.

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bsx.analysis.documents.reproduction import LeftOut, ReproduceDocument, ReproducedTable
 from bsx.analysis.published import demetr, effeval, eval4nlp, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto
 from bsx.analysis.published.table import Figure, PublishedFacts, Score, Work, judged
+from bsx.analysis.render.html import html_piece
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
+from bsx.analysis.render.tables import markdown_escape
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.reproduction import (
@@ -19,11 +24,15 @@ from bsx.analysis.report.sections.reproduction import (
     summary_line,
     summary_rows,
 )
+from bsx.data.picture import COLOURS, label, picture
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.aligned import text_table
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Progress
 from bsx.support.provenance import Provenance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLE = "Published tables, recomputed"
 TABLES: dict[str, tuple[PublishedFacts, Callable[[Work], list[Figure]]]] = {
@@ -42,8 +51,8 @@ WITH_TEXTS = ("effeval", "wmt17", "flickr8k", "paws")
 """Tables that other metrics can stand in."""
 
 
-@dataclass(frozen=True)
-class Reproduced:
+@dataclass(frozen=True, repr=False)
+class Reproduced(InNotebooks):
     """Published figures beside ours.
 
     Attributes:
@@ -69,6 +78,45 @@ class Reproduced:
             known = ", ".join(self.document.tables)
             raise UnknownNameError(f"{name} was not recomputed; there are {known}.{did_you_mean(name, TABLES)}")
         return self.document.tables[name]
+
+    @property
+    def short(self) -> str:
+        """Tables, cells, and whether all are met."""
+        cells = sum(len(table.cells) for table in self.document.tables.values())
+        return f"{', '.join(self.document.tables)}; {cells} figures, {'all' if self.ok else 'not all'} as published"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a table of figures for each publication."""
+        made = []
+        for table in self.document.tables.values():
+            heads, rows = cell_rows(table, reasons_of(table))
+            cells = [[cell.text for cell in row] for row in rows]
+            title = f"{table.title}; {table.source}; n = {len(table.cells)} figures, no tests"
+            note = " ".join(f"({number}) {reason}" for number, reason in enumerate(reasons_of(table), start=1))
+            made.append(Sheet(title, list(heads), cells, note, names=len(heads) - 4))
+        return made
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a figure."""
+        return [
+            {"table": name, **{f"at_{key}": value for key, value in cell.at.items()}}
+            | {what: getattr(cell, what) for what in ("published", "ours", "difference", "tolerance", "verdict")}
+            for name, table in self.document.tables.items()
+            for cell in table.cells
+        ]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw our figures over those published, publications in colours; on the line both are the same."""
+        with picture(path, 5.6, 4.2) as figure:
+            axes = figure.subplots()
+            for k, (name, table) in enumerate(self.document.tables.items()):
+                known = [(c.published, c.ours) for c in table.cells if c.published is not None and c.ours is not None]
+                if known:
+                    axes.plot(*zip(*known, strict=True), "o", ms=3, color=COLOURS[k % len(COLOURS)], label=label(name))
+            axes.axline((0, 0), slope=1, color="#666666", lw=0.8)
+            axes.set(xlabel="published", ylabel="ours")
+            axes.legend(fontsize=8)
+        return figure
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values for JSON."""
@@ -104,9 +152,10 @@ class Reproduced:
             sections.append(repeated(Provenance.model_validate(origin)))
         return Report(TITLE, tuple(sections))
 
-    def to_markdown(self) -> str:
-        """Return every cell as Markdown, below a summary."""
-        return self.to_report().to_markdown()
+    def to_markdown(self, *, data: str = "") -> str:
+        """Return every cell as Markdown, below a summary; ``data`` says what they are of."""
+        said = f"{markdown_escape(data)}\n\n" if data else ""
+        return said + self.to_report().to_markdown()
 
     def to_html(self) -> str:
         """Return every cell as one HTML page, below a summary.
@@ -115,6 +164,9 @@ class Reproduced:
             MissingExtraError: if the packages of the extra ``report`` are missing.
         """
         return self.to_report().to_html()
+
+    def _repr_html_(self) -> str:
+        return html_piece("\n\n".join(sheet.to_markdown() for sheet in self.sheets()))
 
 
 def reproduce(

@@ -1,1 +1,1 @@
-"""How numbers and tables look: text, Markdown, LaTeX, CSV."""
+"""How results look: numbers, tables as text, Markdown, LaTeX, CSV and HTML, pictures, and what notebooks show."""

@@ -10,6 +10,11 @@ _STYLE = """body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max
 table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem }
 th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px solid } .n { text-align: right }
 td.n { font-variant-numeric: tabular-nums } @media print { table { break-inside: avoid } }"""
+# The same for a piece within another page, whose own rules for tables it has to hold its own against.
+_SCOPED = """.bsx-result table { border-collapse: collapse; border: 0; border-block: 2px solid; margin-block: .6rem }
+.bsx-result :is(th, td) { padding: .2rem .7rem; text-align: left !important; border: 0; background: none }
+.bsx-result thead { border-bottom: 1px solid } .bsx-result .n { text-align: right !important }
+.bsx-result td.n { font-variant-numeric: tabular-nums } .bsx-result p { max-width: 50rem; font-size: .9em }"""
 _CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -22,6 +27,11 @@ def html_table(markdown: str) -> str:
     <p>So &lt; so.</p>
     """
     return "\n".join(_block(block.split("\n")) for block in re.split(r"\n{2,}", markdown.strip()))
+
+
+def html_piece(markdown: str) -> str:
+    """Return the same as a piece of HTML for a notebook, in the look of reports and with the colours around it."""
+    return f'<div class="bsx-result"><style>\n{_SCOPED}\n</style>\n{html_table(markdown)}\n</div>'
 
 
 def html_page(markdown: str, title: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
@@ -16,7 +18,7 @@ from bsx.support.untyped import Untyped
 
 
 @dataclass(frozen=True)
-class Preference:
+class Preference(FewNumbers):
     """How often the first of two scores is higher.
 
     Attributes:
@@ -34,6 +36,8 @@ class Preference:
         confidence: level of both intervals.
     """
 
+    DRAWN: ClassVar[Drawn] = {"rate": ("low", "high")}
+
     n: int
     first: int
     ties: int
@@ -49,7 +53,7 @@ class Preference:
 
 
 @dataclass(frozen=True)
-class McNemar:
+class McNemar(FewNumbers):
     """Two metrics that are right or wrong on the same items.
 
     Attributes:
@@ -60,6 +64,8 @@ class McNemar:
         p: two-sided exact p of "they are right equally often".
         p_better: one-sided exact p of "the first is right more often".
     """
+
+    DRAWN: ClassVar[Drawn] = {"only_a": None, "only_b": None}
 
     n: int
     only_a: int

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -194,7 +195,7 @@ def refuse_collinear(names: Sequence[str], x: Array) -> None:
 
 
 @dataclass(frozen=True)
-class PooledTest:
+class PooledTest(FewNumbers):
     """One metric's coefficients over groups.
 
     Attributes:
@@ -207,6 +208,8 @@ class PooledTest:
         by_factor: factor -> p-value of "this factor has the same coefficient in all groups".
         method: the test in words.
     """
+
+    DRAWN: ClassVar[Drawn] = {"p": None}
 
     metric: str
     groups: tuple[str, ...]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(FewNumbers):
     """One statistic with its interval.
 
     Attributes:
@@ -19,6 +22,8 @@ class Estimate:
         confidence: level of the interval.
     """
 
+    DRAWN: ClassVar[Drawn] = {"estimate": ("low", "high")}
+
     estimate: float
     low: float
     high: float
@@ -29,7 +34,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(FewNumbers):
     """Two metrics (or two systems) on the same items.
 
     Attributes:
@@ -45,6 +50,8 @@ class Comparison:
         method: the test in words.
         confidence: level of the interval.
     """
+
+    DRAWN: ClassVar[Drawn] = {"a": None, "b": None, "difference": ("low", "high")}
 
     a: float
     b: float

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import CELLS, Seed, block_sizes
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
@@ -17,7 +19,7 @@ MAX_TIE_CELLS = 200_000_000
 
 
 @dataclass(frozen=True)
-class ModelSelection:
+class ModelSelection(FewNumbers):
     """What choosing the metric's best of a random sample of systems yields.
 
     Attributes:
@@ -32,6 +34,8 @@ class ModelSelection:
         repeats: samples drawn; 0 for the closed form.
         method: in words.
     """
+
+    DRAWN: ClassVar[Drawn] = {"hits_at_1": None, "mrr": None, "difference": None}
 
     hits_at_1: float
     mrr: float

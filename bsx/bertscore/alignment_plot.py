@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bsx.bertscore.alignment import Alignment, Side
 from bsx.data.output import atomic_text
-from bsx.data.picture import PICTURES, check_picture, label, picture
+from bsx.data.picture import PICTURES, check_picture
 from bsx.errors import InputError
 
 FORMATS = (*PICTURES, ".html")
@@ -49,22 +49,7 @@ def draw_alignment(alignment: Alignment, path: Path) -> None:
         with atomic_text(path) as stream:
             stream.write(_page(alignment))
     else:
-        _heatmap(alignment, path)
-
-
-def _heatmap(alignment: Alignment, path: Path) -> None:
-    rows, columns = alignment.cosines.shape
-    with picture(path, 2.6 + 0.55 * columns, 1.6 + 0.42 * rows, about=str(alignment.signature)) as figure:
-        axes = figure.add_subplot()
-        image = axes.imshow(alignment.cosines, cmap="cividis", vmin=min(0.0, float(alignment.cosines.min())), vmax=1.0)
-        axes.set_xticks(range(columns), [label(t) for t in alignment.reference.tokens], rotation=45, ha="right")
-        axes.set_yticks(range(rows), [label(t) for t in alignment.candidate.tokens])
-        axes.set_xlabel(f"reference (R = {alignment.recall:.3f})")
-        axes.set_ylabel(f"candidate (P = {alignment.precision:.3f})")
-        axes.set_title(f"F1 = {alignment.f1:.3f}   o best for candidate   x best for reference", fontsize=9)
-        axes.plot(alignment.candidate.match, range(rows), "o", mfc="none", mec="white", ms=12, mew=1.6)
-        axes.plot(range(columns), alignment.reference.match, "x", color="#e34948", ms=7, mew=1.8)
-        figure.colorbar(image, ax=axes, label="cosine")
+        alignment.plot(path)
 
 
 def _page(alignment: Alignment) -> str:

@@ -85,9 +85,7 @@ def probe(
         )
     say(findings.notes)
     if plot is not None:
-        from bsx.analysis.probing.plots import draw_probes
-
-        draw_probes(findings.results, plot, title=f"{findings.model}: {plan.probe} probes", people=findings.beside)
+        findings.plot(plot)
     if output is not None:
         findings.save(output)
     shown = {"text": findings.to_text, "csv": findings.to_csv, "latex": findings.to_latex}

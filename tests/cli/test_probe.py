@@ -222,7 +222,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     difference = float(table[1]["accuracy"]) - float(table[1]["control"])
     assert float(table[1]["selectivity"]) == pytest.approx(difference, abs=2e-6)
     latex = cli(*command, "--format", "latex").out
-    assert latex.startswith(r"\begin{tabular}{rrr}")
+    assert latex.startswith("\\begin{table}\n\\centering\n\\begin{tabular}{rrr}")
     assert r"layer & first & pearson with people \\" in latex
     assert r"\textbf{" in latex
 

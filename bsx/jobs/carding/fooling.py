@@ -9,7 +9,6 @@ import numpy as np
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import detect_pairs
 from bsx.analysis.adversarial.robustness import robustness
-from bsx.analysis.adversarial.tables import detection_set, triples_document
 from bsx.analysis.adversarial.triples import prefer_paraphrase
 from bsx.analysis.datasets.challenge import ChallengeSet
 from bsx.analysis.datasets.triples import TripleTable
@@ -20,7 +19,6 @@ from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
-from bsx.jobs.fooling.challenge import challenge_document
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
 
@@ -58,7 +56,7 @@ def _pairs(found: CardFindings, desk: Desk, one: DataSet, content: LabelledPairs
         resamples=desk.how["resamples"],
         seed=desk.how["seed"],
     )
-    document = detection_set(result)
+    document = result.to_set()
     rows = {row.metric: row for row in document.results}
     for subject in desk.subjects:
         if subject.name not in rows:
@@ -112,7 +110,7 @@ def _triples(found: CardFindings, desk: Desk, one: DataSet, content: TripleTable
         resamples=desk.how["resamples"],
         seed=desk.how["seed"],
     )
-    rows = {row.metric: row for row in triples_document(result, triples, halves).results}
+    rows = {row.metric: row for row in result.to_document(triples, halves).results}
     figure = "share of triples in which the paraphrase scores higher"
     for subject in desk.subjects:
         if subject.name not in rows:
@@ -157,7 +155,7 @@ def challenged(desk: Desk) -> CardFindings:
 
 
 def _challenge(found: CardFindings, desk: Desk, one: DataSet, result: ChallengeResult) -> None:
-    document = challenge_document(result).metrics
+    document = result.to_document().metrics
     figure = "share of rows on which the good translation scores higher"
     rates = {name: row.overall.rate for name, row in document.items() if row.overall is not None}
     for subject in desk.subjects:

@@ -6,9 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack, get_args
+from typing import TYPE_CHECKING, Unpack, get_args
 
+from bsx.analysis.cards.leaderboard import card_figures
 from bsx.analysis.documents.cards import SCHEMA, CardDocument, CardParts, PartName
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
@@ -33,14 +37,17 @@ from bsx.support.provenance import provenance, versions
 from bsx.support.settings import complete, set_fields, takes
 from bsx.support.untyped import JsonObject
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PARTS: tuple[str, ...] = get_args(PartName)
 SENTINELS = ("length", "length-qe", "overlap")
 """Metrics of the zoo that cannot know how good a translation is."""
 _CORRECTION: Correction = "holm"
 
 
-@dataclass(eq=False)
-class CardRun:
+@dataclass(eq=False, repr=False)
+class CardRun(InNotebooks):
     """What came out.
 
     Attributes:
@@ -52,6 +59,44 @@ class CardRun:
     cards: list[CardDocument]
     files: list[Path]
     notes: list[str]
+
+    @property
+    def short(self) -> str:
+        """Metrics and tables."""
+        return f"{', '.join(card.metric for card in self.cards)}; {len(self.files)} tables"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return each card's figures; a page of the whole card is `bsx.analysis.card_report`."""
+        made = []
+        for card in self.cards:
+            rows = []
+            for at, value, ends in card_figures(card):
+                low, high = ends or (None, None)
+                shown = f"{value:.4f}" + ("" if low is None or high is None else f" [{low:.4f}, {high:.4f}]")
+                where = " ".join(filter(None, (at.level, at.group))) or "-"
+                rows.append([at.part, at.data, where, at.figure, shown])
+            header = ["part", "table", "where", "figure", "value"]
+            made.append(Sheet(f"Card of {card.metric}; 95 % intervals", header, rows, card.signature, names=4))
+        return made
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a figure of each card."""
+        rows = []
+        for card in self.cards:
+            for at, value, ends in card_figures(card):
+                low, high = ends or (None, None)
+                rows.append({"metric": card.metric, **vars(at), "value": value, "low": low, "high": high})
+        return rows
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw agreement with people on every table, metrics in colours."""
+        dots = []
+        for card in self.cards:
+            for at, value, ends in card_figures(card):
+                if at.part == "agreement":
+                    row = " ".join(filter(None, (at.data, at.level, at.group)))
+                    dots.append(Dot(row, value, *(ends or (None, None)), series=card.metric))
+        return draw_dots({"": dots}, "agreement with people", path, line=0)
 
     def to_dict(self) -> JsonObject:
         """Return the card of one metric; of several, all of them under ``cards``."""

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from bsx.analysis.adversarial.challenge import Accuracy, ChallengeResult, challenge
-from bsx.analysis.adversarial.tables import mcnemar_rows
+from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
+from bsx.analysis.adversarial.challenge_tables import challenge_text
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
-from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument, ChallengeRow, PhenomenonRow
-from bsx.analysis.render.numbers import p_value
+from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.bertscore.config import ScorerConfig
-from bsx.data.picture import label, picture
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.settings import ChallengeSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
-from bsx.support.aligned import text_table
 from bsx.support.checks import Array
 from bsx.support.progress import Progress
 from bsx.support.settings import complete, in_range, set_fields, takes
 
-Row = TypeVar("Row", bound=ChallengeRow)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-@dataclass(eq=False)
-class ChallengeRun:
+@dataclass(eq=False, repr=False)
+class ChallengeRun(InNotebooks):
     """What came out.
 
     Attributes:
@@ -53,17 +53,26 @@ class ChallengeRun:
         """Return everything but the provenance, for other programs."""
         return {**self.document.to_dict(), "settings": self.settings, "notes": self.notes}
 
+    @property
+    def short(self) -> str:
+        """Metrics and pairs."""
+        return self.result.short
+
     def to_text(self) -> str:
         """Return tables, for people."""
-        return _text(self.document)
+        return challenge_text(self.document)
 
-    def plot(self, path: Path) -> None:
-        """Draw the accuracies as a map of metrics and phenomena.
+    def sheets(self) -> Sequence[Sheet]:
+        """Return accuracies by severity and by phenomenon, and the tests."""
+        return self.result.sheets()
 
-        Args:
-            path: .png, .svg or .pdf.
-        """
-        _draw(self.document, path)
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a metric and phenomenon, then one a metric and severity."""
+        return self.result.records()
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the accuracies as a map of metrics and phenomena."""
+        return self.result.plot(path)
 
 
 @in_range
@@ -134,7 +143,7 @@ def challenge_metrics(
         "weights": dict(result.weights),
     }
     named |= {name: str(value) for name, value in set_fields(settings).items()}
-    return ChallengeRun(result, challenge_document(result), named, signatures, notes, said)
+    return ChallengeRun(result, result.to_document(), named, signatures, notes, said)
 
 
 def _scored(
@@ -168,103 +177,3 @@ def _scored(
     )
     rows = score_all(metrics, candidates, references, sources, skip_errors=skip, where=where, progress=progress)
     return rows, about(metrics)
-
-
-def challenge_document(result: ChallengeResult) -> ChallengeDocument:
-    """Return the document that ``bsx adversarial challenge`` prints, without settings, notes and provenance."""
-    metrics = {}
-    for one in result.results:
-        metrics[one.metric] = ChallengedMetric(
-            overall=None if one.overall is None else _row(one.overall),
-            macro=one.macro,
-            weighted=one.weighted,
-            severities={name: _row(found) for name, found in one.severities.items()},
-            phenomena={
-                name: _row(found, PhenomenonRow, severity=result.severity_of[name])
-                for name, found in one.phenomena.items()
-            },
-        )
-    tests = mcnemar_rows(result.tests, result.p_corrected)
-    return ChallengeDocument(metrics=metrics, tests=tests, anchor=result.anchor, weights=dict(result.weights))
-
-
-def _row(found: Accuracy, kind: type[Row] = ChallengeRow, **more: str) -> Row:  # type: ignore[assignment]
-    figures = {
-        "n": found.n,
-        "right": found.right,
-        "tied": found.tied,
-        "items": found.items,
-        "rate": found.rate,
-        "ci": (found.low, found.high),
-        "kendall": found.kendall,
-        "drop": found.drop,
-        "sensitivity": found.sensitivity,
-    }
-    return kind.model_validate({**more, **figures})
-
-
-def _text(content: ChallengeDocument) -> str:
-    rows = [["metric", "severity", "n", "right", "ties", "accuracy with interval", "Kendall-like"]]
-    for name, one in content.metrics.items():
-        parts = [("all", one.overall), *sorted(one.severities.items(), key=lambda part: _order(part[0]))]
-        for place, (severity, found) in enumerate(part for part in parts if part[1] is not None):
-            assert found is not None  # noqa: S101 - for the type checker
-            counts = map(str, (found.n, found.right, found.tied))
-            rows.append([name if not place else "", severity, *counts, _rate(found), f"{found.kendall:+.4f}"])
-    blocks = [text_table(rows, "llr")]
-    rows = [["metric", "mean of phenomena", "weighted by severity"]]
-    rows += [[name, f"{_shown(one.macro)}", _shown(one.weighted)] for name, one in content.metrics.items()]
-    blocks.append(text_table(rows))
-    first = next(iter(content.metrics.values()))
-    names = sorted(first.phenomena, key=lambda name: (_order(first.phenomena[name].severity), name))
-    rows = [["phenomenon", "severity", "n", *content.metrics]]
-    for name in names:
-        shared = first.phenomena[name]
-        rows.append(
-            [name, shared.severity, str(shared.n)]
-            + [f"{one.phenomena[name].rate:.4f}" for one in content.metrics.values()]
-        )
-    blocks.append(f"Accuracy by phenomenon (a tie is an error)\n{text_table(rows, 'llr')}")
-    if content.anchor:
-        rows = [["phenomenon", *content.metrics]]
-        for name in names:
-            rows.append([name, *(_shown(one.phenomena[name].sensitivity) for one in content.metrics.values())])
-        blocks.append(f"Sensitivity: mean drop, that of {content.anchor!r} being 1\n{text_table(rows)}")
-    if content.tests:
-        lines = ["McNemar tests with sentences as clusters (rows that only one of the two gets right; two-sided p)"]
-        lines += [
-            f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}"
-            + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")
-            for t in content.tests
-        ]
-        blocks.append("\n".join(lines))
-    return "\n\n".join(blocks)
-
-
-def _order(severity: str) -> int:
-    known = ("critical", "major", "minor", "base")
-    return known.index(severity) if severity in known else -1
-
-
-def _rate(found: ChallengeRow) -> str:
-    return f"{found.rate:.4f}" + (f" [{found.ci[0]:.4f}, {found.ci[1]:.4f}]" if found.ci else "")
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None or np.isnan(value) else f"{value:.4f}"
-
-
-def _draw(content: ChallengeDocument, path: Path) -> None:
-    first = next(iter(content.metrics.values()))
-    names = sorted(first.phenomena, key=lambda name: (_order(first.phenomena[name].severity), name))
-    rates = np.array([[one.phenomena[name].rate for one in content.metrics.values()] for name in names], dtype=float)
-    with picture(path, 2.6 + 0.9 * len(content.metrics), 1.4 + 0.28 * len(names)) as figure:
-        axes = figure.add_subplot()
-        image = axes.imshow(rates, vmin=0, vmax=1, cmap="viridis", aspect="auto")
-        axes.set_xticks(range(len(content.metrics)), [label(name) for name in content.metrics], rotation=30, ha="right")
-        shown = [f"{name} ({first.phenomena[name].severity})".replace(" ()", "") for name in names]
-        axes.set_yticks(range(len(names)), [label(name) for name in shown])
-        for row, column in np.ndindex(*rates.shape):
-            colour = "white" if rates[row, column] < 0.6 else "black"
-            axes.text(column, row, f"{rates[row, column]:.2f}", ha="center", va="center", fontsize=7, color=colour)
-        figure.colorbar(image, ax=axes, label="share of rows on which the good translation scores higher")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -10,11 +10,23 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from bsx.analysis.adversarial.pairs import PairDetection, PairsResult, detect_pairs, easy_to_hard
-from bsx.analysis.adversarial.tables import detection_set, pairs_document, pairs_text, triples_document, triples_text
+from bsx.analysis.adversarial.tables import (
+    draw_pairs,
+    draw_triples,
+    pairs_document,
+    pairs_records,
+    pairs_sheets,
+    pairs_text,
+    triples_records,
+    triples_sheets,
+    triples_text,
+)
 from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.folds import Rows, units
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.output import ScoreTable
@@ -31,11 +43,13 @@ from bsx.support.settings import complete, set_fields, takes
 from bsx.support.untyped import Settings
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from bsx.metrics.base import Metric
 
 
-@dataclass(eq=False)
-class Fooled:
+@dataclass(eq=False, repr=False)
+class Fooled(InNotebooks):
     """What came out.
 
     Attributes:
@@ -64,6 +78,26 @@ class Fooled:
         """Return tables, for people."""
         found = self.document
         return pairs_text(found) if isinstance(found, PairsDocument) else triples_text(found)
+
+    @property
+    def short(self) -> str:
+        """Metrics and files."""
+        return f"{', '.join(one.metric for one in self.document.results)}; {', '.join(f.name for f in self.files)}"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return figures of all metrics, and their tests."""
+        found = self.document
+        return pairs_sheets(found) if isinstance(found, PairsDocument) else triples_sheets(found)
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a metric."""
+        found = self.document
+        return pairs_records(found) if isinstance(found, PairsDocument) else triples_records(found)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the figures of all metrics with their intervals."""
+        found = self.document
+        return draw_pairs(found, path) if isinstance(found, PairsDocument) else draw_triples(found, path)
 
     def save_curves(self, path: Path) -> None:
         """Write precision and recall by threshold on the first file of pairs."""
@@ -190,11 +224,10 @@ def fool_pairs(
         sets.append((labels, scores))
         results.append(result)
     if against is None:
-        document = pairs_document(detection_set(results[0]))
+        document = results[0].to_document()
     else:
         first, second = (
-            detection_set(found, one.name if one is against else None)
-            for one, found in zip(files, results, strict=True)
+            found.to_set(one.name if one is against else None) for one, found in zip(files, results, strict=True)
         )
         of = (clusters[0], clusters[1])
         drops = easy_to_hard(*sets, clusters=of, confidence=asked["confidence"], nan=asked["nan"])
@@ -252,7 +285,7 @@ def fool_triples(
     result = prefer_paraphrase(scores, gap=gap, **{**asked, "bins": test["bins"] or 1, "cluster": of})
     if len(result.kept) < n:
         notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
-    return _fooled(triples_document(result, triples, scores), [file], asked, settings, own, notes, [result])
+    return _fooled(result.to_document(triples, scores), [file], asked, settings, own, notes, [result])
 
 
 def _asked(test: FoolSettings, own: _Scores) -> Settings:

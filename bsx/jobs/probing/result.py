@@ -1,20 +1,24 @@
-"""The findings of ``bsx probe``: as JSON, CSV, text, LaTeX and a table file."""
+"""The findings of ``bsx probe``: as JSON, CSV, text, tables and a file of rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from bsx.analysis.probing.beside_people import SideBySide
-from bsx.analysis.probing.experiment import ProbeResult
+from bsx.analysis.probing.result import ProbeResult, SideBySide, draw_probes
 from bsx.analysis.probing.tasks import ProbingTask
 from bsx.analysis.probing.transfer import Transferred
-from bsx.analysis.render.tables import csv_table, latex_escape, latex_table
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Bold, Sheet
+from bsx.analysis.render.tables import csv_table
 from bsx.data.output import ScoreTable
 from bsx.support.aligned import text_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class People(TypedDict):
@@ -27,8 +31,8 @@ class People(TypedDict):
     signature: str
 
 
-@dataclass(frozen=True)
-class Findings:
+@dataclass(frozen=True, repr=False)
+class Findings(InNotebooks):
     """What came out.
 
     Attributes:
@@ -49,22 +53,47 @@ class Findings:
     people: People | None
     notes: list[str]
 
-    def rows(self) -> Iterator[dict[str, object]]:
-        """Yield a row a task and layer; what was not measured is None.
+    @property
+    def short(self) -> str:
+        """Model, tasks and layers."""
+        tasks = ", ".join(result.task for result in self.results)
+        return f"{self.model}: {tasks}; {len(self.results[0].layers)} layers"
+
+    def records(self) -> Sequence[dict[str, object]]:
+        """Return a row a task and layer; what was not measured is None.
 
         Where the probes were tested on further files, ``tested_on`` names what a row is about.
         """
+        rows = []
         for result in self.results:
-            for i, layer in enumerate(result.layers):
-                row: dict[str, object] = {"task": result.task, "layer": layer, **_measured(result, i)}
-                if result.transferred:
-                    row["tested_on"] = result.task
-                if self.beside is not None:
-                    row["agreement"] = float(self.beside.agreement[i])
-                yield row
-            for one in result.transferred:
-                for i, layer in enumerate(result.layers):
-                    yield {"task": result.task, "layer": layer, **_transferred(one, i), "tested_on": one.name}
+            for row in map(dict, result.records()):
+                if self.beside is not None and row.get("tested_on", result.task) == result.task:
+                    row["agreement"] = float(self.beside.agreement[result.layers.index(row["layer"])])  # type: ignore[arg-type]
+                rows.append(row)
+        return rows
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return accuracies, a row a layer, the best of each column bold; then a table a task."""
+        columns = [(r.task.replace("_", " "), r.accuracy.tolist()) for r in self.results]
+        if self.beside is not None:
+            columns.append((f"{self.beside.statistic} with people", self.beside.agreement.tolist()))
+        rows = []
+        for i, layer in enumerate(self.results[0].layers):
+            rows.append([str(layer), *(Bold(f"{v[i]:.3f}") if v[i] == max(v) else f"{v[i]:.3f}" for _, v in columns)])
+        baselines = [f"{result.baseline:.3f}" for result in self.results]
+        rows.append(["majority", *baselines, *[""] * (len(columns) - len(baselines))])
+        header = ["layer", *(name for name, _ in columns)]
+        counts = ", ".join(f"n = {result.n} ({result.task})" for result in self.results)
+        people = f"; agreement on {self.people['data']}, n = {self.people['n']}" if self.people is not None else ""
+        title = f"Accuracy of {self.results[0].probe} probes by layer of {self.model}, {counts}{people}; no tests"
+        note = "Bold: best layer. majority: the most frequent label."
+        top = Sheet(title, header, rows, note, names=0, foot=1)
+        return [top, *(sheet for result in self.results for sheet in result.sheets())]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw accuracies over layers, with selectivity and agreement with people below."""
+        title = f"{self.model}: {self.results[0].probe} probes"
+        return draw_probes(self.results, path, title=title, people=self.beside)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything, for other programs."""
@@ -86,7 +115,7 @@ class Findings:
                 "runner_up": result.runner_up,
                 "win_share": result.win_share,
                 "layers": [
-                    {"layer": layer, **_measured(result, i), "by_seed": result.by_seed[i].tolist()}
+                    {"layer": layer, **result.measured(i), "by_seed": result.by_seed[i].tolist()}
                     for i, layer in enumerate(result.layers)
                 ],
                 "control": control and {"baseline": control.baseline, "types": control.types, "seen": control.seen},
@@ -103,7 +132,7 @@ class Findings:
                         "n": one.n,
                         "baseline": one.baseline,
                         "seen": _finite(one.seen),
-                        "layers": [{"layer": layer, **_transferred(one, i)} for i, layer in enumerate(result.layers)],
+                        "layers": [{"layer": layer, **one.measured(i)} for i, layer in enumerate(result.layers)],
                     }
                     for one in result.transferred
                 ]
@@ -129,59 +158,18 @@ class Findings:
 
     def to_csv(self) -> str:
         """Return a row a task and layer."""
-        rows = [{name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()} for row in self.rows()]
+        rows = [{name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()} for row in self.records()]
         columns = {name: None for row in rows for name in row}
         return csv_table([columns, *([row.get(name, "") for name in columns] for row in rows)]).rstrip("\n")
 
-    def to_latex(self) -> str:
-        """Return a tabular of accuracies, a row a layer, the best of each column bold (needs booktabs)."""
-        columns = [(r.task.replace("_", " "), r.accuracy.tolist()) for r in self.results]
-        if self.beside is not None:
-            columns.append((f"{self.beside.statistic} with people", self.beside.agreement.tolist()))
-        rows = [["layer", *(latex_escape(name) for name, _ in columns)]]
-        for i, layer in enumerate(self.results[0].layers):
-            cells = [rf"\textbf{{{v[i]:.3f}}}" if v[i] == max(v) else f"{v[i]:.3f}" for _, v in columns]
-            rows.append([str(layer), *cells])
-        baselines = [f"{result.baseline:.3f}" for result in self.results]
-        last = ["majority", *baselines, *[""] * (len(columns) - len(baselines))]
-        return latex_table([*rows, last], columns="r" * len(rows[0]), foot=1)
-
     def save(self, path: Path) -> None:
         """Write a row a task and layer, with the signature beside it."""
-        rows = list(self.rows())
+        rows = self.records()
         columns = {name: None for row in rows for name in row}  # a size may be beyond one task's training part
         with ScoreTable(path) as table:
             table.signature = self.signature
             for row in rows:
                 table.write({name: row.get(name) for name in columns})
-
-
-def _measured(result: ProbeResult, i: int) -> dict[str, object]:
-    control, curve = result.control, result.curve
-    row: dict[str, object] = {
-        "accuracy": float(result.accuracy[i]),
-        "low": float(result.low[i]),
-        "high": float(result.high[i]),
-        "spread": _finite(result.spread[i]),
-        "macro_f1": float(result.macro_f1[i]),
-        "baseline": result.baseline,
-        "control": None if control is None else float(control.accuracy[i]),
-        "selectivity": None if control is None else float(control.selectivity[i]),
-        "selectivity_low": None if control is None else float(control.low[i]),
-        "selectivity_high": None if control is None else float(control.high[i]),
-    }
-    if curve is not None:
-        row |= {f"accuracy_at_{size}": float(curve.accuracy[j, i]) for j, size in enumerate(curve.sizes)}
-    return row
-
-
-def _transferred(one: Transferred, i: int) -> dict[str, object]:
-    row: dict[str, object] = {"accuracy": float(one.accuracy[i]), "low": float(one.low[i]), "high": float(one.high[i])}
-    row["baseline"] = one.baseline
-    columns = (one.control, one.selectivity, one.selectivity_low, one.selectivity_high)
-    for name, values in zip(("control", "selectivity", "selectivity_low", "selectivity_high"), columns, strict=True):
-        row[name] = None if values is None else float(values[i])
-    return row
 
 
 def _finite(value: float) -> float | None:

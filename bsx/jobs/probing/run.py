@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.probing.beside_people import probe_with_agreement
-from bsx.analysis.probing.experiment import ProbeResult, probe_layers
+from bsx.analysis.probing.experiment import probe_layers
+from bsx.analysis.probing.result import ProbeResult
 from bsx.analysis.probing.tasks import ProbingTask
 from bsx.analysis.probing.transfer import TestData
 from bsx.analysis.stats.layers import Statistic

@@ -211,7 +211,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     done = cli(*start, "--format", "latex", "-o", tmp_path / "t.tex")
     assert (done.status, done.out) == (0, "")
     latex = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
-    assert latex[2] == r"system & chrf & ter \\"
+    assert r"system & chrf & ter \\" in latex
     assert any("dagger" in line for line in latex)
     randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
     assert randomised["metrics"][0]["tests"][0]["ci"] is None
@@ -231,7 +231,8 @@ def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "bold", "dagger"), [("latex", r"\textbf{{{}}}", r"$^{{\dagger {}}}$"), ("markdown", "**{}**", "†{}")]
+    ("form", "bold", "dagger"),
+    [("latex", r"\textbf{{{}}}", r"\rlap{{$^{{\dagger {}}}$}}"), ("markdown", "**{}**", "†{}")],
 )
 def test_all_pairs_are_marked_against_every_system(cli: Run, form: str, bold: str, dagger: str) -> None:
     start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
@@ -245,7 +246,8 @@ def test_all_pairs_are_marked_against_every_system(cli: Run, form: str, bold: st
             cell = f"{entry['score']:.{digits}f}"
             cell = cell if beaten else bold.format(cell)
             numbers = sorted(str(SYSTEMS.index(one) + 1) for one in beats)
-            assert f" {cell}{dagger.format(','.join(numbers)) if numbers else ''} " in table
+            marked = f" {cell}{dagger.format(','.join(numbers)) if numbers else ''}"
+            assert f"{marked} " in table or rf"{marked}\hphantom" in table
     assert "1 atlas" in table
 
 

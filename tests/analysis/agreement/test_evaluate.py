@@ -598,20 +598,27 @@ def test_text_marks_winners(result: MetaResult) -> None:
     text = result.to_text()
     assert text.splitlines()[0].split() == ["yy-en", "xx-en", "average", "wins"]
     good = next(line for line in text.splitlines() if line.startswith("good"))
-    assert good.count("*") == 2
+    assert good.count("**") == 4  # on either side of each of two winners
     assert "holm correction" in text
     assert "Williams test" in text
 
 
-def test_latex_is_a_tabular_with_bold_winners(result: MetaResult) -> None:
+def test_latex_is_a_floating_table_with_bold_winners(result: MetaResult) -> None:
     lines = result.to_latex().splitlines()
     assert r"50\%\_x" in result.to_latex()
-    body = [line for line in lines if line.endswith(r"\\")]
+    first = lines[: lines.index(r"\end{table}")]
+    body = [line for line in first[: lines.index(r"\end{tabular}")] if line.endswith(r"\\")]
     assert {line.count("&") for line in body} == {3}
     value = result.groups[0].metrics[0].value
     assert rf"\textbf{{{value:.3f}}}".replace("{0.", "{.") in body[1]
     assert r"\scriptsize" in body[2]
-    assert (lines[1], lines[-1]) == (r"\begin{tabular}{lrrr}", r"\end{tabular}")
+    assert lines[:3] == [r"\begin{table}", r"\centering", r"\begin{tabular}{lrrr}"]
+    caption = next(line for line in first if line.startswith(r"\caption"))
+    assert "n = 75 (yy-en), n = 75 (xx-en)" in caption
+    assert "Williams test" in caption
+    assert "holm correction" in caption
+    assert "Bold: no metric with a higher value is significantly better" in first[-1]
+    assert result.to_latex().count(r"\begin{table}") == 1 + len(result.groups)  # the tests of each group
 
 
 def test_csv_and_dictionary_hold_the_same(result: MetaResult) -> None:

@@ -77,7 +77,7 @@ def test_a_metric_that_does_not_beat_a_control_is_named() -> None:
     assert text.count("length (control)") == 3  # the summary and two groups
     assert "length (control)" in found.to_markdown()
     assert "length (control)" in found.to_latex()
-    assert "% Beside the control length: not significantly better: poor" in found.to_latex()
+    assert "Beside the control length: not significantly better: poor" in found.to_latex()
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert {row["metric"] for row in rows if row["control"] == "1"} == {"length", "shuffled"}
     assert {row["winner"] for row in rows if row["control"] == "1"} == {""}

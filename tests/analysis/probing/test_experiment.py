@@ -13,7 +13,8 @@ from bsx.analysis.probing import run as probe_run
 from bsx.analysis.probing.beside_people import probe_with_agreement
 from bsx.analysis.probing.bootstrap import ItemAccuracies
 from bsx.analysis.probing.control import Draw, control_labels, number_types
-from bsx.analysis.probing.experiment import ProbeResult, probe_layers
+from bsx.analysis.probing.experiment import probe_layers
+from bsx.analysis.probing.result import ProbeResult
 from bsx.analysis.probing.run import macro_f1
 from bsx.analysis.probing.split import PARTS, carve_validation, random_parts
 from bsx.analysis.probing.tasks import read_sentences, read_tokens

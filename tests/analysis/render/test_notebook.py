@@ -40,7 +40,7 @@ def test_names_are_short(results: list[InNotebooks]) -> None:
 def test_a_notebook_shows_the_table(results: list[InNotebooks]) -> None:
     for result in results:
         shown = result._repr_html_()
-        assert shown.startswith("<table>")
+        assert "<table>" in shown
         assert "good" in shown
         assert "\n| " not in shown
 
