@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
 
+from bsx.analysis import Document, build_report, parse_document
 from bsx.analysis.factors.parses import match_parses, read_conllu
+from tests.conftest import Outcome
 
 SYSTEMS = ("atlas", "brook", "cinder")
 DATA = files("bsx.examples")
@@ -40,6 +44,28 @@ def test_triples() -> None:
     assert len(table) == 60
     for row in table:
         assert len({row["anchor"], row["paraphrase"], row["nonparaphrase"]}) == 3
+
+
+def test_challenge() -> None:
+    table = rows("en-challenge.tsv")
+    assert set(Counter(row["phenomenon"] for row in table).values()) == {20}
+    assert len({row["id"] for row in table}) == len({row["reference"] for row in table}) == len(table) == 120
+    for row in table:
+        assert len({row["reference"], row["good"], row["bad"]}) == 3
+
+
+def test_metrics_win_and_lose_in_different_places(cli: Callable[..., Outcome]) -> None:
+    """What the data were written for: each metric is clearly the best somewhere and the worst elsewhere."""
+    done = cli("adversarial", "challenge", DATA / "en-challenge.tsv", "--metric", "chrf,sentbleu", "--format", "json")
+    found = json.loads(done.out)
+    chrf, sentbleu = (found["metrics"][metric]["phenomena"] for metric in ("chrf", "sentbleu"))
+    assert (chrf["another word"]["rate"], sentbleu["another word"]["rate"]) == (1.0, 0.05)
+    assert (chrf["roles swapped"]["rate"], sentbleu["roles swapped"]["rate"]) == (0.2, 0.9)
+    report = build_report([Document("challenge.json", None, parse_document(found, "challenge.json"))])
+    assert [said for _, name, said in report.glance if name == "A surprise"] == [
+        "chrf and sentbleu see opposite things: chrf sees “another word” in 100.0 % of rows, where sentbleu sees it in "
+        "5.0 %; sentbleu sees “roles swapped” in 90.0 % of rows, where chrf sees it in 20.0 %."
+    ]
 
 
 @pytest.mark.parametrize("column", ["reference", *SYSTEMS])

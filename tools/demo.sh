@@ -56,8 +56,18 @@ documents=("$out/judged.tsv" "$out/meta.json")  # scores beside grades: the repo
 documents+=("$out/compare.json")
 "$bsx" explain --data "$data/en-systems.tsv" --candidate brook --model minilm --format json -o $out/words.json
 documents+=("$out/words.json")
-"$bsx" adversarial triples "$data/en-triples.tsv" --metric $metrics --model minilm --format json -o $out/triples.json
-documents+=("$out/triples.json")
+"$bsx" adversarial challenge "$data/en-challenge.tsv" --metric $metrics --model minilm --format json -o $out/challenge.json
+documents+=("$out/challenge.json")
+"$python" - $out/challenge.json <<'PYTHON'
+import json, sys
+
+with open(sys.argv[1], encoding="utf-8") as stream:
+    metrics = json.load(stream)["metrics"]
+print("How often each metric scores a text with the same meaning above one with another, by what is wrong with that:")
+print(f"  {'':14}" + "".join(f"{name:>10}" for name in metrics))
+for wrong in next(iter(metrics.values()))["phenomena"]:
+    print(f"  {wrong:14}" + "".join(f"{one['phenomena'][wrong]['rate']:>10.0%}" for one in metrics.values()))
+PYTHON
 "$bsx" adversarial perturb "$data/en-systems.tsv" --candidate atlas --parses "$data/en-atlas.conllu" --lang en \
   --metric $metrics --model minilm --perturbation typos,negation,numbers,entities,noun-swap,shuffle \
   --strength 0.2 --format json -o $out/perturbations.json
@@ -65,5 +75,5 @@ documents+=("$out/perturbations.json")
 "$bsx" ensemble $out/judged.tsv --column $metrics --human human --segment id --how z \
   --format json -o $out/ensemble.json
 documents+=("$out/ensemble.json")
-"$bsx" report "${documents[@]}" --title "bsx on its example texts" --align minilm -o $out/report.html
+"$bsx" report "${documents[@]}" --title "bsx on its example texts, with grades by construction" --align minilm -o $out/report.html
 echo "All of it as one page to read, with charts: $out/report.html"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -193,6 +193,21 @@ def _score(group: Sequence[_Rating], column: str, parts: Mapping[str, tuple[int,
     return -total / len(group) if total else 0.0
 
 
+_Judgment = tuple[str, float, float]
+_Judged = dict[tuple[str, str, str, str], list[_Judgment]]
+
+
+def _add(
+    builder: Builder, found: _Judged, figures: Callable[[str, Sequence[_Judgment]], dict[str, Given]], per_rater: bool
+) -> None:
+    """Add a row for each translation, or for each judgment of it; ``figures`` has language pair and judgments."""
+    for (pair, system, document, item), judged in found.items():
+        for group in [[one] for one in judged] if per_rater else [judged]:
+            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
+            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
+            builder.add(**values, **figures(pair, group), human_system=_human(system), **counted)
+
+
 def load_esa(
     path: Path | str,
     *,
@@ -226,14 +241,13 @@ def load_esa(
     fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
     found, problems, notes = _appraised(path, fields, lp, skip_malformed)
     builder = Builder(name or Path(path).stem, problems)
-    for (pair, system, document, item), judged in found.items():
-        groups = [[one] for one in judged] if per_rater else [judged]
-        for group in groups:
-            mean = sum(score for _, score, _ in group) / len(group)
-            spans = sum(spans for _, _, spans in group) / len(group)
-            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
-            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
-            builder.add(**values, human=float(mean), human_spans=float(spans), human_system=_human(system), **counted)
+
+    def figures(_: str, group: Sequence[_Judgment]) -> dict[str, Given]:
+        mean = sum(score for _, score, _ in group) / len(group)
+        spans = sum(spans for _, _, spans in group) / len(group)
+        return {"human": float(mean), "human_spans": float(spans)}
+
+    _add(builder, found, figures, per_rater)
     builder.notes += notes
     return builder.finish(str(path), drop_human=drop_human)
 
@@ -265,18 +279,16 @@ def load_da_sqm(
             by_annotator.setdefault((pair, annotator), []).append(score)
     level = {key: (sum(scores) / len(scores), _deviation(scores)) for key, scores in by_annotator.items()}
     flat = sum(deviation == 0 for _, deviation in level.values())
-    for (pair, system, document, item), judged in found.items():
-        groups = [[one] for one in judged] if per_rater else [judged]
-        for group in groups:
-            z = []
-            for annotator, score, _ in group:
-                mean, deviation = level[pair, annotator]
-                z.append((score - mean) / deviation if deviation else 0.0)
-            raw = sum(score for _, score, _ in group) / len(group)
-            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
-            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
-            human = float(sum(z) / len(z))
-            builder.add(**values, human=human, human_raw=float(raw), human_system=_human(system), **counted)
+
+    def figures(pair: str, group: Sequence[_Judgment]) -> dict[str, Given]:
+        z = []
+        for annotator, score, _ in group:
+            mean, deviation = level[pair, annotator]
+            z.append((score - mean) / deviation if deviation else 0.0)
+        raw = sum(score for _, score, _ in group) / len(group)
+        return {"human": float(sum(z) / len(z)), "human_raw": float(raw)}
+
+    _add(builder, found, figures, per_rater)
     if flat:
         builder.notes.append(f"{flat} annotators gave one score only, which says nothing: it stands as 0")
     builder.notes += notes
@@ -293,9 +305,6 @@ def _human(system: str) -> int:
     return int(
         re.match(r"(?:ref|human)(?:erence)?(?:$|[-_.:0-9]|[A-Z](?:$|[^a-z]))", system, re.IGNORECASE) is not None
     )
-
-
-_Judged = dict[tuple[str, str, str, str], list[tuple[str, float, float]]]
 
 
 def _appraised(

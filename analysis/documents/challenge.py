@@ -26,6 +26,18 @@ class PhenomenonRow(ChallengeRow):
     severity: str = ""
 
 
+class ChallengeExampleRow(DocumentPart):
+    """One row of a challenge set; ``scores`` is every metric's score of the good and of the bad translation."""
+
+    row: int | str
+    phenomenon: str
+    reference: str | None = None
+    source: str | None = None
+    good: str
+    bad: str
+    scores: dict[str, tuple[Number, Number]]
+
+
 class ChallengedMetric(DocumentPart):
     """One metric on a challenge set."""
 
@@ -43,3 +55,4 @@ class ChallengeDocument(ResultDocument):
     tests: list[TripleTestRow] = []
     anchor: str = ""
     weights: dict[str, Number] = {}
+    examples: list[ChallengeExampleRow] = []

@@ -203,6 +203,19 @@ class Segments:
 Block = Prose | Heading | Notes | Commands | ReportTable | Chart | Example | Passages | Segments
 
 
+@dataclass(frozen=True)
+class Surprise:
+    """A finding that a reader would not expect.
+
+    Attributes:
+        text: what was found.
+        size: how far it is from what one would expect, from 0 to 1; the largest of a report comes at a glance.
+    """
+
+    text: str
+    size: float
+
+
 @dataclass
 class Section:
     """A section of a report.
@@ -213,6 +226,7 @@ class Section:
         lead: the finding in a sentence.
         blocks: its content.
         answers: whether the lead ranks what was evaluated, and so comes first at a glance.
+        surprises: findings in it that a reader would not expect.
     """
 
     id: str
@@ -220,6 +234,7 @@ class Section:
     lead: str = ""
     blocks: list[Block] = field(default_factory=list)
     answers: bool = False
+    surprises: list[Surprise] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -233,3 +248,14 @@ class Page:
 
     title: str
     sections: tuple[Section, ...]
+
+    @property
+    def glance(self) -> list[tuple[str, str, str]]:
+        """What is said at a glance: a section's id, a name and the finding, rankings first, then the one surprise."""
+        told = [section for section in self.sections if section.lead and section.id not in ("segments", "repeat")]
+        found = [(surprise.size, section.id, surprise.text) for section in told for surprise in section.surprises]
+        lines = [(section.id, section.title, section.lead) for section in told if section.answers]
+        if found:
+            _, place, text = max(found, key=lambda one: one[0])
+            lines.append((place, "A surprise", text))
+        return lines + [(section.id, section.title, section.lead) for section in told if not section.answers]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
+from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.result import Report
@@ -24,7 +25,10 @@ from bsx.support.settings import in_range
 
 def has_examples(document: Document) -> bool:
     """Return whether a document has examples whose tokens could be aligned."""
-    return isinstance(document.content, TriplesDocument | PerturbDocument) and bool(document.content.worst)
+    content = document.content
+    if isinstance(content, ChallengeDocument):
+        return any(example.reference is not None for example in content.examples)
+    return isinstance(content, TriplesDocument | PerturbDocument) and bool(content.worst)
 
 
 @in_range

@@ -36,6 +36,8 @@ def _line(text: str) -> str:
 def markdown(report: Page) -> str:
     """Return the report."""
     lines = [f"# {escape(report.title)}", ""]
+    if len(report.glance) > 1:
+        lines += ["## At a glance", "", *(f"- {escape(name)}: {escape(said)}" for _, name, said in report.glance), ""]
     for section in report.sections:
         lines += [f"## {escape(section.title)}", ""]
         lines += [_line(section.lead), ""] if section.lead else []

@@ -269,6 +269,14 @@ class ChallengeSettings(TypedDict, total=False):
     """How metrics are tested on a challenge set."""
 
     anchor: Annotated[str, Field(default="empty", description="Phenomenon whose mean drop is the unit of sensitivity.")]
+    examples: Annotated[
+        int,
+        Field(
+            default=1,
+            ge=0,
+            description="How many rows of each phenomenon to keep, those first on which metrics disagree.",
+        ),
+    ]
     correction: Correction
     confidence: Confidence
     nan: Annotated[

@@ -334,6 +334,17 @@ def challenge() -> dict[str, Any]:
         "tests": [test],
         "anchor": "empty",
         "weights": {"critical": 25.0},
+        "examples": [
+            {
+                "row": 7,
+                "phenomenon": "negation",
+                "reference": "The lift is working again.",
+                "source": "Der Aufzug geht wieder.",
+                "good": "The elevator is working again.",
+                "bad": "The lift is not working again.",
+                "scores": {"bertscore": [0.95, 0.9], "chrf": [70.0, 88.0]},
+            }
+        ],
         "settings": {"confidence": 0.95},
         "notes": ["40 rows of severity base are anchors"],
         "provenance": provenance("adversarial-challenge"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section
+from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section, Surprise
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.scored import contents, titles
@@ -27,6 +27,9 @@ def ensembles(documents: Sequence[Document]) -> Section | None:
         leads.append(_lead(content))
         section.blocks += _blocks(content)
         section.blocks += [Notes(tuple(content.notes))] if content.notes else []
+        high = None if content.average_ci is None else content.average_ci[1]
+        if high is not None and high < 0 and sum(group.n for group in content.groups) >= FEWEST:
+            section.surprises.append(Surprise(_lead(content), min(1.0, -(content.average_gain or 0.0))))
     section.lead = " ".join(leads)
     return section
 

@@ -8,7 +8,7 @@ from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbD
 from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, ReportTable
+from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, ReportTable, Surprise
 from bsx.analysis.report.cells import FEWEST, NONE, SHOWN, heat, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.report.words import differing, plain
 
@@ -66,6 +66,23 @@ def perturbation_lead(content: PerturbDocument) -> str:
         "The change of meaning noticed least, beside a change that keeps the meaning, as shares of the way to an "
         f"unrelated text: {'; '.join(phrases[:_NAMED])}{rest}."
     )
+
+
+def perturbation_surprises(content: PerturbDocument) -> list[Surprise]:
+    """Return changes of meaning that cost a metric significantly less than the control, which keeps the meaning."""
+    controls = {
+        r.metric: r for r in content.results if r.preserves and r.perturbation == content.settings.get("control")
+    }
+    found = []
+    for r in content.results:
+        control, high = controls.get(r.metric), None if r.excess_ci is None else r.excess_ci[1]
+        if r.preserves or control is None or high is None or high >= 0 or min(r.n, control.n) < FEWEST:
+            continue
+        if r.relative_drop is not None and control.relative_drop is not None:
+            costs = f"it loses {_loss(r)}, {_loss(control)}"
+            said = f"{r.metric} minds a change of meaning less than one that keeps the meaning: {costs}."
+            found.append(Surprise(said, control.relative_drop - r.relative_drop))
+    return found
 
 
 def _loss(result: DropRow) -> str:

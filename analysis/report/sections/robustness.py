@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TypeVar
 
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
 from bsx.analysis.documents.base import Number, ResultDocument
-from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Heading, Notes, Prose, Section
+from bsx.analysis.report.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Example,
+    Heading,
+    Notes,
+    Prose,
+    ReportTable,
+    Section,
+    Surprise,
+)
 from bsx.analysis.report.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.perturbations import perturbation_blocks, perturbation_lead
+from bsx.analysis.report.sections.perturbations import perturbation_blocks, perturbation_lead, perturbation_surprises
 from bsx.analysis.report.sections.scored import contents, titles
 from bsx.analysis.report.words import differing, plain
+
+_NAMED = 4  # metrics that a headline has room for
 
 Robust = TypeVar("Robust", TriplesDocument, PairsDocument, PerturbDocument)
 
@@ -27,6 +41,7 @@ class _Part:
 
     lead: str
     blocks: list[Block]
+    surprises: list[Surprise] = field(default_factory=list)
 
 
 def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) -> Section | None:
@@ -36,7 +51,7 @@ def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) ->
     challenged = contents(documents, ChallengeDocument)
     heads = [f"Challenge set{f' {place}' if len(challenged) > 1 else ''}" for place in range(1, len(challenged) + 1)]
     parts = [
-        *zip(heads, [_challenged(one) for _, one in challenged], strict=True),
+        *zip(heads, [_challenged(one, aligner, at_most) for _, one in challenged], strict=True),
         *zip(_heads("Triples", triples), [_triples(one, aligner, at_most) for _, one in triples], strict=True),
         *zip(_heads("Pairs", pairs), [_pairs(one) for _, one in pairs], strict=True),
         *zip(_heads("Perturbations", changed), [_changed(one, aligner, at_most) for _, one in changed], strict=True),
@@ -46,6 +61,7 @@ def robustness(documents: Sequence[Document], aligner: Aligner, at_most: int) ->
     section = Section("robustness", "Robustness", " ".join(part.lead for _, part in parts))
     for head, part in parts:
         section.blocks += [Heading(head), *part.blocks]
+        section.surprises += part.surprises
     return section
 
 
@@ -58,23 +74,24 @@ def _heads(kind: str, found: Sequence[tuple[str, Robust]]) -> list[str]:
 
 def _changed(content: PerturbDocument, aligner: Aligner, at_most: int) -> _Part:
     blocks = perturbation_blocks(content, aligner, at_most)
-    return _Part(perturbation_lead(content), [*blocks, *_notes(content)])
+    return _Part(perturbation_lead(content), [*blocks, *_notes(content)], perturbation_surprises(content))
 
 
-def _challenged(content: ChallengeDocument) -> _Part:
+def _challenged(content: ChallengeDocument, aligner: Aligner, at_most: int) -> _Part:
     rated = [(name, one.overall) for name, one in content.metrics.items() if one.overall is not None]
     rated.sort(key=lambda found: -(found[1].rate or 0.0))
-    lead = "The challenge set has nothing but anchors."
+    lead = ""
     if rated and rated[0][1].n < FEWEST:
         lead = f"{rated[0][1].n} rows are too few to say how often a metric sees what is wrong with a translation."
     elif rated:
-        name, best = rated[0]
+        shares = [f"{name} in {percent(one.rate).text} {interval(one.ci, 1, scale=100).text}" for name, one in rated]
+        rest = f" (and {len(rated) - _NAMED} metrics more)" if len(rated) > _NAMED else ""
+        name = rated[0][0]
         worst = min(content.metrics[name].phenomena.items(), key=lambda found: found[1].rate or 0.0)
         lead = (
-            f"{name} scores the good translation above the bad one in {percent(best.rate).text} "
-            f"{interval(best.ci, 1, scale=100).text} of {best.n:,} rows"
-            f"{', most often of all metrics' if len(rated) > 1 else ''}, and least often for {worst[0]} "
-            f"({percent(worst[1].rate).text} of {worst[1].n:,})."
+            f"The good translation scores above the bad one under {listed(shares[:_NAMED])}{rest} of "
+            f"{rated[0][1].n:,} rows; {name} least often for {worst[0]} ({percent(worst[1].rate).text} of "
+            f"{worst[1].n:,})."
         )
     rows = []
     for name, one in content.metrics.items():
@@ -102,7 +119,73 @@ def _challenged(content: ChallengeDocument) -> _Part:
     blocks.append(table("Accuracy by phenomenon", ["phenomenon", "severity", "rows", *content.metrics], shades))
     if content.tests:
         blocks.append(plain_table("Paired tests (McNemar, sentences as clusters; p is two-sided)", content.tests))
-    return _Part(lead, [*blocks, *_notes(content)])
+    blocks += _challenge_examples(content, aligner, at_most)
+    return _Part(lead, [*blocks, *_notes(content)], _opposites(content.metrics))
+
+
+def _opposites(metrics: Mapping[str, ChallengedMetric]) -> list[Surprise]:
+    """Return pairs of metrics each of which is clearly the better one somewhere; the size is the smaller difference."""
+    found = []
+    for a, b in combinations(metrics, 2):
+        ahead = [_furthest(metrics, *pair) for pair in ((a, b), (b, a))]
+        if all(gap > 0 for gap, _ in ahead):
+            (first, one), (second, other) = ahead
+            shown = [
+                f"“{name}” in {percent(metrics[x].phenomena[name].rate).text} of rows, where {y} sees it in "
+                f"{percent(metrics[y].phenomena[name].rate).text}"
+                for name, x, y in ((one, a, b), (other, b, a))
+            ]
+            text = f"{a} and {b} see opposite things: {a} sees {shown[0]}; {b} sees {shown[1]}."
+            found.append(Surprise(text, min(first, second)))
+    return found
+
+
+def _furthest(metrics: Mapping[str, ChallengedMetric], a: str, b: str) -> tuple[float, str]:
+    """Return where a metric is furthest ahead of another, by how much; 0 if no two intervals lie apart."""
+    gaps = [(0.0, "")]
+    for name, one in metrics[a].phenomena.items():
+        other = metrics[b].phenomena[name]
+        low, high = (one.ci or (None, None))[0], (other.ci or (None, None))[1]
+        if one.n >= FEWEST and low is not None and high is not None and low > high:
+            gaps.append(((one.rate or 0.0) - (other.rate or 0.0), name))
+    return max(gaps)
+
+
+def _challenge_examples(content: ChallengeDocument, aligner: Aligner, at_most: int) -> list[Block]:
+    """Return examples of each phenomenon in turn, with every metric's verdict."""
+    if not content.examples:
+        return []
+    chosen = content.examples[:at_most]
+    blocks: list[Block] = [
+        Prose(
+            f"Examples ({len(chosen)} of {len(content.examples)} listed) that fool some metrics, of each phenomenon. "
+            "Marked: what a shortest edit, word by word, puts into the reference to make the other text of it."
+        )
+    ]
+    for place, one in enumerate(chosen):
+        base = one.reference if one.reference is not None else one.good
+        texts = [
+            *([("source", plain(one.source))] if one.source is not None else []),
+            *([("reference", plain(one.reference))] if one.reference is not None else []),
+            ("good", differing(one.good, base)),
+            ("bad", differing(one.bad, base)),
+        ]
+        right = [name for name, (good, bad) in one.scores.items() if (_margin(good, bad) or 0.0) > 0]
+        title = f"Row {one.row}, {one.phenomenon}: {'seen by ' + listed(right) if right else 'seen by no metric'}"
+        pairs = [] if one.reference is None else [("good", one.good, base), ("bad", one.bad, base)]
+        grids, remark = aligner.align(pairs)
+        scores = _verdicts(one.scores, "good", "bad")
+        blocks.append(Example(title, tuple(texts), scores, grids, remark, folded=place >= SHOWN))
+    return blocks
+
+
+def _verdicts(scores: Mapping[str, tuple[Number, Number]], better: str, worse: str) -> ReportTable:
+    """Return what every metric made of two texts, of which the first is the better one."""
+    rows = [
+        [text(metric), number(good), number(bad), number(_margin(good, bad)), _verdict(good, bad)]
+        for metric, (good, bad) in scores.items()
+    ]
+    return table("Scores", ["metric", better, worse, "margin", "verdict"], rows, sortable=False)
 
 
 def _notes(content: ResultDocument) -> list[Block]:
@@ -117,9 +200,11 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
     if rated and rated[0].n < FEWEST:
         lead = f"{rated[0].n} triples are too few to say how often a metric prefers the paraphrase."
     elif rated:
-        shares = [f"{percent(r.rate).text} {interval(r.ci, 1, scale=100).text} under {r.metric}" for r in rated[:4]]
-        rest = f" (and {len(rated) - 4} metrics more)" if len(rated) > 4 else ""
-        lead = f"The paraphrase scores higher in {listed(shares)}{rest}, of {rated[0].n:,} triples."
+        shares = [
+            f"{percent(r.rate).text} {interval(r.ci, 1, scale=100).text} under {r.metric}" for r in rated[:_NAMED]
+        ]
+        rest = f" (and {len(rated) - _NAMED} metrics more)" if len(rated) > _NAMED else ""
+        lead = f"The paraphrase scores higher in {listed(shares[:_NAMED])}{rest}, of {rated[0].n:,} triples."
     points = [charts.Point(r.metric, 0, r.rate, *(r.ci or (None, None))) for r in rated]
     alt = f"{lead} Half of the triples would be chance."
     spec = charts.intervals(
@@ -163,7 +248,14 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
         )
     if content.tests:
         blocks.append(plain_table("Paired tests (exact McNemar; p is two-sided)", content.tests))
-    return _Part(lead, [*blocks, *_triple_examples(content.worst, aligner, at_most), *_notes(content)])
+    best = rated[0] if rated and rated[0].n >= FEWEST else None
+    below = best.ci[1] if best is not None and best.ci is not None and best.ci[1] is not None else 0.5
+    surprises = []
+    if best is not None and below < 0.5:
+        share = f"in {percent(best.rate).text} of {best.n:,} triples, where a coin would in half of them"
+        text_of = f"No metric prefers the paraphrase as often as chance: {best.metric}, the best, {share}."
+        surprises.append(Surprise(text_of, 1 - 2 * below))
+    return _Part(lead, [*blocks, *_triple_examples(content.worst, aligner, at_most), *_notes(content)], surprises)
 
 
 def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Block]:
@@ -189,11 +281,7 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
             ("non-paraphrase", differing(first.nonparaphrase, first.anchor)),
         )
         known = first.scores or {e.metric: (e.score_paraphrase, e.score_nonparaphrase) for e in examples}
-        rows = [
-            [text(metric), number(good), number(bad), number(_margin(good, bad)), _verdict(good, bad)]
-            for metric, (good, bad) in known.items()
-        ]
-        scores = table("Scores", ["metric", "paraphrase", "non-paraphrase", "margin", "verdict"], rows, sortable=False)
+        scores = _verdicts(known, "paraphrase", "non-paraphrase")
         grids, remark = aligner.align(
             [("paraphrase", first.paraphrase, first.anchor), ("non-paraphrase", first.nonparaphrase, first.anchor)]
         )
@@ -216,7 +304,7 @@ def _margin(good: Number, bad: Number) -> Number:
 
 
 def _verdict(good: Number, bad: Number) -> Cell:
-    """Return whether a metric sees which of two texts is the paraphrase."""
+    """Return whether a metric sees which of two texts is the better one."""
     margin = _margin(good, bad)
     if margin is None:
         return text("–")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments
-from bsx.analysis.report.cells import decimals, interval, listed, number, p_value, table, text
+from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments, Surprise
+from bsx.analysis.report.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.sections.people import people_table
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
@@ -52,14 +53,14 @@ def scored(documents: Sequence[Document]) -> Section | None:
 
 
 def _against_people(content: ScoreRows) -> str:
-    """Return how people rank the systems of a table with their scores, and which metrics rank them otherwise."""
+    """Return how human scores rank the systems of a table, and which metrics rank them otherwise."""
     systems = _systems(content)
     if not {"system", "human"} <= set(content.columns) or "human" not in content.numeric or len(systems) < 2:
         return ""
     better = {entry.metric: entry.higher_is_better for entry in content.sidecar.metrics} if content.sidecar else {}
     ranked = {name: _ranked(content, systems, name, better.get(name, True)) for name in ("human", *content.metrics)}
     people = ranked.pop("human")
-    said = f"People rank {listed([f'{system} ({mean:.3g})' for system, mean in people])}, in this order."
+    said = f"Human scores rank {listed([f'{system} ({mean:.3g})' for system, mean in people])}, in this order."
     order = [system for system, _ in people]
     same = [name for name, found in ranked.items() if [system for system, _ in found] == order]
     for first in dict.fromkeys(found[0][0] for name, found in ranked.items() if name not in same):
@@ -68,7 +69,7 @@ def _against_people(content: ScoreRows) -> str:
         what = f"{first} first instead" if first != order[0] else "others in another order"
         said += f" {listed(against)} {verb} {what}."
     if same:
-        said += f" {listed(same)} rank{'s' if len(same) == 1 else ''} them as people do."
+        said += f" {listed(same)} rank{'s' if len(same) == 1 else ''} them in the same order."
     return said
 
 
@@ -267,8 +268,22 @@ def compared(documents: Sequence[Document]) -> Section | None:
             f"{_ranking(content)} {different} of {len(rows)} differences between systems are significant on "
             f"{content.segments:,} segments."
         )
+        section.surprises += _contradictions(content)
     section.lead, section.answers = " ".join(leads), True
     return section
+
+
+def _contradictions(content: CompareDocument) -> list[Surprise]:
+    """Return pairs of systems of which one is significantly better under one metric and the other under another."""
+    found = []
+    for (one, tests), (other, others) in combinations([(part.metric, part.tests) for part in content.metrics], 2):
+        better = {(test.a, test.b): test.better for test in others}
+        for test in tests:
+            against = better.get((test.a, test.b))
+            if content.segments >= FEWEST and test.better and against and against != test.better:
+                said = f"{test.better} is significantly better than {against} under {one}, and worse under {other}."
+                found.append(Surprise(said, 1.0))
+    return found
 
 
 def _best_first(one: ComparedRow) -> list[SystemRow]:
@@ -277,12 +292,20 @@ def _best_first(one: ComparedRow) -> list[SystemRow]:
 
 
 def _ranking(content: CompareDocument) -> str:
-    """Return the systems from the best to the worst, once for all metrics that agree on it."""
-    orders: dict[tuple[str, ...], list[str]] = {}
+    """Return the systems from the best to the worst, once for all metrics that agree on it; clusters where known."""
+    orders: dict[str, list[str]] = {}
+    clustered = False
     for one in content.metrics:
-        orders.setdefault(tuple(system.system for system in _best_first(one)), []).append(one.metric)
-    said = [f"{' > '.join(order)} under {listed(metrics)}" for order, metrics in orders.items()]
-    return f"Best to worst: {'; '.join(said)}."
+        order = ""
+        known = _best_first(one)
+        for before, system in pairwise([None, *known]):
+            same = before is not None and before.rank is not None and before.rank == system.rank
+            clustered |= same
+            order += ("" if before is None else ", " if same else " > ") + system.system
+        orders.setdefault(order, []).append(one.metric)
+    said = [f"{order} under {listed(metrics)}" for order, metrics in orders.items()]
+    note = " (no significant difference where there is a comma)" if clustered else ""
+    return f"Best to worst: {'; '.join(said)}{note}."
 
 
 def _systems_chart(content: CompareDocument) -> Chart:

@@ -12,7 +12,7 @@ import numpy as np
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.challenge_tables import challenge_text
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
-from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.documents.challenge import ChallengeDocument, ChallengeExampleRow
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
 from bsx.bertscore.config import ScorerConfig
@@ -143,7 +143,34 @@ def challenge_metrics(
         "weights": dict(result.weights),
     }
     named |= {name: str(value) for name, value in set_fields(settings).items()}
-    return ChallengeRun(result, result.to_document(), named, signatures, notes, said)
+    examples = _examples(found, scores, result, asked["examples"])
+    document = result.to_document().model_copy(update={"examples": examples})
+    return ChallengeRun(result, document, named, signatures, notes, said)
+
+
+def _examples(
+    found: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], result: ChallengeResult, most: int
+) -> list[ChallengeExampleRow]:
+    """Return rows of each phenomenon: those that metrics disagree on, then those that fool all; most fooled first."""
+    fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
+    rows: dict[str, list[int]] = {}
+    for place in sorted(result.kept.tolist(), key=lambda i: (fooled[i] == len(scores), -fooled[i])):
+        if fooled[place]:
+            rows.setdefault(found.pairs[place].phenomenon, []).append(place)
+    return [
+        ChallengeExampleRow(
+            row=place + 1,
+            phenomenon=name,
+            reference=found.pairs[place].reference,
+            source=found.pairs[place].source,
+            good=found.pairs[place].good,
+            bad=found.pairs[place].bad,
+            scores={metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()},
+        )
+        for turn in range(most)
+        for name, places in rows.items()
+        for place in places[turn : turn + 1]
+    ]
 
 
 def _scored(

@@ -64,7 +64,7 @@ def test_a_report_has_only_what_it_was_given() -> None:
 def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: None) -> Any:
     from bsx.analysis.report.documents import Document
 
-    content = samples.MAKERS[kind]()
+    content = getattr(samples, kind)()
     change(content)
     return Document(f"{kind}.json", None, parse_document(content, f"{kind}.json"))
 
@@ -529,11 +529,11 @@ def test_a_report_begins_with_who_is_best_and_which_metrics_say_otherwise(tmp_pa
     made = build_report([read_document(tmp_path / "m.json"), read_document(scored)])
     found = section(made, "scored")
     assert found.lead.startswith(
-        "People rank good (4), close (2) and bad (0), in this order. chrf and ter put close first"
+        "Human scores rank good (4), close (2) and bad (0), in this order. chrf and ter put close first"
     )
     assert found.answers
     glance = made.to_html().partition('id="glance"')[2]
-    assert glance.index("People rank good") < glance.index("agrees best with human")
+    assert glance.index("Human scores rank good") < glance.index("agrees best with human")
 
 
 def test_compared_systems_have_a_chart_the_best_first(report: Report) -> None:
@@ -555,6 +555,94 @@ def test_examples_show_what_every_metric_made_of_them() -> None:
     assert verdicts == {"bertscore": "fooled", "chrf": "right", "sentbleu": "tie"}
     assert not [
         block for block in section(made, "robustness").blocks if isinstance(block, Prose) and "asked" in block.text
+    ]
+
+
+def test_examples_of_a_challenge_set_show_every_verdict() -> None:
+    example = next(
+        b for b in section(build_report([read_only("challenge")]), "robustness").blocks if isinstance(b, Example)
+    )
+    assert example.title == "Row 7, negation: seen by bertscore"
+    assert {row[0].text: row[-1].text for row in example.scores.rows} == {"bertscore": "right", "chrf": "fooled"}
+    assert [label for label, _ in example.texts] == ["source", "reference", "good", "bad"]
+    assert [run.text for run in example.texts[3][1] if run.differs] == ["not"]
+
+
+def rate(value: float, ci: list[float], n: int = 40) -> dict[str, Any]:
+    return {"n": n, "right": round(n * value), "tied": 0, "rate": value, "ci": ci}
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ([(0.9, 0.2), (0.1, 0.7)], "“name” in 90.0 % of rows, where chrf sees it in 10.0 %; chrf sees “negation”"),
+        ([(0.9, 0.8), (0.1, 0.7)], None),  # nowhere is the second one ahead
+        ([(0.9, 0.5), (0.1, 0.6)], None),  # it is, but intervals overlap
+    ],
+)
+def test_a_surprise_is_that_two_metrics_see_opposite_things(rates: list[tuple[float, float]], said: str | None) -> None:
+    def change(content: dict[str, Any]) -> None:
+        for metric, (name, negation) in zip(("bertscore", "chrf"), rates, strict=True):
+            found = {
+                "name": rate(name, [name - 0.1, name + 0.1]),
+                "negation": rate(negation, [negation - 0.1, negation + 0.1]),
+            }
+            content["metrics"][metric] = {"overall": rate(0.5, [0.4, 0.6]), "phenomena": found}
+
+    glance = build_report([read_only("challenge", change)]).glance
+    surprises = [text for _, name, text in glance if name == "A surprise"]
+    assert len(surprises) == (said is not None)
+    assert said is None or said in surprises[0]
+
+
+def test_the_largest_surprise_stands_after_the_rankings() -> None:
+    def fooled(content: dict[str, Any]) -> None:
+        for row in content["results"]:
+            row |= {"n": 60, "rate": 0.1, "ci": [0.05, 0.2]}
+
+    def worse(content: dict[str, Any]) -> None:
+        content |= {"average_gain": -0.3, "average_ci": [-0.4, -0.2]}
+
+    documents = [read_only("ensemble", worse), read_only("triples", fooled), read_only("compare")]
+    report = build_report(documents)
+    assert [name for _, name, _ in report.glance] == ["Systems compared", "A surprise", "Robustness", "Ensembles"]
+    assert report.glance[1][2].startswith("No metric prefers the paraphrase as often as chance")
+    assert report.to_markdown().index("- A surprise: No metric") < report.to_markdown().index("## Systems compared")
+
+
+def test_a_change_of_meaning_that_costs_less_than_a_harmless_one_is_a_surprise() -> None:
+    def change(content: dict[str, Any]) -> None:
+        row = next(r for r in content["results"] if not r["preserves"] and r["metric"] == "bertscore")
+        control = next(
+            r
+            for r in content["results"]
+            if r["perturbation"] == content["settings"]["control"] and r["metric"] == "bertscore"
+        )
+        row |= {"relative_drop": 0.01, "excess_ci": [-0.2, -0.1], "n": 50}
+        control |= {"relative_drop": 0.2, "n": 50}
+
+    found = section(build_report([read_only("perturb", change)]), "robustness").surprises
+    assert [round(one.size, 2) for one in found] == [0.19]
+    assert found[0].text.startswith("bertscore minds a change of meaning less than one that keeps the meaning")
+
+
+def test_systems_of_a_cluster_are_named_together_and_contradictions_are_a_surprise() -> None:
+    def change(content: dict[str, Any]) -> None:
+        first = content["metrics"][0]
+        first["systems"] = [
+            {"system": name, "score": score, "ci": None, "rank": rank}
+            for name, score, rank in (("a", 3.0, 1), ("b", 2.0, 2), ("c", 1.9, 2))
+        ]
+        first["tests"] = [{"a": "a", "b": "b", "better": "a", "p_adjusted": 0.01}]
+        content["metrics"] = [first, {**first, "metric": "other", "tests": [{**first["tests"][0], "better": "b"}]}]
+        content["segments"] = 50
+
+    found = section(build_report([read_only("compare", change)]), "systems")
+    assert found.lead.startswith(
+        "Best to worst: a > b, c under chrf and other (no significant difference where there is"
+    )
+    assert [one.text for one in found.surprises] == [
+        "a is significantly better than b under chrf, and worse under other."
     ]
 
 
