@@ -97,7 +97,7 @@ def test_the_recipe_needs_what_the_container_has_and_bounds_the_rest() -> None:
     assert sorted(requirements["run_constraints"]) == sorted(bounded)
 
 
-@pytest.mark.parametrize("extra", ["", "offline", "all"])
+@pytest.mark.parametrize("extra", ["", "onnx", "offline", "all"])
 def test_the_release_is_tried_in_clean_environments(extra: str) -> None:
     workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
     jobs = workflow["jobs"]
