@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import tomllib
 from collections import Counter, defaultdict
@@ -25,6 +26,7 @@ MOST = 20
 """Modules that a folder may hold, so that any is found at a glance."""
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     """Return every module of the product: dotted name -> file."""
     found = {}
@@ -53,6 +55,7 @@ def imports(file: Path, known: dict[str, Path]) -> Iterator[str]:
                 yield named
 
 
+@functools.cache
 def graph() -> dict[str, set[str]]:
     """Return module -> modules of the product that it imports."""
     known = modules()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 
 import numpy as np
 
@@ -82,5 +84,10 @@ def _sample(texts: Iterable[str], size: int, seed: int) -> list[str]:
 
 
 def _identifier() -> Untyped:
-    module = need("py3langid.langid", "detecting the language")
+    return _opened(need("py3langid.langid", "detecting the language"))
+
+
+@cache
+def _opened(module: ModuleType) -> Untyped:
+    """Return what tells languages; reading its model takes a second."""
     return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)
