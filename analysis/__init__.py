@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bsx.analysis.cards.reading import read_cards as read_cards
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
+    from bsx.analysis.datasets.eval4nlp import load_eval4nlp as load_eval4nlp
     from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
     from bsx.analysis.datasets.judged import JudgedTable as JudgedTable
     from bsx.analysis.datasets.mlqe import load_mlqe as load_mlqe

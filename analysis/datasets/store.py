@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from bsx.analysis.datasets.challenge import load_challenge_table
+from bsx.analysis.datasets.eval4nlp import load_eval4nlp
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
@@ -45,6 +46,7 @@ LOADERS: dict[str, Callable[..., JudgedTable]] = {
     "realsumm": load_realsumm,
     "simplification": load_simplification,
     "da_sqm": load_da_sqm,
+    "eval4nlp": load_eval4nlp,
 }
 """The loaders by the names that registry entries use."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import pickle
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
+from bsx.analysis.datasets.pickled import pickled
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Row, Table
@@ -131,7 +129,7 @@ def load_realsumm(
     """
     file = NamedFile(path)
     problems = Problems(skip=skip_malformed)
-    content = _pickled(file) if file.suffix == ".pkl" else file.json()
+    content = pickled(file) if file.suffix == ".pkl" else file.json()
     if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
         raise InputError(f"{file.name}: is not a mapping of documents")
     found: list[tuple[dict[str, Given], dict[str, object], str]] = []
@@ -172,45 +170,3 @@ def _of(one: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
 
 def _plain(text: str) -> str:
     return " ".join(text.replace("<t>", " ").replace("</t>", " ").split())
-
-
-class _Kind:
-    """Stands for a NumPy dtype while a pickle file is read."""
-
-    def __init__(self, code: str, *_: object) -> None:
-        self.code = code
-        self.order = "<"
-
-    def __setstate__(self, state: tuple[object, ...]) -> None:
-        self.order = ">" if state[1] == ">" else "<"
-
-
-def _number(kind: _Kind, raw: bytes) -> float:
-    """Stand for ``numpy.core.multiarray.scalar`` while a pickle file is read."""
-    letter = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i"}[kind.code]
-    return float(struct.unpack(kind.order + letter, raw)[0])
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Reads plain values and NumPy's numbers; whatever else a file names is refused, not imported."""
-
-    def find_class(self, module: str, name: str) -> object:
-        if (module, name) == ("_codecs", "encode"):  # how protocol 2 spells bytes
-            return lambda text, _: text.encode("latin-1")
-        if module.startswith("numpy"):
-            if name == "dtype":
-                return _Kind
-            if name == "scalar":
-                return _number
-        raise InputError(f"it names {module}.{name}; only plain values and numbers are read")
-
-
-def _pickled(file: NamedFile) -> Untyped:
-    with file.open() as stream:
-        content = stream.read()
-    try:
-        return _PlainUnpickler(io.BytesIO(content)).load()
-    except InputError as error:
-        raise InputError(f"{file.name}: {error}") from error
-    except Exception as error:  # damaged files make it raise errors of many classes
-        raise InputError(f"{file.name}: is not a whole pickle file ({type(error).__name__}: {error})") from error

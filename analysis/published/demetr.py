@@ -15,6 +15,7 @@ class DemetrFacts(PublishedFacts):
 
     operations: dict[str, int]
     tenth: dict[str, dict[str, int]]
+    fifth: dict[str, float]
     whole: int
 
 
@@ -37,6 +38,13 @@ def recompute(work: Work) -> list[Figure]:
             for name, count in counts.items():
                 at = {"figure": f"chrF2, every tenth row: {name}", "part": severity}
                 figures.append(Figure(at, count, tenth[severity][name]))
+        if file.is_dir():
+            by_operation = {name: [pair for pair in pairs if pair.phenomenon == name] for name in rows}
+            fifth = _right(work, [pair for own in by_operation.values() for pair in own[::5]])
+            for severity, share in FACTS.fifth.items():
+                at = {"figure": "chrF2, every fifth row of an operation: share right", "part": severity}
+                ours = fifth[severity]["right"] / fifth[severity]["rows"]
+                figures.append(Figure(at, share, ours, tolerance=0.001))
     return figures
 
 

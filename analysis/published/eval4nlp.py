@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bsx.analysis.datasets.eval4nlp import load_eval4nlp
+from bsx.analysis.datasets.pickled import pickled
 from bsx.analysis.explanations.marks import sentence_figures
-from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts
+from bsx.analysis.published.table import Figure, PublishedFacts, Work, read_facts, same_count
+from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -28,8 +31,11 @@ def recompute(work: Work) -> list[Figure]:
     figures = []
     for pair, cells in FACTS.cells.items():
         with work.part(pair):
-            file = work.find(f"eval4nlp/{pair}-dev.tsv")
-            rows = [sentence_figures(scores, tags) for tags, scores in _sentences(file) if 0 < tags.sum() < len(tags)]
+            file = work.find(
+                f"eval4nlp/{pair}-dev.tsv", f"eval4nlp/data/dev/{pair}-dev.tar.gz", f"eval4nlp/data/dev/{pair}-dev"
+            )
+            sentences = _sentences(file) if file.suffix == ".tsv" else _published(work, file, pair)
+            rows = [sentence_figures(scores, tags) for tags, scores in sentences if 0 < tags.sum() < len(tags)]
             if len(rows) != FACTS.sentences[pair]:
                 raise InputError(
                     f"{file}: {len(rows)} sentences have words of both kinds, {FACTS.sentences[pair]} were published"
@@ -40,6 +46,24 @@ def recompute(work: Work) -> list[Figure]:
                 for (name, published), ours in zip(cells.items(), means, strict=True)
             ]
     return figures
+
+
+def _published(work: Work, file: Path, pair: str) -> list[tuple[Array, Array]]:
+    """Return tags and scores from the publisher's files: a score is minus the SHAP value of a word."""
+    texts = load_eval4nlp(file, lp=pair)
+    pickle = NamedFile(work.find(f"eval4nlp/baselines/xmover-shap/{pair}_exps.pkl"))
+    try:
+        words = [([word for word, _ in words], [-float(value) for _, value in words]) for words in pickled(pickle)]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{pickle.name}: is not a list of words with a value each, one a sentence") from error
+    same_count(pickle.path, len(words), len(texts), "sentences")
+    found = []
+    rows = zip(texts.texts("candidate"), texts.texts("target_tags"), words, strict=True)
+    for number, (candidate, tags, (own, scores)) in enumerate(rows, start=1):
+        if own != candidate.split():
+            raise InputError(f"{pickle.name}: sentence {number} has other words than its translation in {file}")
+        found.append((np.array([float(tag) for tag in tags.split()]), np.array(scores)))
+    return found
 
 
 def _sentences(file: Path) -> list[tuple[Array, Array]]:

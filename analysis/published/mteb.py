@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from bsx.analysis.datasets.pairs import load_paws, load_stsb
 from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts
 from bsx.analysis.stats.correlation import pearson, spearman
 from bsx.data.columns import read_columns
+from bsx.data.lines import NamedFile
+from bsx.errors import DataUnavailableError, InputError
 from bsx.support.checks import Array
 
 
@@ -36,11 +40,8 @@ FACTS = read_facts("mteb", MtebFacts)
 
 def recompute(work: Work) -> list[Figure]:
     """Return the figures of both models on the splits whose texts are at hand."""
-    keys = ["model", "task", "subset", "split", "metric"]
-    table = read_columns(work.find("published/mteb-sts.tsv"), ["value"], keys)
-    published = {
-        tuple(map(str, row[:5])): float(row[5]) for row in zip(*(table[k] for k in (*keys, "value")), strict=True)
-    }
+    place = work.find("published/mteb-sts.tsv", "mteb/results")
+    published = _results(work, place) if place.is_dir() else _table(place)
     rounds = [(model, task, language) for task in FACTS.tasks for language in task.languages for model in FACTS.models]
     figures = []
     for place, (model, task, language) in enumerate(rounds):
@@ -65,6 +66,39 @@ def recompute(work: Work) -> list[Figure]:
             at = {"model": model.rpartition("/")[2], "task": task.task, "language": language}
             figures += [Figure({**at, "figure": name}, value, ours[name]) for name, value in wanted.items()]
     return figures
+
+
+Published: TypeAlias = "dict[tuple[str, ...], float]"
+"""(model, task, language, split, figure) -> value."""
+
+
+def _table(path: Path) -> Published:
+    keys = ["model", "task", "subset", "split", "metric"]
+    table = read_columns(path, ["value"], keys)
+    return {tuple(map(str, row[:5])): float(row[5]) for row in zip(*(table[k] for k in (*keys, "value")), strict=True)}
+
+
+def _results(work: Work, folder: Path) -> Published:
+    """Read the publisher's files: ``ORGANISATION__MODEL/REVISION/TASK.json``, of which some revisions have others.
+
+    A revision is the commit of the model; folders of other names hold results of before revisions were noted, or of
+    other people.
+    """
+    found: Published = {}
+    for model in FACTS.models:
+        for task in FACTS.tasks:
+            pattern = f"{model.replace('/', '__')}/*/{task.task}.json"
+            files = [file for file in sorted(folder.glob(pattern)) if re.fullmatch("[0-9a-f]{40}", file.parent.name)]
+            if len(files) != 1:
+                raise DataUnavailableError(f"{folder}: needs one {pattern} of a revision, has {len(files)}")
+            file = NamedFile(files[0])
+            try:
+                for scores in file.json()["scores"][task.split]:
+                    key = model, task.task, str(scores["hf_subset"]), task.split
+                    found |= {(*key, name): float(scores[name]) for name in task.figures if name in scores}
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(f"{file.name}: is not a result of {task.task} on the split {task.split}") from error
+    return found
 
 
 def _similarity(human: Array, cosines: Array) -> dict[str, float]:

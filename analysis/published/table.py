@@ -130,12 +130,15 @@ class Work:
     left_out: list[LeftOut] = field(default_factory=list)
 
     def find(self, *names: str) -> Path:
-        """Return the first of several files or folders that is there: below the folder, or directly in it.
+        """Return the first of several files or folders that is there: below the folder, or in it from some part on.
+
+        So a table's data are found whether the folder is its own, the one above, or the very one of the file.
 
         Raises:
             DataUnavailableError: if there is none.
         """
-        places = [place for name in names for place in (self.folder / name, self.folder / Path(name).name)]
+        parts = [Path(name).parts for name in names]
+        places = [self.folder.joinpath(*path[start:]) for path in parts for start in range(len(path))]
         for place in places:
             if place.exists():
                 if place not in self.read:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
 from bsx.data.columns import read_columns
+from bsx.data.lines import line_list
 from bsx.data.tables import Table
-from bsx.errors import InputError
+from bsx.errors import DataUnavailableError, InputError
 
 
 class PairFacts(FactsPart):
@@ -25,11 +27,12 @@ class Wmt22Facts(PublishedFacts):
 
 
 FACTS = read_facts("wmt22-auto", Wmt22Facts)
+PUBLISHER = "wmt22-auto/scores/automatic-scores.tsv"
 
 
 def recompute(work: Work) -> list[Figure]:
     """Return BLEU and chrF of every system."""
-    path = work.find("wmt22-auto/scores.tsv")
+    path = work.find("wmt22-auto/scores.tsv", PUBLISHER)
     scores = read_columns(path, ["score"], ["pair", "system", "metric"])
     rows = list(zip(scores["pair"], scores["system"], scores["metric"], scores["score"], strict=True))
     unknown = sorted({pair for pair, *_ in rows} - set(FACTS.pairs))
@@ -42,8 +45,11 @@ def recompute(work: Work) -> list[Figure]:
             for of, system, metric, score in rows
             if of == pair and not str(metric).startswith("COMET")
         ]
+        if not wanted:
+            continue
         with work.part(pair):
-            outputs, references = _texts(work, pair, facts.segments)
+            read = _lines if path.name == Path(PUBLISHER).name else _tables
+            outputs, references = read(work, pair, facts.segments)
             for place, (system, metric, published) in enumerate(wanted):
                 work.step(f"wmt22-auto {pair}", place, len(wanted))
                 if system not in outputs:
@@ -61,8 +67,26 @@ def recompute(work: Work) -> list[Figure]:
     return figures
 
 
-def _texts(work: Work, pair: str, segments: int) -> tuple[dict[str, list[str]], dict[str, Sequence[str]]]:
-    """Return system -> outputs and reference's letter -> texts, all in the order of the segments."""
+Texts: TypeAlias = "tuple[dict[str, list[str]], dict[str, Sequence[str]]]"
+
+
+def _lines(work: Work, pair: str, segments: int) -> Texts:
+    """Return system -> outputs and reference's letter -> texts from the publisher's files of lines."""
+    kinds: list[dict[str, list[str]]] = []
+    for folder, kind in (("system-outputs", "hyp"), ("references", "ref")):
+        start = f"generaltest2022.{pair}.{kind}."
+        files = sorted(work.find(f"wmt22-auto/txt/{folder}").glob(f"{start}*.{pair.partition('-')[2]}"))
+        if not files:
+            raise DataUnavailableError(f"{work.folder}: has no {folder}/{start}*")
+        kinds.append({file.stem.removeprefix(start): line_list(file) for file in files})
+        for file, lines in zip(files, kinds[-1].values(), strict=True):
+            same_count(file, len(lines), segments, "segments")
+    outputs, references = kinds
+    return outputs, {**references}
+
+
+def _tables(work: Work, pair: str, segments: int) -> Texts:
+    """Return the same from tables."""
     systems, path = (work.find(f"wmt22-auto/{pair}.{kind}.tsv") for kind in ("systems", "ref"))
     names = [name for name in Table(path).columns if name.startswith("reference_")]
     found = read_columns(path, [], ["sid"], names)

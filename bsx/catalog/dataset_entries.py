@@ -35,6 +35,7 @@ LoaderName = Literal[
     "realsumm",
     "simplification",
     "da_sqm",
+    "eval4nlp",
 ]
 Option = str | int | bool | list[str] | dict[str, str]
 

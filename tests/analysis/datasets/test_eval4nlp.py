@@ -1,0 +1,95 @@
+"""The Eval4NLP shared task as it was published: a folder of parallel files, or the archive of it."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from bsx.analysis import load_data, load_eval4nlp
+from bsx.errors import InputError
+
+FILES = {
+    "src": "pisica a stat .\nplouă\n",
+    "mt": "the cat sat .\nrains it\n",
+    "pe": "the cat sat .\nit rains\n",
+    "da": "71.5\n20\n",
+    "hter": "0\n0.5\n",
+    "src-tags": "0 0 0 0\n1\n",
+    "tgt-tags": "0 0 0 0\n1 0\n",
+    "src-mt.alignments": "0-1 2-2\n0-0\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "ro-en-dev"
+    place.mkdir()
+    for kind, content in FILES.items():
+        (place / f"dev.{kind}").write_text(content, encoding="utf-8")
+    return place
+
+
+def packed(folder: Path) -> Path:
+    file = folder.with_name("ro-en-dev.tar.gz")
+    with tarfile.open(file, "w:gz") as archive:
+        archive.add(folder, "ro-en-dev")
+    return file
+
+
+def test_folder_and_archive_give_the_same(folder: Path) -> None:
+    table = load_eval4nlp(folder)
+    assert (table.name, len(table)) == ("ro-en-dev", 2)
+    assert next(iter(table.rows())) == {
+        "dataset": "ro-en-dev",
+        "lp": "ro-en",
+        "testset": "dev",
+        "segment": "1",
+        "source": "pisica a stat .",
+        "candidate": "the cat sat .",
+        "human": 71.5,
+        "source_tags": "0 0 0 0",
+        "target_tags": "0 0 0 0",
+        "hter": 0.0,
+        "post_edit": "the cat sat .",
+        "alignment": "0-1 2-2",
+    }
+    again = load_data(str(packed(folder)), loader="eval4nlp", lp="xx-yy")
+    assert [row | {"lp": "ro-en"} for row in again.rows()] == list(table.rows())
+    assert again.texts("lp") == ["xx-yy", "xx-yy"]
+    for kind in ("hter", "pe", "src-mt.alignments"):  # as in the test sets
+        (folder / f"dev.{kind}").unlink()
+    assert list(load_eval4nlp(folder).columns)[-1] == "target_tags"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        ("tgt-tags", "0 0 0 0\n1\n", "dev.tgt-tags: line 2: 1 tags of 0 and 1 are due for 2 words"),
+        ("tgt-tags", "0 0 0 0\n1 OK\n", "dev.tgt-tags: line 2: 2 tags of 0 and 1 are due for 2 words"),
+        ("da", "71.5\ngood\n", "dev.da: line 2"),
+        ("src", "one line\n", "line counts differ"),
+        ("da", None, "has no dev.da"),
+        ("mt", None, "needs exactly one file PART.mt, has 0; is this a folder like ro-en-dev"),
+    ],
+)
+def test_broken_files_are_named(folder: Path, kind: str, content: str | None, message: str) -> None:
+    file = folder / f"dev.{kind}"
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content, encoding="utf-8")
+    for place in (folder, packed(folder)):
+        with pytest.raises(InputError) as error:
+            load_eval4nlp(place)
+        assert message in str(error.value)
+
+
+def test_what_is_no_archive(folder: Path) -> None:
+    file = packed(folder)
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(InputError, match=r"ro-en-dev.tar.gz: is not a whole .tar.gz"):
+        load_eval4nlp(file)
+    with pytest.raises(InputError, match="there is no such file"):
+        load_eval4nlp(folder.with_name("et-en-dev.tar.gz"))
