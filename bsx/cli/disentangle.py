@@ -8,15 +8,18 @@ from typing import Annotated, Any, Literal
 import typer
 
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import take_keywords, with_settings
+from bsx.cli.options import Column, take_keywords, with_settings
 from bsx.jobs.settings import DisentangleSettings
 
 
 @with_settings(config=DisentangleSettings, before="add")
 def disentangle(
     file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
-    factor_column: Annotated[list[str], typer.Option(help="Columns of factors to explain them with, likewise.")],
+    column: Column = None,
+    factor_column: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of factors to explain them with, likewise. [those that bsx factors wrote]"),
+    ] = None,
     add: Annotated[
         list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
     ] = None,
@@ -57,5 +60,6 @@ def disentangle(
             say([f"{output} is a folder that holds the result in all forms, {output / 'disentangle.json'} among them"])
     if format != "text":
         say(notice.message for notice in found.result.warnings)
+    say(found.notes)
     said = found.form(format, origin)
     print(spelled(said) if format == "text" else said, end="")

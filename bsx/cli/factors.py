@@ -90,12 +90,13 @@ def intervene(
             specs(metric),
             edits=None if edit == "all" else names([edit]),
             factors=specs(factor) or None,
+            keep=save is not None,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,
         )
     if save is not None:
-        found.result.save_pairs(save)
+        found.result.save_pairs(save, found.rows)
     if plot is not None:
         from bsx.analysis.intervening.plots import draw_interventions
 
