@@ -18,7 +18,6 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.plots import Dot, draw_dots
 from bsx.analysis.render.sheets import Bold, Sheet
-from bsx.analysis.render.tables import markdown_escape
 from bsx.analysis.stats.clusters import Clusters, adjust, significance_clusters
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -312,10 +311,9 @@ class CompareResult(InNotebooks):
         note = " ".join([f"Bold: {_bold(every)}. †: {_daggers(every)}, p < {self.settings.alpha:g}.", *said])
         return [Sheet(f"Systems by {scores}; n = {self.segments} segments; {self._test}", header, rows, note)]
 
-    def to_markdown(self, *, data: str = "") -> str:
-        """Return systems by metrics as Markdown, the signatures below; ``data`` says what they are of."""
-        signatures = "".join(f"\n{markdown_escape(found)}\n" for found in self._signatures().values())
-        return super().to_markdown(data=data) + signatures
+    def to_markdown(self, *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:
+        """Return the same table as Markdown, the signatures below."""
+        return super().to_markdown(data=data, signatures={**self._signatures(), **(signatures or {})})
 
     def to_latex(self, *, data: str = "", signatures: Mapping[str, str] | None = None, label: str = "") -> str:
         """Return the same table as LaTeX, see `bsx.analysis.render.notebook.InNotebooks.to_latex`."""

@@ -19,7 +19,7 @@ from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
 from bsx.analysis.documents.sheets import further_sheets, variance_sheets
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import explained, figure, p_value
-from bsx.analysis.render.sheets import Sheet, latex_tables, titled
+from bsx.analysis.render.sheets import Sheet, latex_tables, markdown_tables
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors
 from bsx.analysis.stats.results import Comparison
@@ -282,10 +282,16 @@ class DisentangleResult(InNotebooks):
         document = self.to_document()
         return [*made, *variance_sheets(document, decimals), *further_sheets(document, decimals)]
 
-    def to_markdown(self, *, data: str = "", decimals: int = 2, truncate: bool = False) -> str:
-        """Return `sheets` as Markdown; ``data`` says what they are of."""
-        made = self.sheets(decimals=decimals, truncate=truncate)
-        return "\n\n".join(titled(sheet, data).to_markdown() for sheet in made) + "\n"
+    def to_markdown(
+        self,
+        *,
+        data: str = "",
+        signatures: Mapping[str, str] | None = None,
+        decimals: int = 2,
+        truncate: bool = False,
+    ) -> str:
+        """Return `sheets` as Markdown, see `bsx.analysis.render.notebook.InNotebooks.to_markdown`."""
+        return markdown_tables(self.sheets(decimals=decimals, truncate=truncate), data=data, signatures=signatures)
 
     def to_latex(
         self,

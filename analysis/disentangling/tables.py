@@ -63,6 +63,23 @@ class CoefficientComparison(InNotebooks, dict[str, Comparison]):
         return draw_dots({"": dots}, f"coefficient of {self.a} less that of {self.b}", path, line=0)
 
 
+def tests_sheets(tests: Mapping[str, Sequence[NestedTest]]) -> list[Sheet]:
+    """Return nested tests as a table; metric -> its tests."""
+    rows = []
+    for metric, found in tests.items():
+        for test in found:
+            added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
+            df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
+            figures = [f"{test.r2_base:.3f}", f"{test.r2_full:.3f}", f"{test.gain:+.3f}", f"{test.statistic:.2f}", df]
+            rows.append([metric, added, *figures, f"{p_value(test.p)}{'†' if test.p < ALPHA else ''}"])
+    if not rows:
+        return []
+    n = next(iter(tests.values()))[0].n
+    title = f"What further terms explain, n = {n}; tests of nested models, uncorrected"
+    header = ["metric", "added", "R² before", "after", "gain", "F or χ²/df", "df", "p"]
+    return [Sheet(title, header, rows, f"†: p < {ALPHA}.", names=2)]
+
+
 def tests_text(tests: Mapping[str, Sequence[NestedTest]]) -> str:
     """Return nested tests as text; metric -> its tests."""
     lines = []

@@ -152,10 +152,11 @@ class Reproduced(InNotebooks):
             sections.append(repeated(Provenance.model_validate(origin)))
         return Report(TITLE, tuple(sections))
 
-    def to_markdown(self, *, data: str = "") -> str:
+    def to_markdown(self, *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:
         """Return every cell as Markdown, below a summary; ``data`` says what they are of."""
-        said = f"{markdown_escape(data)}\n\n" if data else ""
-        return said + self.to_report().to_markdown()
+        said = [markdown_escape(data)] if data else []
+        below = [markdown_escape(f"{name}: {signature}") for name, signature in (signatures or {}).items()]
+        return "\n\n".join([*said, self.to_report().to_markdown(), *below])
 
     def to_html(self) -> str:
         """Return every cell as one HTML page, below a summary.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bsx.analysis.render.html import html_piece
 from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet, latex_tables, titled
+from bsx.analysis.render.sheets import Sheet, latex_tables, markdown_tables
 from bsx.analysis.render.tables import csv_table
 from bsx.support.optional import need
 
@@ -59,9 +59,14 @@ class InNotebooks:
         """Return its tables for a terminal."""
         return "\n\n".join(sheet.to_text() for sheet in self.sheets())
 
-    def to_markdown(self, *, data: str = "") -> str:
-        """Return its tables as Markdown; ``data`` says what they are of."""
-        return "\n\n".join(titled(sheet, data).to_markdown() for sheet in self.sheets()) + "\n"
+    def to_markdown(self, *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:
+        """Return its tables as Markdown.
+
+        Args:
+            data: what they are of; captions begin with it.
+            signatures: metric -> signature, to stand below.
+        """
+        return markdown_tables(self.sheets(), data=data, signatures=signatures)
 
     def to_latex(self, *, data: str = "", signatures: Mapping[str, str] | None = None, label: str = "") -> str:
         """Return its tables as LaTeX for a paper: floating, with captions; they need the package booktabs.
@@ -93,8 +98,7 @@ class InNotebooks:
         return frame
 
     def _label(self) -> str:
-        name = type(self).__name__.removesuffix("Result")
-        return f"tab:{name.lower()}"
+        return f"tab:{type(self).__name__.removesuffix('Result').removesuffix('Run').lower()}"
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from bsx.analysis.render.tables import latex_escape, latex_table, markdown_escape, markdown_table
 from bsx.support.aligned import text_table
 
-_SIGNS = {"²": "$^2$", "τ": r"$\tau$", "Δ": r"$\Delta$", "±": r"$\pm$", "…": r"\dots{}", "≥": r"$\geq$", "χ": r"$\chi$"}
+_SIGNS = {
+    "R²": "$R^2$",
+    "²": "$^2$",
+    "τ": r"$\tau$",
+    "Δ": r"$\Delta$",
+    "±": r"$\pm$",
+    "…": r"\dots{}",
+    "≥": r"$\geq$",
+    "χ": r"$\chi$",
+}
 _MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
 _INTERVAL = re.compile(r"(?:(?<=\S) |^)(\[[^\]]*\])")
 _WIDE = 8  # columns from which a table goes over both columns of a page
@@ -85,7 +94,7 @@ class Sheet:
             cells[self.names :] = [_latex_cell(row[i], marks[i]) for i in range(self.names, len(row))]
             rows.append(cells)
         columns = "l" * self.names + "r" * (len(self.header) - self.names)
-        small = [latex_text(line) for line in (self.note, *below) if line]
+        small = [latex_text(line).replace("|", r"|\allowbreak ") for line in (self.note, *below) if line]
         around = "table*" if len(self.header) > _WIDE else "table"
         return "\n".join(
             [
@@ -138,6 +147,12 @@ def latex_tables(
     return "\n\n".join(made) + "\n"
 
 
+def markdown_tables(sheets: Sequence[Sheet], *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:
+    """Return tables in Markdown, one below the other, then the signatures; as `latex_tables`."""
+    below = [markdown_escape(f"{name}: {signature}") for name, signature in (signatures or {}).items()]
+    return "\n\n".join([*(titled(sheet, data).to_markdown() for sheet in sheets), *below]) + "\n"
+
+
 def titled(sheet: Sheet, data: str) -> Sheet:
     """Return a table whose title begins with what it is of."""
     if not data:
@@ -161,9 +176,10 @@ def _latex_cell(cell: str, widest: str) -> str:
     """Return a cell with numbers: minus signs, small intervals, and a mark that hangs over the edge of the digits."""
     mark = _mark(cell)
     shown = _MINUS.sub("$-$", latex_text(cell.removesuffix(mark)))
-    shown = _INTERVAL.sub(r" {\\scriptsize \1}", shown)
     if isinstance(cell, Bold):
-        shown = rf"\textbf{{{shown}}}"
+        head, space, ends = shown.partition(" [")
+        shown = rf"\textbf{{{head}}}{space}{ends}"
+    shown = _INTERVAL.sub(r" {\\scriptsize \1}", shown)
     if not cell:
         return shown
     hung = rf"\rlap{{{_latex_mark(mark)}}}" if mark else ""

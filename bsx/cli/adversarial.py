@@ -16,11 +16,12 @@ from bsx.cli.options import (
     Lower,
     Output,
     Score,
+    TableFormat,
     take,
     take_keywords,
     with_settings,
 )
-from bsx.cli.output import group, names, progress_bar, show, write_result
+from bsx.cli.output import form_of, group, names, progress_bar, show, write_result, write_tables
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.jobs.settings import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
@@ -53,20 +54,14 @@ def pairs(
     against: Annotated[
         Path | None, typer.Option(help="Second, harder table: report what each metric loses from FILE to it.")
     ] = None,
-    sentence1: Annotated[
-        str | None,
-        typer.Option(*SHORT["sentence1"], help="Column of references. [sentence1, question1 or reference]"),
-    ] = None,
-    sentence2: Annotated[
-        str | None,
-        typer.Option(*SHORT["sentence2"], help="Column of candidates. [sentence2, question2 or candidate]"),
-    ] = None,
+    sentence1: Annotated[str | None, typer.Option(help="Column of references. [sentence1 or question1]")] = None,
+    sentence2: Annotated[str | None, typer.Option(help="Column of candidates. [sentence2 or question2]")] = None,
     lower: Lower = None,
     curves: Annotated[
         Path | None,
         typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.", writable=True),
     ] = None,
-    format: Format = "text",
+    format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -108,7 +103,7 @@ def triples(
     column: Column = None,
     metric: Score = None,
     lower: Lower = None,
-    format: Format = "text",
+    format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -149,7 +144,7 @@ def challenge(
     plot: Annotated[
         Path | None, typer.Option(help="Draw accuracies as a map: .png, .svg or .pdf.", writable=True)
     ] = None,
-    format: Format = "text",
+    format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -175,7 +170,7 @@ def challenge(
         found.plot(plot)
     files = sorted(file.glob("*.json")) if file.is_dir() else [file]
     content = {**found.to_dict(), "provenance": provenance("adversarial-challenge", files, found.signatures)}
-    show(content, found.to_text, format, output)
+    write_tables(found, format, lambda: content["provenance"], output, content=content)
     say([*found.about, *found.notes])
 
 
@@ -200,7 +195,7 @@ def _finish(found: Fooled, kind: str, format: str, output: Path | None) -> None:
     from bsx.support.provenance import provenance
 
     content = {**found.to_dict(), "provenance": provenance(kind, found.files, found.signatures)}
-    show(content, found.to_text, format, output)
+    write_tables(found, format, lambda: content["provenance"], output, content=content)
     say([*found.about, *found.notes])
 
 
@@ -265,7 +260,7 @@ def perturb(
         Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,
-    format: Format = "text",
+    format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -275,7 +270,7 @@ def perturb(
     from bsx.support.provenance import provenance
 
     if list_all:
-        write_result(_listing(format), output)
+        write_result(_listing(form_of(format, output)), output)
         return
     if file is None or not metric:
         raise InputError("give FILE with texts and --metric METRICS; --list shows the perturbations")
@@ -288,7 +283,6 @@ def perturb(
             metric,
             perturbations=None if perturbation == "all" else names([perturbation]),
             strengths=_strengths(strength),
-            keep=save is not None,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,
@@ -299,7 +293,7 @@ def perturb(
     content = found.to_dict() | {"provenance": provenance("adversarial-perturb", read, found.metrics.signatures)}
     content["notes"] = [spelled(note) for note in found.notes]
     content["left_out"] = [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()]
-    show(content, found.result.to_text, format, output)
+    write_tables(found.result, format, lambda: content["provenance"], output, content=content)
     say([*found.metrics.about, *found.notes])
 
 

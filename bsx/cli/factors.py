@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Format, Output, specs, take, take_keywords, with_settings
-from bsx.cli.output import form_of, names, progress_bar, show, write_result
+from bsx.cli.options import OF_ONE_METRIC, Format, Output, TableFormat, specs, take, take_keywords, with_settings
+from bsx.cli.output import names, progress_bar, show, write_tables
 from bsx.jobs.settings import FactorSettings, InterveneSettings
 
 
@@ -68,7 +68,7 @@ def intervene(
     plot: Annotated[
         Path | None, typer.Option(help="Draw both sides' coefficients: .png, .svg or .pdf.", writable=True)
     ] = None,
-    format: Annotated[Literal["text", "json", "markdown"], typer.Option("--format", help="How to print.")] = "text",
+    format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -76,7 +76,6 @@ def intervene(
     from bsx.data.output import check_table
     from bsx.data.picture import check_picture
     from bsx.jobs.intervening import intervene as run
-    from bsx.support.json_text import to_json
     from bsx.support.provenance import provenance
 
     if save is not None:
@@ -90,24 +89,17 @@ def intervene(
             specs(metric),
             edits=None if edit == "all" else names([edit]),
             factors=specs(factor) or None,
-            keep=save is not None,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,
         )
     if save is not None:
-        found.result.save_pairs(save, found.rows)
+        found.result.save_pairs(save)
     if plot is not None:
-        from bsx.analysis.intervening.plots import draw_interventions
-
-        draw_interventions(found.result.document, plot)
-    form = form_of(format, output)
-    if form == "json":
-        read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
-        content = found.to_dict() | {"provenance": provenance("intervene", read, found.metrics.signatures)}
-        content["notes"] = [spelled(note) for note in found.notes]
-        content["left_out"] = {name: spelled(why) for name, why in found.result.document.left_out.items()}
-        write_result(to_json(content), output)
-    else:
-        write_result(found.result.to_markdown() if form == "markdown" else found.result.to_text(), output)
+        found.result.plot(plot)
+    read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
+    content = found.to_dict() | {"provenance": provenance("intervene", read, found.metrics.signatures)}
+    content["notes"] = [spelled(note) for note in found.notes]
+    content["left_out"] = {name: spelled(why) for name, why in found.result.document.left_out.items()}
+    write_tables(found.result, format, lambda: content["provenance"], output, content=content)
     say([*found.metrics.about, *found.notes])

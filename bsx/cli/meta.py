@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -14,12 +14,12 @@ from bsx.cli.messages import say
 from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
-    DataDir,
     Lower,
+    Output,
     Score,
     Segment,
     System,
-    TestSet,
+    TableFormat,
     specs,
     take,
     with_settings,
@@ -27,34 +27,23 @@ from bsx.cli.options import (
 from bsx.cli.output import names, progress_bar
 from bsx.support.settings import set_fields
 
-Format = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html"],
-    typer.Option("--format", help="How to print the tables; unless given, what the name of -o ends in says."),
-]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write the tables to this file instead.", writable=True)
-]
 _PICTURE = ".png, .svg or .pdf"
 
 
 @with_settings(config=MetaSettings)
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def meta(
+    human: Annotated[
+        list[str], typer.Option(help="Column of human scores; with several --candidate columns one for each.")
+    ],
     file: Annotated[
         str | None, typer.Argument(help="Table with scores: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
-    ] = None,
-    human: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of human scores; with several --candidate columns one for each, else several are several "
-            "judgments, with a table each. [human, human_z or z]"
-        ),
     ] = None,
     column: Column = None,
     lower: Lower = None,
     group: Annotated[str | None, typer.Option(help="Column whose values are analysed apart and averaged.")] = None,
-    system: System = None,
-    segment: Segment = None,
+    system: Annotated[str | None, typer.Option(help="Column of systems.")] = None,
+    segment: Annotated[str | None, typer.Option(help="Column of segments.")] = None,
     sentinel: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,8 +59,6 @@ def meta(
     ] = None,
     metric: Score = None,
     data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
-    test_set: TestSet = None,
-    data_dir: DataDir = None,
     candidate: Annotated[
         list[str] | None, typer.Option(help="Candidate column of --data; several are systems. [candidate]")
     ] = None,
@@ -82,7 +69,7 @@ def meta(
     scores_out: Annotated[
         Path | None, typer.Option(help="Keep the scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ] = None,
-    format: Format = "text",
+    format: TableFormat = "text",
     output: Output = None,
     plot: Annotated[
         Path | None, typer.Option(help=f"Draw correlations with intervals: {_PICTURE}.", writable=True)
@@ -93,17 +80,13 @@ def meta(
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
-    from bsx.analysis.agreement.result import MetaResult
     from bsx.cli.output import write_tables
-    from bsx.errors import InputError
     from bsx.jobs.evaluating import Wanted
     from bsx.jobs.evaluating import meta as evaluate
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
 
     how = take(settings, MetaSettings)  # before anything is read or scored
-    if plot_tests is not None and len(human or ()) > 1 and len(candidate or ()) < 2:
-        raise InputError("--plot-tests draws the tests of one judgment: name one with --human")
     for path in (plot, plot_tests):
         if path is not None:
             from bsx.data.picture import check_picture
@@ -111,30 +94,23 @@ def meta(
             check_picture(path)
     with progress_bar() as report:
         found = evaluate(
-            Wanted(names(column), human or [], group, system, segment, names(lower), names(sentinel), names(category)),
+            Wanted(names(column), human, group, system, segment, names(lower), names(sentinel), names(category)),
             file=file,
             metrics=specs(metric),
-            texts=Input(
-                data=data,
-                candidate=candidate or [],
-                reference=reference or [],
-                source=source,
-                test_set=test_set,
-                data_dir=data_dir,
-            ),
+            texts=Input([], [], None, data, candidate or [], reference or [], source, None),
             scores_out=scores_out,
             settings=take(settings, ScorerConfig),
             progress=report,
             **set_fields(how),
         )
-    if plot is not None:
-        found.result.plot(plot)
-    if plot_tests is not None and isinstance(found.result, MetaResult):
-        from bsx.analysis.agreement.plots import draw_significance
+    if plot is not None or plot_tests is not None:
+        from bsx.analysis.agreement.plots import draw_agreement, draw_significance
 
-        draw_significance(found.result, plot_tests)
-    kind = "meta" if isinstance(found.result, MetaResult) else "meta-judgments"
-    write_tables(found.result, format, lambda: provenance(kind, found.files, found.signatures), output)
+        if plot is not None:
+            draw_agreement(found.result, plot)
+        if plot_tests is not None:
+            draw_significance(found.result, plot_tests)
+    write_tables(found.result, format, lambda: provenance("meta", found.files, found.signatures), output)
     say(found.notes)
 
 
@@ -144,8 +120,8 @@ def compare(
     systems: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files of candidates, one per line, or columns of --data; or, where a column names the systems, or "
-            "with --test-set, those to compare [all]; the baseline first."
+            help="Files of candidates, one per line, or columns of --data; or, where a column names the systems, those "
+            "to compare [all]; the baseline first."
         ),
     ] = None,
     metric: Annotated[
@@ -160,8 +136,6 @@ def compare(
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
-    test_set: TestSet = None,
-    data_dir: DataDir = None,
     candidate: Annotated[
         str | None, typer.Option(help="Candidate column of --data beside --system. [candidate]")
     ] = None,
@@ -179,7 +153,7 @@ def compare(
             "often people agreed with a difference that large."
         ),
     ] = None,
-    format: Format = "text",
+    format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -193,14 +167,7 @@ def compare(
 
     how = take(settings, CompareSettings)
     named = systems or []
-    ours = test_set is not None and bool(named) and all(Path(name).is_file() for name in named)
-    long = (
-        (test_set is not None and not ours)
-        or scores is not None
-        or system is not None
-        or candidate is not None
-        or (data is not None and not named)
-    )
+    long = scores is not None or system is not None or candidate is not None or (data is not None and not named)
     columns = [candidate] if candidate is not None else named if data is not None and not long else []
     if scores is None and (column or lower):
         raise InputError("--column and --lower name columns of --scores, which is missing")
@@ -217,8 +184,6 @@ def compare(
                 source,
                 None if scores is not None else segment,
                 None if scores is not None else system,
-                test_set=test_set,
-                data_dir=data_dir,
             ),
             systems=named if long else (),
             scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),

@@ -19,6 +19,10 @@ from bsx.support.settings import Config, Keywords, as_model, build_config, compl
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
+TableFormat = Annotated[
+    Literal["text", "csv", "json", "latex", "markdown", "html"],
+    typer.Option("--format", help="How to print the tables; unless given, what the name of -o ends in says."),
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.", writable=True)
 ]
@@ -28,15 +32,7 @@ System = Annotated[
     str | None, typer.Option(help="Column of systems whose rows stand one below the other. [system, if there]")
 ]
 Segment = Annotated[
-    str | None, typer.Option("--segment", "--id", help="Column that names the segments. [segment, sid or id, if there]")
-]
-TestSet = Annotated[
-    str | None,
-    typer.Option("--test-set", help="Public test set instead of a table: wmt17/zh-en, …; see bsx data test-sets."),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="Folder of all data sets, for --test-set; BSX_DATA or your data folder."),
+    str | None, typer.Option("--segment", "--id", help="Column that names the segments. [segment, if there]")
 ]
 Lower = Annotated[
     list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")

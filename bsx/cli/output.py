@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import typer
 import typer.core
@@ -20,9 +20,19 @@ from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+from bsx.support.untyped import JsonObject
+
+if TYPE_CHECKING:
+    from bsx.analysis.render.notebook import InNotebooks
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter
+
+
+FORMS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".html": "html"}
+"""What the name of an output ends in -> the form that its tables are written in."""
+FILE_OR_FOLDER = "FILE|FOLDER"
+"""What stands for an output in a command's help that is a file if its name ends in one of `FORMS`, else a folder."""
 
 
 class GuardedCommands(typer.Typer):
@@ -74,16 +84,23 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
             for name in written:
                 named_by(name, Path(given[name]))
-            outputs = [Path(given[name]) for name, option in written.items() if option.file_okay]
+            files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
+            outputs = [Path(given[name]) for name in written if files[name]]
             check_outputs(outputs)
-            for name, option in written.items():
-                if not option.file_okay:
+            for name in written:
+                if not files[name]:
                     check_folder(given[name])
             streams = any(is_stream(output) for output in outputs)
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
                 return command(**given)
 
     return run
+
+
+def _is_file(option: Any, path: Path) -> bool:
+    if option.metavar == FILE_OR_FOLDER:
+        return path.suffix.lower() in FORMS and not path.is_dir()
+    return bool(option.file_okay)
 
 
 def _existing(value: object) -> Iterator[Path]:
@@ -93,16 +110,6 @@ def _existing(value: object) -> Iterator[Path]:
             with contextlib.suppress(OSError, ValueError):
                 if re.search(r"[./]", part) and Path(part).exists():
                     yield Path(part)
-
-
-class Tables(Protocol):
-    """A result in every format."""
-
-    def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
-    def to_text(self) -> str: ...  # noqa: D102
-    def to_csv(self) -> str: ...  # noqa: D102
-    def to_latex(self) -> str: ...  # noqa: D102
-    def to_markdown(self) -> str: ...  # noqa: D102
 
 
 def write_result(content: str, output: Path | None) -> None:
@@ -125,28 +132,50 @@ def show(content: object, text: Callable[[], str], format: str, output: Path | N
 def form_of(format: str, output: Path | None) -> str:
     """Return the format asked for: where it is the usual one, ``text``, what the name of the output ends in."""
     suffix = output.suffix.lower() if output is not None and format == "text" else ""
-    return {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown", ".html": "html"}.get(suffix, format)
+    return FORMS.get(suffix, format)
 
 
-def write_tables(result: Tables, format: str, origin: Callable[[], Mapping[str, object]], output: Path | None) -> None:
+def write_tables(
+    result: InNotebooks,
+    format: str,
+    origin: Callable[[], JsonObject],
+    output: Path | None,
+    *,
+    content: JsonObject | None = None,
+) -> None:
     """Print a result, or write it to a file, in one of the formats text, csv, json, latex, markdown and html.
 
     Args:
         result: what came out.
         format: one of them.
-        origin: gives the `bsx.support.provenance.provenance` that goes into JSON.
+        origin: gives the `bsx.support.provenance.provenance`, which goes into JSON, and whose names of files and
+            signatures go into tables.
         output: where it is written; see `form_of`.
+        content: what JSON holds, unless that is the result's own document and its provenance.
     """
+    form = form_of(format, output)
+    if form == "json":
+        said = to_json(content if content is not None else {**result.to_dict(), "provenance": origin()})
+    else:
+        said = in_form(result, form, origin)
+    write_result(said, output)
+
+
+def in_form(result: InNotebooks, form: str, origin: Callable[[], JsonObject]) -> str:
+    """Return a result as text, csv, latex, markdown or html; ``origin`` is that of `write_tables`."""
+    if form == "text":
+        return spelled(result.to_text())
+    if form == "csv":
+        return result.to_csv()
+    known = origin()
+    shown: dict[str, Any] = {"data": ", ".join(file["name"] for file in known["files"])}
+    shown["signatures"] = known["signatures"]
+    if form == "latex":
+        return result.to_latex(**shown)
     from bsx.analysis.render.html import html_page
 
-    forms: dict[str, Callable[[], str]] = {
-        "json": lambda: to_json({**result.to_dict(), "provenance": origin()}),
-        "csv": result.to_csv,
-        "latex": result.to_latex,
-        "markdown": result.to_markdown,
-        "html": lambda: html_page(result.to_markdown(), " ".join(["bsx", *sys.argv[1:2]])),
-    }
-    write_result(forms.get(form_of(format, output), lambda: spelled(result.to_text()))(), output)
+    markdown = result.to_markdown(**shown)
+    return html_page(markdown, " ".join(["bsx", *sys.argv[1:2]])) if form == "html" else markdown
 
 
 def split_names(names: str) -> list[str]:

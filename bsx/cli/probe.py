@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import take, take_keywords, whole_numbers, with_settings
-from bsx.cli.output import progress_bar
+from bsx.cli.options import TableFormat, take, take_keywords, whole_numbers, with_settings
+from bsx.cli.output import FORMS, progress_bar, write_tables
 from bsx.jobs.settings import PeopleColumns, ProbePlan
-from bsx.support.json_text import to_json
+from bsx.support.provenance import provenance
 
 _SCORING = (
     "all_layers",
@@ -49,10 +50,15 @@ def probe(
     plot: Annotated[
         Path | None, typer.Option(help="Draw everything over layers: .png, .svg or .pdf.", writable=True)
     ] = None,
-    format: Annotated[Literal["text", "json", "csv", "latex"], typer.Option(help="How to print.")] = "text",
+    format: TableFormat = "text",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write a row a task and layer: .tsv .csv .jsonl .parquet.", writable=True),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write a row a task and layer: .tsv .csv .jsonl .parquet; or the tables: .txt .md .tex .json .html.",
+            writable=True,
+        ),
     ] = None,
     **settings: Any,
 ) -> None:
@@ -61,7 +67,8 @@ def probe(
     from bsx.errors import InputError
     from bsx.jobs.probing.run import probe as run
 
-    for path, suffixes in ((plot, PICTURES), (output, (".tsv", ".csv", ".jsonl", ".parquet"))):
+    rows = (".tsv", ".csv", ".jsonl", ".parquet")
+    for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*rows, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"{path}: the name must end in {', '.join(suffixes)}")
     chosen: dict[str, object] = {}
@@ -86,7 +93,9 @@ def probe(
     say(findings.notes)
     if plot is not None:
         findings.plot(plot)
-    if output is not None:
+    if output is not None and output.suffix in rows:
         findings.save(output)
-    shown = {"text": findings.to_text, "csv": findings.to_csv, "latex": findings.to_latex}
-    print(to_json(findings.to_dict()) if format == "json" else shown[format]())
+        output = None
+    read = [*files, *(test_data or ()), *([judged] if judged is not None else [])]
+    origin = functools.partial(provenance, "probe", read, {findings.model: findings.signature})
+    write_tables(findings, format, origin, output, content=findings.to_dict())

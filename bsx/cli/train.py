@@ -12,7 +12,7 @@ import typer
 
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
-from bsx.cli.options import Column, take, take_keywords, whole_numbers, with_settings
+from bsx.cli.options import Output, TableFormat, take, take_keywords, whole_numbers, with_settings
 from bsx.cli.output import group, progress_bar
 from bsx.encode.run_config import RunConfig
 from bsx.jobs.settings import EnsembleColumns, TrainingColumns
@@ -134,12 +134,14 @@ def curve(
     vectors: Vectors = None,
     confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.", writable=True)] = None,
-    format: Annotated[Literal["text", "json", "csv"], typer.Option(help="How to print.")] = "text",
+    format: TableFormat = "text",
     **settings: Any,
 ) -> None:
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
-    from bsx.analysis.agreement.plots import draw_learning_curve
+    from bsx.analysis.agreement.learning_curve import draw_learning_curve
+    from bsx.cli.output import write_tables
     from bsx.data.picture import check_picture
+    from bsx.support.provenance import provenance
 
     if plot is not None:
         check_picture(plot)
@@ -155,33 +157,23 @@ def curve(
         found = job.curve(output, **numbers, confidence=confidence, report=report, notify=_tell)
     if plot is not None:
         draw_learning_curve(found, plot, title=f"{architecture} on {job.encoder.record.model}")
-    if format == "json":
-        from bsx.support.provenance import provenance
-
-        document = {"architecture": architecture, **found.to_dict(), "provenance": provenance("train-curve", job.files)}
-        print(to_json(document))
-        return
-    print(found.to_text() if format == "text" else found.to_csv().rstrip("\n"))
+    origin = provenance("train-curve", job.files)
+    content = {"architecture": architecture, **found.to_dict(), "provenance": origin}
+    write_tables(found, format, lambda: origin, None, content=content)
 
 
 @with_settings(config=EnsembleSettings)
 @with_settings(config=EnsembleColumns, before="format")
 def ensemble(
     file: Annotated[Path, typer.Argument(help="Table of scores: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    column: Column = None,
-    human: Annotated[str | None, typer.Option(help="Column of human scores. [human, human_z or z]")] = None,
-    scores_out: Annotated[
-        Path | None,
-        typer.Option(help="Write the table with the ensemble's scores: .tsv, .csv, .jsonl, .parquet.", writable=True),
-    ] = None,
-    format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the result to this file.", writable=True)
-    ] = None,
+    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
+    human: Annotated[str, typer.Option(help="Column of human scores.")],
+    format: TableFormat = "text",
+    output: Output = None,
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.output import names, show
+    from bsx.cli.output import names, write_tables
     from bsx.jobs.combining.run import ensemble as combine
     from bsx.support.provenance import provenance
 
@@ -190,13 +182,12 @@ def ensemble(
         file,
         names(column),
         human,
-        scores_out=scores_out,
         settings=take(settings, EnsembleSettings),
         **more,
     )
     result = found.result
     content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
-    show(content, result.to_text, format, output)
-    say([*found.notes, *result.notes])
+    write_tables(result, format, lambda: content["provenance"], output, content=content)
+    say(result.notes)
     if found.saved is not None:
         print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)

@@ -5,34 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
-from bsx.analysis.disentangling.errors import BINDING, SEGMENTS
+from bsx.analysis.disentangling.errors import BINDING
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.disentangling.tables import comparison_text, tests_text
+from bsx.analysis.disentangling.tables import CoefficientComparison, comparison_text, tests_sheets, tests_text
+from bsx.analysis.render.html import html_page
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, TableLike, read_columns
-from bsx.data.long import SYSTEM, together
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
-from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
+from bsx.data.sidecar import known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.settings import DisentangleSettings
 from bsx.support.checks import Array
 from bsx.support.json_text import to_json
 from bsx.support.settings import complete, takes
+from bsx.support.untyped import JsonObject
 
-ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md"}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md", "html": "html"}
 
 
-@dataclass(frozen=True, eq=False)
-class Explained:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explained(InNotebooks):
     """What came out.
 
     Attributes:
@@ -41,7 +47,6 @@ class Explained:
         comparison: two metrics, and factor -> the comparison of their coefficients, if asked for.
         seed: of the resamples.
         signatures: of the columns, where known.
-        notes: what the reader should know of the rows.
     """
 
     result: DisentangleResult
@@ -49,22 +54,60 @@ class Explained:
     comparison: tuple[str, str, Mapping[str, Comparison]] | None
     seed: int
     signatures: dict[str, str]
-    notes: Sequence[str] = ()
 
-    def form(self, name: str, origin: Mapping[str, object]) -> str:
-        """Return everything in one of the forms of `ENDINGS`; ``origin`` goes into JSON."""
+    @property
+    def short(self) -> str:
+        """Metrics, factors and rows."""
+        return self.result.short
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the tables of the regressions, of the nested tests, and of the comparison."""
+        compared = [] if self.comparison is None else CoefficientComparison(*self.comparison).sheets()
+        return [*self.result.sheets(), *tests_sheets(self.tests), *compared]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return one row a group, metric and factor, full precision; the group is empty for all rows together."""
+        return self.result.records()
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw every metric's coefficients with their intervals; hollow ones are not significant."""
+        return self.result.plot(path)
+
+    def _label(self) -> str:
+        return self.result._label()
+
+    def to_text(self) -> str:
+        """Return everything as text."""
+        parts = [self.result.to_text()]
+        parts += [tests_text(self.tests)] * bool(self.tests)
+        parts += [comparison_text(*self.comparison)] if self.comparison is not None else []
+        return "\n\n".join(parts) + "\n"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything but the provenance, for other programs."""
+        return self.result.to_document(tests=self.tests, comparison=self.comparison, seed=self.seed).to_dict()
+
+    def form(self, name: str, origin: JsonObject) -> str:
+        """Return everything in one of the forms of `ENDINGS`.
+
+        Args:
+            name: of the form.
+            origin: a `bsx.support.provenance.provenance`, which goes into JSON; names of files and signatures go into
+                tables.
+        """
         if name == "json":
-            document = self.result.to_document(tests=self.tests, comparison=self.comparison, seed=self.seed)
-            return to_json({**document.to_dict(), "provenance": origin}) + "\n"
+            return to_json({**self.to_dict(), "provenance": origin}) + "\n"
         if name == "text":
-            parts = [self.result.to_text()]
-            parts += [tests_text(self.tests)] * bool(self.tests)
-            parts += [comparison_text(*self.comparison)] if self.comparison is not None else []
-            return "\n\n".join(parts) + "\n"
-        result = self.result
-        return {"csv": result.to_csv, "latex": result.to_latex, "markdown": result.to_markdown}[name]()
+            return self.to_text()
+        if name == "csv":
+            return self.to_csv()
+        data = ", ".join(file["name"] for file in origin["files"])
+        if name == "latex":
+            return self.to_latex(data=data, signatures=origin["signatures"])
+        markdown = self.to_markdown(data=data, signatures=origin["signatures"])
+        return html_page(markdown, "bsx disentangle") if name == "html" else markdown
 
-    def save(self, folder: Path, origin: Mapping[str, object], *, plot: bool = False) -> None:
+    def save(self, folder: Path, origin: JsonObject, *, plot: bool = False) -> None:
         """Write every form, ``disentangle.txt`` and so on.
 
         Args:
@@ -114,8 +157,8 @@ def files_in(folder: Path) -> list[Path]:
 @takes(DisentangleSettings)
 def disentangle(
     file: Path,
-    columns: Sequence[str] = (),
-    factors: Sequence[str] = (),
+    columns: Sequence[str],
+    factors: Sequence[str],
     *,
     add: Sequence[Sequence[str]] = (),
     compare: tuple[str, str] | None = None,
@@ -127,8 +170,8 @@ def disentangle(
 
     Args:
         file: table of scores and factors.
-        columns: those to explain; those that are known to be metrics unless given.
-        factors: columns to explain them with; those that are known to be factors unless given.
+        columns: those to explain.
+        factors: columns to explain them with.
         add: groups of factors; tests whether each adds anything to the others.
         compare: two metrics whose coefficients to compare.
         **how: the regression, its intervals and tests, and rows.
@@ -142,29 +185,13 @@ def disentangle(
     reliability, repeat = read_reliability(asked["reliability"]), read_repeats(asked["repeat"])
     control, random = asked["control"], asked["random"]
     opened = Table(file)
-    columns = list(columns) or scored_columns(file, opened.columns)
-    factors = list(factors) or factor_columns(file, opened.columns)
-    for setting, names, what in (("columns", columns, "scores"), ("factor_columns", factors, "factors")):
-        if not names:
-            raise InputError(
-                f"{file}: `{setting}=COL,…` names the columns of {what}; it has {', '.join(opened.columns)}"
-            )
-    segment = asked["segment"]
-    system = asked["system"] if asked["system"] is not None else opened.first(SYSTEM)
-    system = None if system in (*columns, *factors, group, *random) else system
-    opened.require(*(name for name in (segment, system) if name is not None))
     labels = [name for name in dict.fromkeys((cluster, group, *random, "lp" if lang else None)) if name is not None]
     measured = [name for names in repeat.values() for name in names]
     controls = [name for name in control if name != "length" or name in opened.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeat), *measured, *controls])]
     binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
-    binding = [name for name in binding if segment is None or name not in SEGMENTS]
-    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
-    read = read_columns(opened, numbers, labels, keys=list(keys))
-    if segment is not None:
-        read[SEGMENTS[0]] = read[segment]
+    read = read_columns(opened, numbers, labels, keys=binding)
     table: TableLike = read if lang is None else _into(read, language_code(lang), file)
-    notes = [] if system is None else together(list(map(str, table[system])), system, "`group=` fits each by itself")
     result = regress(
         table,
         columns,
@@ -207,7 +234,7 @@ def disentangle(
             table, a, b, factors, se=se, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
         )
         comparison = (a, b, different)
-    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]), notes)
+    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]))
 
 
 def read_reliability(given: Mapping[str, float] | Sequence[str]) -> dict[str, float]:

@@ -282,7 +282,7 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, tiny_model: Run, tmp_path: 
     fails("layer 9", task, *model, "--layers", "9")
     fails("two files would both be the task 'first'", task, task, *model)
     fails("p.gif: the name must end in .png, .svg, .pdf", task, *model, "--plot", "p.gif")
-    fails("o.txt: the name must end in .tsv", task, *model, "-o", "o.txt")
+    fails("o.xyz: the name must end in .tsv", task, *model, "-o", "o.xyz")
     fails("there is no such file", tmp_path / "none.txt", *model)
     fails("has no column 'human'", task, *model, "--judged", _table(tmp_path))
     fails("test on are called first.te.txt: rename one", task, *model, "--test-data", task, "--test-data", task)

@@ -88,8 +88,7 @@ def _signatures(documents: Sequence[Document]) -> ReportTable | None:
     for document in documents:
         content = document.content
         if isinstance(content, ScoreRows):
-            entries = content.sidecar.metrics if content.sidecar else []
-            known = {entry.metric: entry.signature for entry in entries if entry.signature}
+            known = {entry.metric: entry.signature for entry in content.sidecar.metrics} if content.sidecar else {}
             if content.signature is not None:
                 known["precision, recall, f1"] = content.signature
         else:

@@ -29,9 +29,8 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.folds import Rows, units
 from bsx.bertscore.config import ScorerConfig
-from bsx.data.long import systems_together
 from bsx.data.output import ScoreTable
-from bsx.data.sidecar import lower_by_sidecar, scored_columns
+from bsx.data.sidecar import lower_by_sidecar
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
 from bsx.jobs.metrics import open_metrics
@@ -99,6 +98,9 @@ class Fooled(InNotebooks):
         """Draw the figures of all metrics with their intervals."""
         found = self.document
         return draw_pairs(found, path) if isinstance(found, PairsDocument) else draw_triples(found, path)
+
+    def _label(self) -> str:
+        return "tab:pairs" if isinstance(self.document, PairsDocument) else "tab:triples"
 
     def save_curves(self, path: Path) -> None:
         """Write precision and recall by threshold on the first file of pairs."""
@@ -191,12 +193,12 @@ def fool_pairs(
 
     Args:
         file: table of labelled pairs.
-        columns: columns with scores; without ``metrics``, those that are known to be metrics unless given.
+        columns: columns with scores.
         metrics: specs of metrics to score the texts with.
         against: second, harder table: adds what each metric loses from the first to it.
         label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
-        sentence1: column of references; sentence1, question1 or reference unless given.
-        sentence2: column of candidates; sentence2, question2 or candidate unless given.
+        sentence1: column of references; sentence1 or question1 unless given.
+        sentence2: column of candidates; sentence2 or question2 unless given.
         lower: those of ``columns`` of which lower is better, beside those that the tables' sidecars know.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total.
@@ -205,8 +207,6 @@ def fool_pairs(
     Raises:
         InputError: for a table or metric that cannot be used.
     """
-    if not columns and not metrics:
-        columns = scored_columns(file, Table(file).columns)
     if not columns and not metrics:
         raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
     test = complete(how, PairSettings)
@@ -221,7 +221,6 @@ def fool_pairs(
         asked = _asked(test, own)
         clusters.append(_clusters(sides, test["cluster"], said))
         result = detect_pairs(labels, scores, **{**asked, "cluster": clusters[-1]})
-        said += systems_together(Table(one))
         left_out = len(labels) - len(result.kept)
         said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
         notes += [f"{one.name}: {note}" for note in said]
@@ -272,7 +271,7 @@ def fool_triples(
     triples, n = table.triples, len(table.triples)
     own = _Scores.open(metrics, list(table.scores), settings, test["skip_errors"], progress)
     negative, said = _turned(file, list(table.scores), lower)
-    notes = [*table.notes, *said, *systems_together(Table(file))]
+    notes = [*table.notes, *said]
     scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
 
     def where(place: int) -> str:

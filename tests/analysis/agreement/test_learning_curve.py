@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bsx.analysis.agreement.learning_curve import Sample, learning_curve
-from bsx.analysis.agreement.plots import draw_learning_curve
+from bsx.analysis.agreement.learning_curve import Sample, draw_learning_curve, learning_curve
 from bsx.errors import InputError
 
 RNG = np.random.default_rng(1)

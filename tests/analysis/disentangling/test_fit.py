@@ -566,9 +566,12 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
     assert done.status == 0, done.err
     for part in ("adding syn to sem + lex", "m against k", "group de-en", "60 resamples", "interactions"):
         assert part in done.out
-    assert "is a folder" not in done.err
-    done = cli(*base, "-o", tmp_path / "out.json")
-    assert f"{tmp_path}/out.json is a folder that holds the result in all forms" in done.err
+    for ending, form in (("json", "json"), ("tex", "latex"), ("txt", "text"), ("html", "html"), ("csv", "csv")):
+        for _ in range(2 if form == "json" else 1):  # written anew
+            done = cli(*base, *more, "-o", tmp_path / f"one.{ending}")
+            assert (done.status, done.out) == (0, ""), done.err
+        written = (tmp_path / f"one.{ending}").read_text(encoding="utf-8")
+        assert "one." in written if form == "json" else written == cli(*base, *more, "--format", form).out
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "disentangle.txt",
@@ -576,6 +579,7 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
         "disentangle.csv",
         "disentangle.tex",
         "disentangle.md",
+        "disentangle.html",
         "coefficients.png",
         "shares.png",
         "residuals-m.png",
@@ -588,6 +592,8 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
     assert content["tests"]["m"][0]["added"] == ["syn"]
     assert set(content["comparison"]["by"]) == {*FACTORS, "r2"}
     for form, start in (("csv", "group,n,metric"), ("latex", r"\begin{table}"), ("markdown", "| metric")):
+        assert "m against k" in (text := cli(*base, *more, "--format", form).out) or form == "csv"
+        assert "further terms" in text or form == "csv"
         assert cli(*base, "--format", form).out.startswith(start)
     german = cli(*base, "--lang", "de", "--format", "json")
     assert json.loads(german.out)["n"] == 40

@@ -40,7 +40,7 @@ NO_RESULTS = {
     *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse", "Parser"),
     *("Perturbation", "Perturbed", "ProbingTask", "Resources", "RunConfig", "Scorer", "ScorerConfig", "SentencePairs"),
     *("Signature", "TestData", "TrainConfig", "Training", "Triple", "TripleTable", "VectorStore", "CorpusScores"),
-    *("CompareSettings", "EnsembleSettings", "MetaSettings", "BaselineRun", "TableColumns", "TestSet"),
+    *("CompareSettings", "EnsembleSettings", "MetaSettings", "BaselineRun"),
     # What was decided; the model or text is the answer.
     *("Decision", "ModelChoice"),
     # Pages, which are HTML and Markdown already.
@@ -136,9 +136,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         "lex"
     ],
     "Interventions": _intervened,
-    "Judgments": lambda: analysis.Judgments(
-        tuple(analysis.meta_evaluate(table(), metrics=NAMES[1:], human=human) for human in ("human", "good"))
-    ),
     "LayerAgreement": lambda: analysis.layer_agreement(
         *(np.stack([table()["good"], table()["50%_x"]]),) * 3, table()["human"], table()["lp"], resamples=20
     ),
@@ -165,7 +162,12 @@ BUILDERS: dict[str, Callable[[], object]] = {
         task="word_content",
     ),
     "RaterAgreement": lambda: analysis.rater_agreement(
-        {"human": [1, 2, 3, 3], "judge": ["a_1", "b", "a_1", "b"], "system": ["s"] * 4, "segment": list("1122")},
+        {
+            "human": table()["human"],
+            "judge": ["a_1", "b"] * 20,
+            "system": ["s"] * 40,
+            "segment": [i // 2 for i in range(40)],
+        },
         resamples=20,
     ),
     "Reproduced": _reproduced,
@@ -224,7 +226,9 @@ def test_results_are_at_home_in_notebooks_and_papers(name: str) -> None:
     frame = result.to_pandas()
     assert len(frame) > 0
     assert len(set(frame.columns)) == len(frame.columns)
-    check_latex(result.to_latex(data="wmt_17 & co", signatures={"m_1": "a|b_c"}))
+    latex = result.to_latex(data="wmt_17 & co", signatures={"m_1": "a|b_c"})
+    check_latex(latex, data=r"wmt\_17 \& co")
+    assert r"m\_1: a|\allowbreak b\_c" in latex
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -234,7 +238,7 @@ def test_results_draw_themselves(name: str) -> None:
     assert any(axes.lines or axes.patches or axes.images for axes in figure.axes)
 
 
-def check_latex(latex: str) -> None:
+def check_latex(latex: str, data: str) -> None:
     """Hold LaTeX to what a compiler would ask: balanced, escaped, rows of equal length, a caption and a label."""
     opened: list[str] = []
     for begin, end in re.findall(r"\\begin\{(\w+\*?)\}|\\end\{(\w+\*?)\}", latex):
@@ -254,9 +258,8 @@ def check_latex(latex: str) -> None:
                 assert line.count("&") == len(columns) - 1
         assert body.index(r"\toprule") < body.index(r"\midrule") < body.index(r"\bottomrule")
     for part in latex.split("\n\n"):
-        assert r"\caption{wmt\_17 \& co" in part
+        assert rf"\caption{{{data}: " in part
         assert r"\label{tab:" in part
-    assert r"a|b\_c" in latex
     labels = re.findall(r"\\label\{([^}]*)\}", latex)
     assert len(labels) == len(set(labels))
 
