@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
     from bsx.analysis.explanations.attribution import Attribution as Attribution, erasure as erasure
     from bsx.analysis.explanations.attribution import shapley as shapley
+    from bsx.analysis.explanations.calibration import Calibration as Calibration, calibration as calibration
     from bsx.analysis.explanations.marks import MarkAgreement as MarkAgreement, compare_marks as compare_marks
     from bsx.analysis.explanations.marks import mark_agreement as mark_agreement
     from bsx.analysis.explanations.result import ExplainedRow as ExplainedRow, Explanations as Explanations

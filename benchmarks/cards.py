@@ -1,8 +1,8 @@
-"""Metric cards on real data: chrF, BERTScore with two embedded encoders, mUSE, in English, German, Chinese, Russian.
+"""Metric cards on real data: chrF, BLEU, BERTScore with two embedded encoders and mUSE, in four languages.
 
 Run: python benchmarks/cards.py --data DATA --work WORK [--registry]
 
-DATA holds wmt/ and mqm/. Writes tables and cards to WORK, and
+DATA holds wmt/, mqm/, paws/, kaster2021/ and demetr/. Writes tables and cards to WORK, and
 benchmarks/agreement/cards.md; every step is kept in WORK, so that a second run goes on. With ``--registry``, the
 figures go into the shipped entries of the embedded models as their measured evidence.
 """
@@ -11,37 +11,50 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bsx.analysis import Report, compare_cards, metric_card
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.report.blocks import ReportTable
+from bsx.analysis.report.cells import number, percent
 from bsx.analysis.report.sections.cards import card_sections
+from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import Evidence
 from bsx.data.output import atomic_text
+from bsx.jobs.carding.desk import CardSettings
 from bsx.jobs.carding.evidence import evidence_of
 from bsx.support.json_text import to_json
 
 METRICS = {
     "chrf": None,
+    "bleu": None,
     "bertscore:model=minilm": "minilm",
     "bertscore:model=me5-small-q4": "me5-small-q4",
     "muse-v3": "muse-v3",
 }
 """Spec -> the registry's entry that its figures speak for."""
-PARTS = ("agreement", "sentinels")
 LIMIT = 200
+SETTINGS: CardSettings = {"limit": LIMIT, "perturbed": 30, "checked": 20, "timed": 100, "resamples": 5000}
 PAIRS = ("de-en", "zh-en", "en-ru", "en-zh")
 PACKAGES = ("bsx", "torch", "transformers", "onnxruntime", "numpy")
-LONG = {"Tests", "What changes of the text do to the score", "Signatures"}
+LONG = {
+    "Tests",
+    "What changes of the text do to the score",
+    "Signatures",
+    "Data",
+    "Share of pairs in which people prefer the side that scores higher, by the difference in score",
+}
 PAGE = Path(__file__).with_name("agreement") / "cards.md"
 
 
 def rows(file: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of an unquoted table."""
-    with file.open(encoding="utf-8", newline="") as stream:
+    """Yield the rows of an unquoted table, gzipped or not."""
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rt", encoding="utf-8", newline="") as stream:
         yield from csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
@@ -54,33 +67,101 @@ def write(file: Path, columns: Sequence[str], found: Iterable[Mapping[str, str]]
     return file
 
 
+def fi_en(data: Path) -> Iterator[dict[str, str]]:
+    """Yield the judged translations of all systems from Finnish, with their texts."""
+    name = "wmt/newstest2017-fi-en"
+    sides = {row["sid"]: row for row in rows(data / f"{name}.ref.tsv")}
+    candidates = {(row["system"], row["sid"]): row["candidate"] for row in rows(data / f"{name}.systems.tsv")}
+    for row in rows(data / f"{name}.human.tsv"):
+        candidate = candidates[row["system"], row["sid"]]
+        yield {**sides[row["sid"]], **row, "lp": "fi-en", "candidate": candidate, "human": row["z"]}
+
+
 def tables(data: Path, work: Path) -> list[Path]:
     """Write the tables in the layouts that a card knows, and return them."""
-    judged = ["lp", "system", "sid", "source", "reference", "candidate", "human"]
+    judged = ["lp", "source", "reference", "candidate", "human"]
+    by_system = ["lp", "system", "sid", *judged[1:]]
+    pairs = ["sentence1", "sentence2", "label"]
     wmt17 = (row for row in rows(data / "wmt/daseg-wmt17.tsv") if row["lp"] in PAIRS)
-    mqm = ({**row, "lp": "en-de", "human": row["mqm"]} for row in rows(data / "mqm/newstest2021-en-de.tsv"))
-    return [write(work / "wmt17.tsv", judged, wmt17), write(work / "wmt21-mqm.tsv", judged, mqm)]
+    judged_errors = rows(data / "mqm/newstest2021-en-de.tsv")
+    # Of people's translations among the systems, one is the reference itself.
+    mqm = ({**row, "lp": "en-de", "human": row["mqm"]} for row in judged_errors if not row["system"].startswith("ref-"))
+    pawsx = ({**row, "lang": lang} for lang in ("de", "zh") for row in rows(data / f"paws/pawsx-{lang}-dev.tsv"))
+    # The language of DEMETR is that of the source: all translations are English.
+    demetr = ["category", "severity", "id", "source", "reference", "good", "bad"]
+    return [
+        write(work / "wmt17.tsv", judged, wmt17),
+        write(work / "newstest2017-fi-en.tsv", by_system, fi_en(data)),
+        write(work / "wmt21-mqm.tsv", by_system, mqm),
+        write(work / "paws-qqp.tsv", pairs, rows(data / "paws/paws-qqp-dev.tsv")),
+        write(work / "paws-x.tsv", ["lang", *pairs], pawsx),
+        write(work / "triples-paws.tsv", pairs, rows(data / "kaster2021/triples-paws.tsv")),
+        write(work / "demetr.tsv", demetr, rows(data / "demetr/demetr.tsv.gz")),
+    ]
+
+
+def people(cards: Sequence[CardDocument]) -> list[str]:
+    """Return a table of how often people agree with the smallest and with the largest differences."""
+    lines = [
+        "| metric | table | pairs of | group | pairs | smallest differences | people agree | largest | people agree |",
+        "| --- | --- | --- | --- | ---: | --- | ---: | --- | ---: |",
+    ]
+    for card in cards:
+        for curve in card.parts.agreement.people if card.parts.agreement is not None else ():
+            if curve.group == "all" or len(curve.steps) < 2:
+                continue
+            ends = [
+                f"{number(step.low).text} to {number(step.high).text} | {percent(step.share).text} "
+                + ("" if step.ci is None else f"[{percent(step.ci[0]).text}, {percent(step.ci[1]).text}]")
+                for step in (curve.steps[0], curve.steps[-1])
+            ]
+            pairs = sum(step.n for step in curve.steps)
+            lines.append(
+                f"| {card.metric} | {curve.data} | {curve.level} | {curve.group} | {pairs} | {' | '.join(ends)} |"
+            )
+    return lines
 
 
 def page(cards: Sequence[CardDocument]) -> str:
-    """Return the page: the leaderboard, then each card without its longest tables."""
+    """Return the page: what was measured on, the leaderboard, and each card without its longest tables."""
     board = compare_cards(cards).to_report().to_markdown().split("\n", 2)[2]
+    first = cards[0]
+    machine = first.parts.cost.machine if first.parts.cost is not None else {}
     lines = [
         "# Metric cards",
         "",
         "`python benchmarks/cards.py --data DATA --work WORK --registry` makes this page, and puts the figures of the "
-        "embedded models into the registry; [Metric cards](../../docs/evaluate/cards.md) says what a card holds. WMT17 "
-        f"({', '.join(PAIRS)}) and WMT21 MQM (en-de): {LIMIT} rows of each language of a table, drawn at random with "
-        "seed 1, so that intervals are wide; agreement and sentinels only. Tables of single tests are left out "
+        "embedded models into the registry; [Metric cards](../../docs/evaluate/cards.md) says what a card holds. At "
+        f"most {LIMIT} rows of each language of a table, drawn with seed {first.settings['seed']}, "
+        f"{SETTINGS['perturbed']} references changed or edited in each language, {SETTINGS['checked']} rows on which "
+        f"invariance is tried and {SETTINGS['timed']} segments timed: intervals are wide. WMT17 "
+        f"({', '.join(PAIRS)}) and MQM are direct assessments and error counts of segments; systems are compared on "
+        "newstest2017 fi-en and on MQM. Tables of single tests, of single changes and of differences are left out "
         "here; `bsx card` writes them.",
         "",
+        f"Timed on {', '.join(f'{name} {value}' for name, value in machine.items() if value)}, with other work on it.",
+        "",
+        "| table | kind | language | rows | groups |",
+        "| --- | --- | --- | ---: | --- |",
+        *(
+            f"| {one.name} | {one.kind} | {', '.join(one.languages)} | {one.n} | {', '.join(one.groups)} |"
+            for one in first.data
+        ),
+        "",
         board,
+        "",
+        "## How often people agree with a difference",
+        "",
+        "Of pairs whose scores differ least, and of those whose scores differ most, as a metric's own differences are "
+        "divided into parts with equally many pairs.",
+        "",
+        *people(cards),
     ]
     for card in cards:
         kept = []
         for section in card_sections(card):
             section.blocks = [b for b in section.blocks if not (isinstance(b, ReportTable) and b.caption in LONG)]
-            if any(isinstance(block, ReportTable) for block in section.blocks):
+            if any(isinstance(block, ReportTable) for block in section.blocks) or section.lead:
                 kept.append(section)
         text = Report(card.metric, tuple(kept)).to_markdown().replace("\n## ", "\n### ")
         lines.append("\n#" + text)
@@ -136,10 +217,10 @@ def main() -> None:
         list(METRICS),
         tables(asked.data, asked.work),
         store=asked.work / "cards",
-        parts=PARTS,
-        limit=LIMIT,
+        settings=ScorerConfig(memory="1GB"),
+        **SETTINGS,
         progress=lambda phase, done, total: (
-            print(f"{phase}: {done} of {total}", flush=True) if phase == "card" else None
+            print(f"{time.strftime('%H:%M:%S')} {phase}: {done} of {total}", flush=True) if phase == "card" else None
         ),
     )
     for card in found.cards:

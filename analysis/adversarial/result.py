@@ -103,6 +103,29 @@ class MetricRange:
         return self.clean - self.unrelated
 
 
+@dataclass(frozen=True)
+class ToldApart:
+    """How often a metric takes off more for a changed meaning than for a change that keeps it.
+
+    Attributes:
+        metric: name.
+        control: the change that keeps the meaning.
+        n: changed meanings that were held against the control's change of the same text.
+        texts: texts that they are of.
+        rate: share of them that cost more; NaN where there is none.
+        low: lower end of its interval.
+        high: upper end.
+    """
+
+    metric: str
+    control: str
+    n: int
+    texts: int
+    rate: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, repr=False)
 class Robustness(InNotebooks):
     """How metrics behave under perturbations.

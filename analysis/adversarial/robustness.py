@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.adversarial.result import CaseResult, MetricRange, Robustness
+from bsx.analysis.adversarial.result import CaseResult, MetricRange, Robustness, ToldApart
 from bsx.analysis.documents.adversarial import DropExampleRow
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
@@ -16,6 +16,7 @@ from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS,
 from bsx.analysis.perturbations.perturb import Perturbed, perturb
 from bsx.analysis.perturbations.units import units
 from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.preference import clustered_share
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.data.corpus import as_texts
@@ -148,6 +149,41 @@ def robustness(
         clean_scores,
         case_scores,
     )
+
+
+_TRIVIAL = (_UNRELATED, "empty", "source")
+
+
+def told_apart(result: Robustness, metric: str) -> ToldApart:
+    """Return how often a metric takes off more for a changed meaning than for the control's change of the same text.
+
+    Counted are single changes of meaning, such as a negation or another number, in texts that the control changed too;
+    neither those with a strength, nor texts that have nothing to do with the reference. A tie is an error. The interval
+    is Wilson's, with as many changes as would be as informative if no two were of the same text.
+
+    Args:
+        result: of `robustness`.
+        metric: one of its metrics.
+    """
+    control = next(
+        place for place, one in enumerate(result.cases) if one.perturbation.name == result.settings["control"]
+    )
+    counted = [
+        place
+        for place, case in enumerate(result.cases)
+        if not (case.perturbation.preserves or case.perturbation.graded or case.perturbation.name in _TRIVIAL)
+    ]
+    scores = result.case_scores[metric]
+    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(result.clean_scores[metric])
+    rounding = _ROUNDING * np.maximum(1.0, np.abs(scores[control]))
+    texts, cases = np.nonzero(there.T)
+    found = (scores[control] - scores[counted] > rounding).T[texts, cases]
+    control_name = result.settings["control"]
+    if not len(found):
+        return ToldApart(metric, control_name, 0, 0, float("nan"), float("nan"), float("nan"))
+    distinct, of = np.unique(texts, return_inverse=True)
+    low, high = clustered_share(found, of, result.settings["confidence"])
+    return ToldApart(metric, control_name, len(found), len(distinct), float(found.mean()), low, high)
 
 
 def _choose(

@@ -243,6 +243,10 @@ def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interv
         for triples in parts.paraphrase.triples:
             if triples.rate is not None:
                 yield CardFigure("paraphrase", TRIPLES, triples.data, "", triples.group), triples.rate, triples.ci
+    if parts.perturbations is not None:
+        for told in parts.perturbations.overall:
+            if told.rate is not None:
+                yield CardFigure("perturbations", TOLD_APART, told.data, "", told.group), told.rate, told.ci
     if parts.challenge is not None:
         for one in parts.challenge.sets:
             if one.overall is not None and one.overall.rate is not None:
@@ -257,6 +261,7 @@ def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interv
 
 
 TRIPLES = "share of triples in which the paraphrase scores higher"
+TOLD_APART = "share of changed meanings that cost more than the control"
 CHALLENGE = "share of rows on which the good translation scores higher"
 
 

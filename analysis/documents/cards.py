@@ -137,10 +137,23 @@ class PerturbedRow(DropRow):
     group: str = ""
 
 
+class ToldApartRow(DocumentPart):
+    """How often a changed meaning costs more than the control's change of the same text, which keeps it."""
+
+    data: str
+    group: str = ""
+    control: str
+    n: int
+    texts: int
+    rate: Number
+    ci: Interval = None
+
+
 class PerturbationsPart(CardPart):
     """Sensitivities to controlled changes."""
 
     rows: list[PerturbedRow]
+    overall: list[ToldApartRow] = []
     left_out: list[LeftOutRow] = []
 
 
@@ -228,6 +241,7 @@ class CostPart(CardPart):
     metric: CostRow
     chrf: CostRow | None = None
     times_chrf: Number = None
+    times_chrf_range: Interval = None
     machine: dict[str, object] = {}
 
 

@@ -16,7 +16,7 @@ class WordsRow(DocumentPart):
 
 
 class MarksRow(DocumentPart):
-    """How well the risks of one side find the words that people marked."""
+    """How well the risks of one side find the words that people marked, and how far calibrated ones are from shares."""
 
     side: str
     sentences: int
@@ -27,6 +27,10 @@ class MarksRow(DocumentPart):
     average_precision_ci: Interval
     recall: Number
     recall_ci: Interval
+    calibration_error: Number = None
+    calibration_error_ci: Interval = None
+    excess: Number = None
+    excess_ci: Interval = None
 
 
 class ExplainDocument(ResultDocument):

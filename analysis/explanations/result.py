@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bsx.analysis.documents.explaining import ExplainDocument, MarksRow, WordsRow
+from bsx.analysis.explanations.calibration import Calibration
 from bsx.analysis.explanations.marks import FIGURES, MarkAgreement
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
@@ -66,6 +67,7 @@ class Explanations(InNotebooks):
         method: of each side: ``trained``, ``match``, ``erasure`` or ``shapley``.
         calibrated: of each side, whether a risk is the probability that a person marks the word as an error.
         marks: of each side that was held against people's marks, how well they agree.
+        calibration: of each of these whose risks are calibrated, how far they are from the shares of marked words.
         settings: what was asked for.
         signature: of what computed.
         notes: what the reader should know.
@@ -76,6 +78,7 @@ class Explanations(InNotebooks):
     method: Mapping[str, str]
     calibrated: Mapping[str, bool]
     marks: Mapping[str, MarkAgreement] = field(default_factory=dict)
+    calibration: Mapping[str, Calibration] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     signature: str = ""
     notes: Sequence[str] = ()
@@ -101,7 +104,16 @@ class Explanations(InNotebooks):
             method=dict(self.method),
             calibrated=dict(self.calibrated),
             rows=[WordsRow.model_validate(row.to_dict()) for row in self.rows],
-            marks=[MarksRow.model_validate({"side": side, **one.to_dict()}) for side, one in self.marks.items()],
+            marks=[
+                MarksRow.model_validate(
+                    {
+                        "side": side,
+                        **one.to_dict(),
+                        **(self.calibration[side].to_dict() if side in self.calibration else {}),
+                    }
+                )
+                for side, one in self.marks.items()
+            ],
             settings=dict(self.settings),
             notes=list(self.notes),
         )
@@ -174,11 +186,15 @@ class Explanations(InNotebooks):
 
     def marks_text(self) -> str:
         """Return a table of how well the risks of each side find people's marks."""
-        lines = [["marks of", "sentences", "AUC", "average precision", "recall at K"]]
+        more = ["calibration error", "risk less marked"] if self.calibration else []
+        lines = [["marks of", "sentences", "AUC", "average precision", "recall at K", *more]]
         for side, one in self.marks.items():
             figures = [getattr(one, name) for name in FIGURES]
+            if side in self.calibration:
+                figures += [self.calibration[side].error, self.calibration[side].excess]
             cells = [f"{figure.estimate:.4f} [{figure.low:.4f}, {figure.high:.4f}]" for figure in figures]
-            lines.append([side, f"{one.auc.n} of {one.auc.n + one.left_out}", *cells])
+            row = [side, f"{one.auc.n} of {one.auc.n + one.left_out}", *cells]
+            lines.append(row + [""] * (len(lines[0]) - len(row)))
         return text_table(lines)
 
 

@@ -100,7 +100,8 @@ class Evidence(_Entry):
     ``language`` is the language of the candidates it was measured on, ``direction`` that of the translations (en-tr),
     and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
     the name that the source has for the model or metric. Of figures from metric cards, ``aspect`` says what they speak
-    for, with the number of items, the interval, the signature and the versions; those of ``speed`` are seconds.
+    for, with the number of items, the interval, the signature and the versions; those of ``speed`` say how many times
+    as long as chrF it takes on the same machine.
     """
 
     dataset: str
@@ -128,7 +129,7 @@ class Evidence(_Entry):
     @model_validator(mode="after")
     def _in_range(self) -> Evidence:
         if self.aspect == "speed" and self.value <= 0:
-            raise ValueError("value: seconds are more than 0")
+            raise ValueError("value: a time is more than 0")
         if self.aspect != "speed" and not -1 <= self.value <= 1:
             raise ValueError("value: must lie between -1 and 1")
         return self

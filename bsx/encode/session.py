@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -182,6 +183,17 @@ class Encoders:
         self._models: dict[str, LocatedModel] = {}
         self._model_used = model is None
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
+
+    def in_language(self, lang: str) -> Encoders:
+        """Return these encoders for texts in another language: models are chosen by it, what is loaded is shared.
+
+        Raises:
+            UnknownNameError: for an unknown language.
+        """
+        found = copy.copy(self)
+        found.lang, found.language = lang, find_language(lang, self.catalog)
+        found._doubts, found._heard = [], []
+        return found
 
     def settings(self) -> Settings:
         """Return what other encoders like these are made of, in another process too; a given `Catalog` is not in it."""

@@ -10,8 +10,10 @@ from typing import Unpack
 import numpy as np
 
 from bsx.analysis.explanations.attribution import Kept, erasure, shapley
+from bsx.analysis.explanations.calibration import Calibration, calibration
 from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
+from bsx.analysis.stats.resample import Resampling
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.corpus import as_texts
 from bsx.data.files import TableFile
@@ -195,18 +197,21 @@ def _explained(
         found = _by_vectors(rows, encoders, method, asked, progress)
     settings = {name: asked[name] for name in ("seed", "resamples", "confidence")} if marks else {}
     agreement: dict[str, MarkAgreement] = {}
+    shares: dict[str, Calibration] = {}
+    draws: Resampling = {
+        "confidence": asked["confidence"],
+        "resamples": asked["resamples"],
+        "seed": asked["seed"],
+    }
     for side, people in marks.items():
-        risks = [row.risk if side == "candidate" else row.source_risk for row in found.rows]
-        if any(risk is None for risk in risks):
+        given = [row.risk if side == "candidate" else row.source_risk for row in found.rows]
+        risks = [risk for risk in given if risk is not None]
+        if len(risks) < len(given):
             raise InputError(f"there are no risks of the {side} to hold against its marks")
-        agreement[side] = mark_agreement(
-            [risk for risk in risks if risk is not None],
-            people,
-            confidence=asked["confidence"],
-            resamples=asked["resamples"],
-            seed=asked["seed"],
-        )
-    return replace(found, marks=agreement, settings={**found.settings, **settings})
+        agreement[side] = mark_agreement(risks, people, **draws)
+        if found.calibrated[side]:
+            shares[side] = calibration(risks, people, **draws)
+    return replace(found, marks=agreement, calibration=shares, settings={**found.settings, **settings})
 
 
 def _by_vectors(

@@ -249,7 +249,7 @@ def _balance(mine: _Figures, others: Iterable[_Figures]) -> float:
 
 
 def _better(mine: Evidence, theirs: Evidence) -> int:
-    """Return 1 where the first figure is better, -1 where the second is, 0 for equal ones; seconds are better low."""
+    """Return 1 where the first figure is better, -1 where the second is, 0 for equal ones; times are better low."""
     found = (mine.value > theirs.value) - (mine.value < theirs.value)
     return -found if mine.aspect == "speed" else found
 

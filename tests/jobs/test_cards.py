@@ -12,9 +12,13 @@ import pytest
 
 from bsx.analysis import compare_cards, metric_card, read_cards
 from bsx.analysis.documents.cards import CardParts
+from bsx.bertscore.config import ScorerConfig
+from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import Check, MetricEntry
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding import scoring
+from bsx.jobs.carding.data import RowTexts
+from bsx.jobs.carding.store import Store
 from bsx.metrics import zoo
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
@@ -218,6 +222,22 @@ def test_finished_steps_are_not_computed_again(
         assert fresh["status"]["agreement"] == {"status": "failed", "reason": "scored again"}
 
 
+def test_texts_are_encoded_once_unless_that_is_what_is_tried(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    spec = f"bertscore:model={tiny_model('bert')},layer=1"
+    lab = scoring.Lab([spec], ScorerConfig(), shipped(), Store(tmp_path), None)
+    texts = RowTexts(["a cat sat", "two dogs"], [("a cat sits",), ("dogs",)])
+    metric = lab.build("en")[spec]
+    assert isinstance(metric, Metric)
+    found = [lab.score(lang, texts, [spec])[spec] for lang in ("en", "de")]
+    assert metric.encoders.sequences_encoded == 4
+    moved = RowTexts(["two dogs", "a cat sat"], texts.references)
+    lab.score("en", moved, [spec])
+    assert metric.encoders.sequences_encoded == 4
+    again = lab.function("en", spec)(texts)
+    assert metric.encoders.sequences_encoded == 8
+    assert all(isinstance(one, scoring.Scored) and one.values.tolist() == again.tolist() for one in found)
+
+
 def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_path: Path) -> None:
     lines = tables["judged"].read_text().splitlines()
     errors = ["ter", *(str(line.split("\t")[4].count("zzz")) for line in lines[1:])]
@@ -257,6 +277,16 @@ def test_wrong_input_is_one_line(tables: dict[str, Path], tmp_path: Path, cli: C
         assert (out.status, out.out) == (2, ""), arguments
         assert message in out.err
         assert out.err.count("\n") == 1
+
+
+def test_a_limit_draws_whole_segments_of_systems(tables: dict[str, Path], tmp_path: Path) -> None:
+    found = card(["chrf"], tables["judged"], tmp_path, parts=["agreement"], limit=40)
+    assert found["data"][0]["n"] == 40
+    rows = [row for row in found["parts"]["agreement"]["rows"] if row["level"] == "system"]
+    assert {row["group"] for row in rows} == {"de-en", "fr-en", "average"}
+    assert all(row["n"] % 4 == 0 for row in rows)  # every segment that was drawn has all four
+    assert any("40 of 120 rows, whole segments" in note for note in found["parts"]["agreement"]["notes"])
+    assert not any("share no segment" in note for note in found["parts"]["agreement"]["notes"])
 
 
 def test_a_folder_is_read_table_by_table(tables: dict[str, Path], tmp_path: Path) -> None:

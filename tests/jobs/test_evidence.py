@@ -64,11 +64,28 @@ def card(path: Path, metric: str, model: str, *, auc: float, r: float, lang: str
                     }
                 ]
             },
+            "perturbations": {
+                "rows": [],
+                "overall": [
+                    {
+                        "data": "judged.tsv",
+                        "group": lang,
+                        "control": "no-punctuation",
+                        "n": 60,
+                        "texts": 30,
+                        "rate": 0.7,
+                        "ci": [0.6, 0.8],
+                    }
+                ],
+            },
             "cost": {
                 "n": 50,
                 "data": "judged.tsv",
                 "group": lang,
                 "metric": {"seconds": 3.5, "start_seconds": 1.0, "memory": 9.0, "runs": 3},
+                "times_chrf": 7.0,
+                "times_chrf_range": [6.5, 7.5],
+                "machine": {"processor": "A chip", "threads": "1"},
             },
         },
         "multiplicity": {"tests": 0, "correction": "holm", "alpha": 0.05, "significant": 0},
@@ -152,7 +169,15 @@ def test_speed_is_better_low(tmp_path: Path) -> None:
 def test_a_metric_s_own_card(tmp_path: Path) -> None:
     file = card(tmp_path / "card.json", "chrf", "none", auc=0.5, r=0.2)
     added = add_evidence("chrf", [file], registry=tmp_path / "registry")
-    assert {one.statistic for one in added.evidence} == {"Pearson r", "ROC AUC"}  # a range of runs is due for seconds
+    assert {(one.aspect, one.statistic) for one in added.evidence} == {
+        ("agreement", "Pearson r"),
+        ("semantics", "ROC AUC"),
+        ("robustness", "share of changed meanings that cost more than no-punctuation"),
+        ("speed", "times as long as chrF"),
+    }
+    speed = next(one for one in added.evidence if one.aspect == "speed")
+    assert (speed.value, speed.interval, speed.n) == (7.0, [6.5, 7.5], 50)
+    assert speed.dataset == "judged.tsv (aaaaaaaa) on A chip, 1 threads"
     assert load_registry(tmp_path / "registry").metrics["chrf"].evidence[-1].aspect is not None
 
 

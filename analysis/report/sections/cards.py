@@ -201,6 +201,18 @@ def _paraphrase(part: ParaphrasePart) -> Iterator[Block]:
 
 
 def _perturbations(part: PerturbationsPart) -> Iterator[Block]:
+    whole = [
+        [text(row.data), text(row.group), number(row.n), number(row.texts), percent(row.rate), interval(row.ci)]
+        for row in part.overall
+    ]
+    if whole:
+        heads = ["table", "language", "changed meanings", "texts", "cost more", "interval"]
+        controls = " or ".join(dict.fromkeys(row.control for row in part.overall))
+        note = (
+            f"How often a single change of meaning (a negation, another number) costs more than {controls}, which "
+            "keeps the meaning, does in the same text; a tie is an error."
+        )
+        yield table("Changed meanings against the control", heads, whole, note=note)
     rows = [
         [
             text(row.group),
@@ -309,7 +321,11 @@ def _cost(part: CostPart) -> Iterator[Block]:
         "For 1,000 segments, in a process of its own", heads, rows, note=f"Measured on: {machine}.", sortable=False
     )
     if part.times_chrf is not None:
-        yield Prose(f"It takes {part.times_chrf:.3g} times as long as chrF in the same run.")
+        ends = [float(end) for end in part.times_chrf_range or () if end is not None]
+        between = (
+            f" (from {ends[0]:.3g} to {ends[1]:.3g} by the slowest and the fastest runs)" if len(ends) == 2 else ""
+        )
+        yield Prose(f"It takes {part.times_chrf:.3g} times as long as chrF in the same run{between}.")
 
 
 def _languages(part: LanguagesPart) -> Iterator[Block]:

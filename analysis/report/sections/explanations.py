@@ -39,6 +39,21 @@ def _blocks(content: ExplainDocument, at_most: int) -> list[Block]:
         heads = ["side", "sentences", "AUC", "interval", "average precision", "interval", "recall at K", "interval"]
         note = "Means over sentences with marked and unmarked words; K is the number of marked words of a sentence."
         blocks.append(table("Risks against people's marks", heads, map(_marks, content.marks), note=note))
+        known = [row for row in content.marks if row.calibration_error is not None]
+        if known:
+            heads = ["side", "calibration error", "interval", "mean risk less share marked", "interval"]
+            note = "Expected calibration error: the mean distance of risk and share of marked words, in ten ranges."
+            rows = [
+                [
+                    text(row.side),
+                    number(row.calibration_error),
+                    interval(row.calibration_error_ci),
+                    number(row.excess),
+                    interval(row.excess_ci),
+                ]
+                for row in known
+            ]
+            blocks.append(table("Risks as probabilities of a mark", heads, rows, note=note))
     order = sorted(range(len(content.rows)), key=lambda place: -_mean(content.rows[place]))
     shown = sorted(order[:at_most])
     every = [abs(risk) for row in content.rows for risk in (*row.risk, *(row.source_risk or ())) if risk is not None]

@@ -45,7 +45,8 @@ def agree(desk: Desk) -> CardFindings:
             if isinstance(problem, Problem):
                 found.miss("agreement", subject.name, problem)
             else:
-                found.add("agreement", subject.name, notes=problem.notes(f"{one.name}: {subject.name}"))
+                said = [*(f"{one.name}: {note}" for note in one.notes), *problem.notes(f"{one.name}: {subject.name}")]
+                found.add("agreement", subject.name, notes=said)
         if any(subject.name in here for subject in desk.subjects):
             for level in ("seg", "sys") if one.content.system is not None else ("seg",):
                 _level(found, desk, one, one.content, here, level)

@@ -48,7 +48,7 @@ def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
             found.miss("cost", subject.name, Problem(True, str(error)))
             continue
         beside = of_chrf.get(one.name)
-        times = None if beside is None else float(own["seconds"]) / float(beside["seconds"])
+        times, times_range = (None, None) if beside is None else _times(own, beside)
         machine = {"processor": _processor(), "cores": os.cpu_count(), "platform": platform.platform(terse=True)}
         machine["threads"] = os.environ.get("OMP_NUM_THREADS", "")
         note = f"{one.name}: {len(texts)} segments in {one.lang}; seconds are for 1,000"
@@ -61,10 +61,17 @@ def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
             metric=own,
             chrf=beside,
             times_chrf=times,
+            times_chrf_range=times_range,
             machine=machine,
             notes=[note],
         )
     return found
+
+
+def _times(own: JsonObject, chrf: JsonObject) -> tuple[float, tuple[float, float]]:
+    """Return how many times as long as chrF a metric takes, and the least and the most that the runs allow."""
+    (least, most), (short, long) = own["seconds_range"], chrf["seconds_range"]
+    return own["seconds"] / chrf["seconds"], (least / long, most / short)
 
 
 class _FailedError(Exception):
@@ -124,18 +131,19 @@ def main() -> None:
     sides = [asked[name] for name in ("candidates", "references", "sources")]
     metric.score(*(side if side is None else side[:2] for side in sides))
     started = time.perf_counter() - start
-    seconds: list[float] = []
-    while len(seconds) < _RUNS and not (seconds and seconds[-1] > _LONG):
+    runs: list[float] = []
+    while len(runs) < _RUNS and not (runs and runs[-1] > _LONG):
         # RowTexts are remembered from call to call; a metric built anew knows none.
         metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
         metric.score(*(side if side is None else side[:2] for side in sides))
         begin = time.perf_counter()
         metric.score(*sides)
-        seconds.append((time.perf_counter() - begin) * 1000 / len(asked["candidates"]))
-    middle = sorted(seconds)[len(seconds) // 2]
+        runs.append(time.perf_counter() - begin)
+    seconds = sorted(run * 1000 / len(asked["candidates"]) for run in runs)
+    middle = seconds[len(seconds) // 2]
     row = CostRow(
         seconds=middle,
-        seconds_range=(min(seconds), max(seconds)),
+        seconds_range=(seconds[0], seconds[-1]),
         start_seconds=started,
         memory=_memory(),
         memory_before=before,

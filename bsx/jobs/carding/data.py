@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -365,10 +366,25 @@ def _sides(table: Table) -> tuple[str | None, list[str], str | None, str | None]
 
 
 def _limited(one: DataSet, limit: int | None, seed: int) -> DataSet:
-    """Return at most so many rows, drawn at random and left in their order."""
+    """Return at most so many rows, drawn at random and left in their order.
+
+    Where systems translated the same segments, whole segments are drawn: systems are compared on those they share.
+    """
     if limit is None or one.n <= limit:
         return one
-    rows = sorted(np.random.default_rng(seed).choice(one.n, limit, replace=False).tolist())
+    draw = np.random.default_rng(seed)
+    rows, what = sorted(draw.choice(one.n, limit, replace=False).tolist()), "rows"
+    if isinstance(one.content, JudgedRows) and one.content.segment is not None:
+        units = list(zip(one.content.group, one.content.segment, strict=True))
+        sizes = Counter(units)
+        if len(sizes) < 0.8 * one.n and min(sizes.values()) <= limit:
+            order = list(sizes)
+            kept, left = set(), limit
+            for unit in (order[place] for place in draw.permutation(len(order))):
+                if sizes[unit] <= left:
+                    kept.add(unit)
+                    left -= sizes[unit]
+            rows, what = [row for row, unit in enumerate(units) if unit in kept], "rows, whole segments"
     content: JudgedRows | TripleTable | ChallengeSet | LabelledPairs
     if isinstance(one.content, JudgedRows):
         content = one.content.at(rows)
@@ -381,8 +397,8 @@ def _limited(one: DataSet, limit: int | None, seed: int) -> DataSet:
             content = replace(one.content, triples=tuple(one.content.triples[i] for i in rows), scores=scores)
         else:
             content = replace(one.content, pairs=tuple(one.content.pairs[i] for i in rows), scores=scores)
-    note = f"{limit} of {one.n} rows, drawn at random (`limit={limit}`, seed {seed})"
-    return replace(one, content=content, n=limit, notes=(*one.notes, note))
+    note = f"{len(rows)} of {one.n} {what}, drawn at random (`limit={limit}`, seed {seed})"
+    return replace(one, content=content, n=len(rows), notes=(*one.notes, note))
 
 
 _EXAMPLES = (("en-systems.tsv", "en"), ("de-systems.tsv", "de"), ("en-triples.tsv", "en"))

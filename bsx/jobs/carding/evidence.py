@@ -188,13 +188,17 @@ def _figures(card: CardDocument) -> Iterator[_Figure]:
                 yield _Figure(
                     "robustness", "share of minimal pairs right", whole.rate, whole.ci, whole.n, one.data, one.group
                 )
-    if parts.cost is not None and parts.cost.metric.seconds:
+    if parts.perturbations is not None:
+        for told in parts.perturbations.overall:
+            name = f"share of changed meanings that cost more than {told.control}"
+            yield _Figure("robustness", name, told.rate, told.ci, told.n, told.data, told.group)
+    if parts.cost is not None and parts.cost.times_chrf:
         cost = parts.cost
         yield _Figure(
             "speed",
-            "seconds for 1,000 segments",
-            cost.metric.seconds,
-            cost.metric.seconds_range,
+            "times as long as chrF",
+            cost.times_chrf,
+            cost.times_chrf_range,
             cost.n,
             cost.data,
             cost.group,

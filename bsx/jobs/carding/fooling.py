@@ -8,11 +8,11 @@ import numpy as np
 
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import detect_pairs
-from bsx.analysis.adversarial.robustness import robustness
+from bsx.analysis.adversarial.robustness import robustness, told_apart
 from bsx.analysis.adversarial.triples import prefer_paraphrase
 from bsx.analysis.datasets.challenge import ChallengeSet
 from bsx.analysis.datasets.triples import TripleTable
-from bsx.analysis.documents.cards import SentinelRow
+from bsx.analysis.documents.cards import SentinelRow, ToldApartRow
 from bsx.analysis.stats.folds import Rows, units
 from bsx.analysis.stats.preference import McNemar
 from bsx.errors import BsxError
@@ -235,9 +235,27 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
             method="random swaps within rows, one-sided",
         )
     ]
+    whole = told_apart(result, name)
+    overall = (
+        []
+        if not whole.n
+        else [
+            ToldApartRow(
+                data=one.name,
+                group=one.lang,
+                control=whole.control,
+                n=whole.n,
+                texts=whole.texts,
+                rate=whole.rate,
+                ci=(whole.low, whole.high),
+            ).to_dict()
+        ]
+    )
     missing = [{"perturbation": what, "why": f"{one.lang}: {why}"} for what, why in result.left_out.items()]
     note = f"{one.name}: {len(texts)} different references, changed and scored against themselves"
-    found.add("perturbations", name, rows=rows, tests=tests, left_out=missing, notes=[note, *result.notes])
+    found.add(
+        "perturbations", name, rows=rows, overall=overall, tests=tests, left_out=missing, notes=[note, *result.notes]
+    )
 
 
 def _kept(

@@ -97,7 +97,7 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
     ]
     reasons = dict.fromkeys(document.left_out.values())
     left = [
-        f"{one.name}: edits left out: {', '.join(edit for edit, own in document.left_out.items() if own == why)}: {why}"
+        f"{one.lang}: edits left out: {', '.join(edit for edit, own in document.left_out.items() if own == why)}: {why}"
         for why in reasons
     ]
     found.add("factors", name, interventional=moved, tests=tests, notes=[*document.notes, *left])

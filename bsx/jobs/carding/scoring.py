@@ -98,6 +98,7 @@ class Lab:
         self._catalog = catalog
         self._store = store
         self._progress = progress
+        self._encoders: Encoders | None = None
         self._built: dict[str, dict[str, Metric | Problem]] = {}
         self._versions = versions()
 
@@ -109,8 +110,11 @@ class Lab:
             strict: raise what building a metric raises.
         """
         if lang not in self._built:
-            run = set_fields(self._settings, "registry", "lang")
-            encoders = Encoders(registry=self._catalog, remember=False, lang=lang, **run)
+            # Steps score the same references, and candidates in another order, again and again: vectors are remembered.
+            if self._encoders is None:
+                run = set_fields(self._settings, "registry", "lang")
+                self._encoders = Encoders(registry=self._catalog, lang=lang, **run)
+            encoders = self._encoders.in_language(lang)
             found: dict[str, Metric | Problem] = {}
             for spec in self.specs:
                 try:
@@ -178,6 +182,8 @@ class Lab:
             raise InputError(metric.reason)
 
         def score(texts: RowTexts) -> Array:
+            if self._encoders is not None:
+                self._encoders.forget()  # what is remembered would always be the same
             (scored,) = score_rows([metric], texts, None)
             return scored.values
 
