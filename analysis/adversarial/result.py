@@ -103,7 +103,7 @@ class MetricRange:
         return self.clean - self.unrelated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ToldApart:
     """How often a metric takes off more for a changed meaning than for a change that keeps it.
 
@@ -115,6 +115,7 @@ class ToldApart:
         rate: share of them that cost more; NaN where there is none.
         low: lower end of its interval.
         high: upper end.
+        right: 1 where a change cost more, 0 where it did not, NaN where it is not counted (changes, n).
     """
 
     metric: str
@@ -124,6 +125,7 @@ class ToldApart:
     rate: float
     low: float
     high: float
+    right: Array = field(repr=False)
 
 
 @dataclass(frozen=True, repr=False)

@@ -176,14 +176,15 @@ def told_apart(result: Robustness, metric: str) -> ToldApart:
     scores = result.case_scores[metric]
     there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(result.clean_scores[metric])
     rounding = _ROUNDING * np.maximum(1.0, np.abs(scores[control]))
-    texts, cases = np.nonzero(there.T)
-    found = (scores[control] - scores[counted] > rounding).T[texts, cases]
-    control_name = result.settings["control"]
-    if not len(found):
-        return ToldApart(metric, control_name, 0, 0, float("nan"), float("nan"), float("nan"))
+    right = np.where(there, scores[control] - scores[counted] > rounding, np.nan)
+    _, texts = np.nonzero(there)
+    name, n = result.settings["control"], len(texts)
+    if not n:
+        return ToldApart(metric, name, 0, 0, float("nan"), float("nan"), float("nan"), right)
+    found = right[there] == 1
     distinct, of = np.unique(texts, return_inverse=True)
     low, high = clustered_share(found, of, result.settings["confidence"])
-    return ToldApart(metric, control_name, len(found), len(distinct), float(found.mean()), low, high)
+    return ToldApart(metric, name, n, len(distinct), float(found.mean()), low, high, right)
 
 
 def _choose(

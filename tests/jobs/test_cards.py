@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,12 @@ import numpy as np
 import pytest
 
 from bsx.analysis import compare_cards, metric_card, read_cards
-from bsx.analysis.documents.cards import CardParts
+from bsx.analysis.documents.cards import CardDocument, CardParts
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import Check, MetricEntry
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs.carding import scoring
+from bsx.jobs.carding import cost, scoring
 from bsx.jobs.carding.data import RowTexts
 from bsx.jobs.carding.store import Store
 from bsx.metrics import zoo
@@ -236,6 +238,42 @@ def test_texts_are_encoded_once_unless_that_is_what_is_tried(tiny_model: Callabl
     again = lab.function("en", spec)(texts)
     assert metric.encoders.sequences_encoded == 8
     assert all(isinstance(one, scoring.Scored) and one.values.tolist() == again.tolist() for one in found)
+
+
+def test_a_short_run_is_timed_three_times(
+    failing: type[Failing], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def slow(block: Block) -> bool:
+        time.sleep(0.03)  # 6 seconds for 1,000 texts
+        return False
+
+    failing.broken = staticmethod(slow)
+    asked = {"spec": "failing", "candidates": ["a b"] * 5, "references": ["a c"] * 5, "sources": None, "run": {}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked)))
+    cost.main()
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == 3
+    assert 6 <= found["seconds_range"][0] <= found["seconds"] <= found["seconds_range"][1]
+
+
+def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:
+    places = ("harbour", "old bridge", "village", "garden", "big museum", "station")
+    rows = [
+        (f"The {place} was not open in {1990 + n}, they said.", "It was closed.", n) for n, place in enumerate(places)
+    ]
+    file = write(tmp_path / "texts.tsv", "reference candidate human", rows)
+    found = card(["chrf", "bleu", "overlap"], file, tmp_path, parts=["perturbations"])["cards"]
+    for one in found:
+        part = one["parts"]["perturbations"]
+        (whole,) = part["overall"]
+        assert (whole["control"], whole["group"], whole["texts"]) == ("no-punctuation", "en", 6)
+        assert whole["n"] == sum(
+            row["n"] for row in part["rows"] if row["perturbation"] in ("negation", "numbers", "opposites")
+        )
+        paired = [test for test in part["tests"] if test["method"].startswith("McNemar")]
+        assert {test["b"] for test in paired} == {other["metric"] for other in found} - {one["metric"]}
+    board = compare_cards([CardDocument.model_validate(one) for one in found])
+    assert [(figure.part, figure.tests["paired"]) for figure in board.figures] == [("perturbations", 3)]
 
 
 def test_a_column_of_published_scores_has_a_card(tables: dict[str, Path], tmp_path: Path) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import detect_pairs
+from bsx.analysis.adversarial.result import ToldApart
 from bsx.analysis.adversarial.robustness import robustness, told_apart
 from bsx.analysis.adversarial.triples import prefer_paraphrase
+from bsx.analysis.cards.leaderboard import TOLD_APART
 from bsx.analysis.datasets.challenge import ChallengeSet
 from bsx.analysis.datasets.triples import TripleTable
 from bsx.analysis.documents.cards import SentinelRow, ToldApartRow
 from bsx.analysis.stats.folds import Rows, units
-from bsx.analysis.stats.preference import McNemar
+from bsx.analysis.stats.preference import McNemar, mcnemar
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk, test_row
@@ -187,6 +190,7 @@ def perturbed(desk: Desk) -> CardFindings:
         if len(texts) > most:
             chosen = np.random.default_rng(desk.how["seed"]).choice(len(texts), most, replace=False)
             texts = [texts[i] for i in sorted(chosen.tolist())]
+        told: dict[str, ToldApart] = {}
         for subject in desk.subjects:
             if subject.column:
                 reason = f"{subject.name} is a column of scores, which knows no changed texts"
@@ -198,12 +202,21 @@ def perturbed(desk: Desk) -> CardFindings:
             elif "source" in metric.needs:
                 reason = f"{subject.name} reads sources: a reference that is changed has none of its own"
                 found.miss("perturbations", subject.name, Problem(False, reason))
-            else:
-                _perturb(found, desk, one, subject.name, texts)
+            elif (whole := _perturb(found, desk, one, subject.name, texts)) is not None:
+                told[subject.name] = whole
+        tests = {(a, b): test for a, b in combinations(told, 2) if (test := _paired(told[a].right, told[b].right))}
+        for name in told:
+            _mcnemar(found, desk, one, "perturbations", name, TOLD_APART, tests, {n: t.rate for n, t in told.items()})
     return found
 
 
-def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Sequence[str]) -> None:
+def _paired(a: Array, b: Array) -> McNemar | None:
+    """Return the test of two metrics on the changes that are counted for both, those of one text as a cluster."""
+    both = ~np.isnan(a) & ~np.isnan(b)
+    return mcnemar(a[both], b[both], cluster=np.nonzero(both)[1]) if both.any() else None
+
+
+def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Sequence[str]) -> ToldApart | None:
     try:
         result = robustness(
             texts,
@@ -217,7 +230,7 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
         )
     except BsxError as error:
         found.miss("perturbations", name, Problem(True, f"{one.name}: {error}"))
-        return
+        return None
     rows = [{**case.to_row().to_dict(), "data": one.name, "group": one.lang} for case in result.results]
     tests = [
         row
@@ -256,6 +269,7 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
     found.add(
         "perturbations", name, rows=rows, overall=overall, tests=tests, left_out=missing, notes=[note, *result.notes]
     )
+    return whole if whole.n else None
 
 
 def _kept(
