@@ -22,7 +22,7 @@ from bsx.analysis.stats.validate import settings, vectors
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import in_range
 
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
@@ -49,7 +49,7 @@ def robustness(
     correction: Correction = "none",
     worst: int = 3,
     nan: NanPolicy = "error",
-    progress: Progress | None = None,
+    progress: Watch = None,
 ) -> Robustness:
     """Perturb texts, score them, and compare the scores with those of the texts as they were.
 
@@ -73,7 +73,7 @@ def robustness(
         correction: of p for the number of tests in the table: ``none``, ``holm`` or ``bh``.
         worst: how many rows to show for each metric, perturbation and strength.
         nan: ``error`` refuses scores that are NaN; ``omit`` leaves such rows out and counts them.
-        progress: called with the metric's name, perturbations scored and perturbations in all.
+        progress: called with the metric's name, perturbations scored and perturbations in all; True draws bars.
 
     Returns:
         Drops, their excess over the control's, examples and notes.
@@ -83,6 +83,7 @@ def robustness(
         InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
             setting is wrong.
     """
+    progress = told(progress)
     references = as_texts(references, "references")
     clean = as_texts(candidates, "candidates") if candidates is not None else references
     if len(clean) != len(references):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, Literal, Support
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypeVar
 
 from bsx.analysis.render.notebook import InNotebooks
@@ -20,7 +20,7 @@ from bsx.catalog.entries import FactorEntry
 from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import check_ranges
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ResourceOptions(TypedDict, total=False):
     cache: Path | None
     jobs: int
     seed: int
-    progress: Progress | None
+    progress: Watch
 
 
 class Resources(BaseModel):
@@ -148,7 +148,9 @@ class Resources(BaseModel):
     jobs: Annotated[int, Field(ge=1, description="Processes for tree distances.")] = 1
     seed: Annotated[int, Field(ge=0, description="Seed of all random draws.")] = 42
     progress: Annotated[
-        Progress | None, Field(description="Called with a phase's name, items done and items in all.")
+        Progress | None,
+        BeforeValidator(told),
+        Field(description="Called with a phase's name, items done and items in all; True draws bars."),
     ] = None
 
     def __post_init__(self) -> None:

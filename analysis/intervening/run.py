@@ -37,7 +37,7 @@ from bsx.analysis.stats.validate import settings
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import in_range
 
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
@@ -67,7 +67,7 @@ def intervene(
     confidence: float = 0.95,
     correction: Correction = "none",
     nan: NanPolicy = "error",
-    progress: Progress | None = None,
+    progress: Watch = None,
 ) -> Interventions:
     """Edit texts factor by factor, measure by how much each factor changed, and explain the falls of scores by that.
 
@@ -104,7 +104,7 @@ def intervene(
         confidence: level of the intervals.
         correction: of p for the number of tests (metrics x factors): ``none``, ``holm`` or ``bh``.
         nan: ``error``, or ``omit`` to leave out pairs without a score.
-        progress: called with what is scored, done and total.
+        progress: called with what is scored, done and total; True draws bars.
 
     Returns:
         The coefficients, their differences, and every edit with what it moved.
@@ -112,6 +112,7 @@ def intervene(
     Raises:
         InputError: if sizes do not match, an edit or factor cannot be used, or a regression is not defined.
     """
+    progress = told(progress)
     references = as_texts(references, "references")
     written = as_texts(candidates, "candidates") if candidates is not None else None
     choice("base", base, ("reference", "candidate"))

@@ -20,7 +20,7 @@ from bsx.analysis.probing.split import PARTS, SHARES, Codes, carve_validation, g
 from bsx.analysis.probing.transfer import TestData, TransferTest
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 
 Labels = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ def probe_layers(
     layers: Sequence[int] | None = None,
     task: str = "",
     test_data: Sequence[TestData] = (),
-    progress: Progress | None = None,
+    progress: Watch = None,
 ) -> ProbeResult:
     """Fit a probe on each layer's frozen vectors and measure it on items it has not seen.
 
@@ -73,11 +73,12 @@ def probe_layers(
         layers: numbers of the layers in ``features``; from 0 unless given.
         task: a name.
         test_data: further items, as of other languages, to test the same probes on.
-        progress: called with the task's name, layers done and layers in all, of all seeds.
+        progress: called with the task's name, layers done and layers in all, of all seeds; True draws bars.
 
     Raises:
         InputError: if shapes differ, vectors are not finite, there is only one label, or a part is empty.
     """
+    progress = told(progress)
     names, y = np.unique([str(label) for label in labels], return_inverse=True)
     numbers = tuple(range(len(features))) if layers is None else tuple(layers)
     _check(features, names, numbers, {"labels": labels, "groups": groups, "parts": parts, "types": types})

@@ -28,7 +28,7 @@ from bsx.data.picture import COLOURS, label, picture
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.aligned import text_table
 from bsx.support.near import did_you_mean
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def reproduce(
     beside: Sequence[str] = (),
     lex: bool = True,
     wmt17: Path | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
 ) -> Reproduced:
     """Recompute published tables and set them beside what was published.
 
@@ -191,7 +191,7 @@ def reproduce(
         beside: specs of metrics whose figures to put beside the published ones, in the tables `WITH_TEXTS`.
         lex: for kaster2021, recompute lexical overlaps from the texts.
         wmt17: for kaster2021, table of WMT17's segment judgments.
-        progress: called with a phase's name, what is done, and what there is in all.
+        progress: called with a phase's name, what is done, and what there is in all; True draws bars.
 
     Returns:
         Published, ours, difference and a verdict for each cell. With ``names=None``, tables whose data are missing are
@@ -202,6 +202,7 @@ def reproduce(
         DataUnavailableError: if the data of a named table are missing, or those of all tables.
         InputError: naming file and row of data that are not as published.
     """
+    progress = told(progress)
     folder = Path(data)
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder of data")

@@ -22,7 +22,7 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import build_config, takes
 from bsx.support.signature import Signature
 from bsx.support.untyped import Settings
@@ -128,7 +128,7 @@ class Scorer:
         references: object,
         *,
         documents: object | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Scores:
         """Score candidates against references.
 
@@ -136,7 +136,7 @@ class Scorer:
             candidates: n texts (list, tuple, NumPy or Arrow array, pandas Series).
             references: n texts, or n lists of texts.
             documents: n names of documents, whose sentences stand together; with ``context`` only.
-            progress: called with a phase's name, segments done and segments in all.
+            progress: called with a phase's name, segments done and segments in all; True draws bars.
 
         Returns:
             Scores of shape (n,), or (layers, n) with ``all_layers``.
@@ -146,6 +146,7 @@ class Scorer:
 
         Source: Zhang et al. 2020, section 3.
         """
+        progress = told(progress)
         systems = {"candidate": candidates}
         return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
 
@@ -155,7 +156,7 @@ class Scorer:
         references: object,
         *,
         documents: object | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> dict[str, Scores]:
         """Score several systems' candidates against the same references; every distinct text is encoded once.
 
@@ -168,6 +169,7 @@ class Scorer:
         Returns:
             System name -> scores.
         """
+        progress = told(progress)
         corpus: Corpus = MemoryCorpus(systems, references, documents=documents)
         if (documents is None) == bool(self.config.context):
             raise InputError("`context=` and documents= go together: documents name what a sentence's context is from")
@@ -241,6 +243,7 @@ def score(
     idf: bool | Idf | Sequence[str] = False,
     registry: Catalog | Path | str | None = None,
     encoders: Encoders | None = None,
+    progress: Watch = None,
     **settings: Unpack[ScorerSettings],
 ) -> Scores:
     """Score candidates against references in one call.
@@ -255,6 +258,7 @@ def score(
         idf: whether and by which idf weights tokens count.
         registry: a folder to lay over the registry, or a `Catalog`.
         encoders: encoders to share with other metrics.
+        progress: called with phase, segments done and segments in all; True draws bars.
         settings: every other field of `bsx.ScorerConfig`, by name.
 
     Returns:
@@ -266,4 +270,4 @@ def score(
         references = as_references(references)
         lang = detect_language(text for group in references for text in group).code
     scorer = Scorer(model, lang=lang, idf=idf, registry=registry, encoders=encoders, **settings)
-    return scorer.score(candidates, references, documents=documents)
+    return scorer.score(candidates, references, documents=documents, progress=progress)

@@ -21,7 +21,7 @@ from bsx.metrics.embedding.ablation import MATCHINGS, grid
 from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, takes
 
 Row = dict[str, str | float | None]
@@ -59,7 +59,7 @@ def ablate(
     model: str,
     *,
     long_idf: Mapping[str, Path] | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[AblationSettings],
 ) -> Ablation:
     """Correlate every combination with human scores, for three ways of matching.
@@ -68,12 +68,13 @@ def ablate(
         data: table of human-judged segments.
         model: the encoder.
         long_idf: group -> file of all references of its test set, a text a line.
-        progress: called with a group's name, done and total.
+        progress: called with a group's name, done and total; True draws bars.
         **how: columns of the table, models, and where to run.
 
     Raises:
         InputError: for a table that cannot be used, or a group of ``long_idf`` that it does not have.
     """
+    progress = told(progress)
     asked = complete(how, AblationSettings)
     judged = read_judged([data], asked, language_code(asked["lang"]))
     groups = list(dict.fromkeys(judged.groups))

@@ -13,7 +13,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.embedding.fit_mapping import MappingSettings, fit, read_links
 from bsx.metrics.embedding.mapping import Mapping
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import in_range
 
 
@@ -32,7 +32,7 @@ def fit_alignment(
     max_words: int = 100,
     device: str = "auto",
     registry: Path | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
 ) -> Mapping:
     """Fit and save the map that ``xmoverscore:mapping=…,mapping_file=…`` applies to the source's vectors.
 
@@ -48,11 +48,12 @@ def fit_alignment(
         max_words: leave out pairs with a longer side.
         device: where to run.
         registry: a folder to lay over the registry.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
 
     Raises:
         InputError: for files that do not fit together or a place that cannot be written to.
     """
+    progress = told(progress)
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: the name of a map must end in .safetensors")
     check_output(output)

@@ -21,7 +21,7 @@ from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
 from bsx.jobs.settings import BaselineSettings
 from bsx.support.aligned import text_table
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, set_fields, takes
 
 
@@ -69,7 +69,7 @@ def baseline(
     corpus: str | Path,
     registry: Path | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     notify: Callable[[str], None] | None = None,
     **how: Unpack[BaselineSettings],
 ) -> ComputedBaseline:
@@ -81,7 +81,7 @@ def baseline(
         corpus: file of sentences, one a line.
         registry: overlay folder to read and write; the user's own unless given.
         settings: of the scorer and where it runs; model, language, registry and layer are said here.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         notify: told what the user should know.
         **how: pairs, precision, and what is kept; a baseline that is written has its ``state`` beside it.
 
@@ -89,6 +89,7 @@ def baseline(
         InputError: for a corpus or state that cannot be used.
         UnknownNameError: for an unknown model or language.
     """
+    progress = told(progress)
     asked = complete(how, BaselineSettings)
     state, write, seed = asked["state"], asked["write"], asked["seed"]
     if state is not None:

@@ -28,7 +28,7 @@ from bsx.jobs.score import Input, load_metrics, wanted_sides
 from bsx.metrics.base import Metric
 from bsx.metrics.paired import paired_scores, split
 from bsx.metrics.summary import about, flags
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import build_config, set_fields, takes
 
 _FEW = 20
@@ -80,7 +80,7 @@ def compare(
     scores: ScoresFile | None = None,
     judged: Path | str | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[CompareOptions],
 ) -> Compared:
     """Compare systems with the first one, or all pairs, with each metric's own corpus score.
@@ -93,12 +93,13 @@ def compare(
         judged: table of other systems that people judged (candidate, reference or source, system, human, perhaps lp and
             segment), to say how often people agreed with a difference that large.
         settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: the test, its corrections and intervals.
 
     Raises:
         InputError: for files or metrics that cannot be used.
     """
+    progress = told(progress)
     config, given = build_config(how, CompareSettings, spelling="`{}=`"), set_fields(settings)
     texts = texts if texts is not None else Input()
     if scores is not None:

@@ -25,7 +25,7 @@ from bsx.jobs.settings import MbrSettings
 from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, in_range, set_fields, takes
 
 _BLOCK = 8  # lists that a run which is stopped may lose
@@ -123,7 +123,7 @@ def mbr(
     matrix_out: Path | None = None,
     resume: bool = False,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     say: Say = lambda note: None,
     **how: Unpack[MbrSettings],
 ) -> Decided:
@@ -137,13 +137,14 @@ def mbr(
         matrix_out: .jsonl file to write, one line a list: candidates, references, weights, scores.
         resume: go on where a run with the same output was stopped.
         settings: model, language, and where and within what limits metrics run.
-        progress: called with a phase's name, lists done and lists in all.
+        progress: called with a phase's name, lists done and lists in all; True draws bars.
         say: told what the user should know while it runs.
         **how: see `bsx.jobs.settings.MbrSettings`.
 
     Raises:
         InputError: for a file, column or metric that cannot be used.
     """
+    progress = told(progress)
     asked = complete(how, MbrSettings)
     _check_outputs(output, matrix_out, resume, asked["method"])
     names = NBestColumns(asked["id"], asked["candidate"], asked["model_score"], asked["weight"], asked["source"])

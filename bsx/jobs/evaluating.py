@@ -32,7 +32,7 @@ from bsx.metrics.totals import Totals
 from bsx.metrics.zoo import metric_names
 from bsx.support.checks import Array
 from bsx.support.near import did_you_mean
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.provenance import provenance
 from bsx.support.settings import build_config, set_fields, takes
 from bsx.support.untyped import Settings
@@ -129,7 +129,7 @@ def meta(
     texts: Input | None = None,
     scores_out: Path | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[MetaOptions],
 ) -> MetaRun:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences.
@@ -141,12 +141,13 @@ def meta(
         texts: a table of texts.
         scores_out: with ``metrics``: table to keep the scores in.
         settings: with ``metrics``: model, language, and where and within what limits to run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: level, statistic, test and corrections.
 
     Raises:
         InputError: for a table, column or metric that cannot be used.
     """
+    progress = told(progress)
     build_config(how, MetaSettings, spelling="`{}=`")  # before anything is read or scored
     if scores_out is not None:
         check_table(scores_out)

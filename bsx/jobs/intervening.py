@@ -19,7 +19,7 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
 from bsx.jobs.settings import InterveneSettings
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, takes
 
 
@@ -58,7 +58,7 @@ def intervene(
     edits: Sequence[str] | None = None,
     factors: Sequence[str] | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[InterveneSettings],
 ) -> IntervenedRun:
     """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
@@ -71,12 +71,13 @@ def intervene(
         edits: names of perturbations that aim at one factor; all that can be made unless given.
         factors: to measure, ``syn``, ``lex``, ``mor``; those for which a parser and vectors are given unless named.
         settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: columns, parses, and how big edits are.
 
     Raises:
         InputError: for a table, metric, edit or factor that cannot be used.
     """
+    progress = told(progress)
     asked = complete(how, InterveneSettings)
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang in (None, "auto"):

@@ -20,7 +20,7 @@ from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metrics
 from bsx.support.aligned import text_table
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, takes
 
 
@@ -73,7 +73,7 @@ def sweep_layers(
     data: Sequence[str],
     model: str,
     *,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[SweepSettings],
 ) -> LayerSweep:
     """Score human-judged data with every layer; each text is encoded once for all metrics.
@@ -82,12 +82,13 @@ def sweep_layers(
         metrics: specs of metrics that have a setting ``layer``, left open.
         data: tables with candidates, references and human scores.
         model: the encoder.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: columns of the tables, what is measured on them, and where to run.
 
     Raises:
         InputError: for a metric without layers, or a table that cannot be used.
     """
+    progress = told(progress)
     asked = complete(how, SweepSettings)
     judged = read_judged(data, asked, language_code(asked["lang"]))
     encoders = Encoders(model=model, lang=asked["lang"], device=asked["device"])

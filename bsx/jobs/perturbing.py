@@ -19,7 +19,7 @@ from bsx.jobs.metrics import open_metrics
 from bsx.jobs.settings import ParseSettings, PerturbSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, takes
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def perturb(
     perturbations: Sequence[str] | None = None,
     strengths: Sequence[float] = (0.1, 0.3),
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[PerturbSettings],
 ) -> PerturbRun:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
@@ -244,12 +244,13 @@ def perturb(
         perturbations: their names; all that can be applied unless given.
         strengths: shares of words or letters.
         settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: columns, parses, and what is measured.
 
     Raises:
         InputError: for a table, metric or perturbation that cannot be used.
     """
+    progress = told(progress)
     asked = complete(how, PerturbSettings)
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":

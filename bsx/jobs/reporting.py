@@ -20,7 +20,7 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.metrics.base import Metric
 from bsx.metrics.results import MetricScores
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.provenance import provenance
 from bsx.support.settings import in_range
 
@@ -93,7 +93,7 @@ def reproduce(
     lex: bool = True,
     wmt17: Path | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
 ) -> ReproduceRun:
     """Recompute published tables, see `bsx.analysis.reproduce`; metrics that a table needs are built once.
 
@@ -104,11 +104,12 @@ def reproduce(
         lex: for kaster2021, recompute lexical overlaps from the texts.
         wmt17: for kaster2021, table of WMT17's segment judgments.
         settings: where and within what limits to run. A ``cache`` lets a run that was stopped go on.
-        progress: called with a phase's name, what is done, and what there is in all.
+        progress: called with a phase's name, what is done, and what there is in all; True draws bars.
 
     Raises:
         BsxError: as `bsx.analysis.reproduce`.
     """
+    progress = told(progress)
     scorer = settings or ScorerConfig()
     built: dict[str, Metric] = {}
     signatures: dict[str, str] = {}

@@ -32,7 +32,7 @@ from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, lacking, prepar
 from bsx.metrics.summary import about, apart, flags, summarise, to_text
 from bsx.metrics.totals import Totals
 from bsx.metrics.zoo import find_metric, get_metrics, needs_of
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.provenance import provenance
 from bsx.support.settings import build_config, check_ranges, set_fields
 from bsx.support.untyped import JsonObject, Settings, Untyped
@@ -164,7 +164,7 @@ def score_files(
     resume: bool = False,
     fail_under: Sequence[str] = (),
     cluster: Cluster | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     say: Say = lambda note: None,
     settings: ScorerConfig | None = None,
 ) -> ScoredFiles:
@@ -177,13 +177,14 @@ def score_files(
         resume: go on where a run with the same output was stopped.
         fail_under: scores that must be reached, ``chrf=55``, ``bertscore.f1=0.8``; see `ScoredFiles.shortfalls`.
         cluster: score on a Ray cluster.
-        progress: called with a phase's name, segments done and segments in all.
+        progress: called with a phase's name, segments done and segments in all; True draws bars.
         say: told what the user should know while it runs.
         settings: of BERTScore and where it runs; with ``metrics``, model, language, and where and within what limits.
 
     Raises:
         InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
     """
+    progress = told(progress)
     if resume and (output is None or is_stream(output)):
         raise InputError("`resume=True` goes on with the file of `output=FILE`: name it")
     if metrics is None and (given.sources is not None or given.source is not None):
@@ -323,7 +324,7 @@ def score_languages(
     metrics: Sequence[str] | None = None,
     *,
     output: Path | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     say: Say = lambda note: None,
     settings: ScorerConfig | None = None,
 ) -> ScoredLanguages:
@@ -336,13 +337,14 @@ def score_languages(
         given: the table; its ``lang_column`` holds tags or English names.
         metrics: names or ``name:field=value``; None: BERTScore by itself, all three figures.
         output: a table to write, one row a segment.
-        progress: called with a phase's name, segments done and segments in all.
+        progress: called with a phase's name, segments done and segments in all; True draws bars.
         say: told what the user should know while it runs.
         settings: of BERTScore and where it runs, as of `score_files`, but for the language.
 
     Raises:
         InputError: if the table, settings or metrics are wrong or do not fit together.
     """
+    progress = told(progress)
     run, column = set_fields(settings), given.lang_column
     _check_columns(given, run)
     if column is None or given.data is None:

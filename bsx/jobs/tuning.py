@@ -21,7 +21,7 @@ from bsx.catalog.overlay import write_model
 from bsx.jobs.judged import read_judged
 from bsx.jobs.settings import TuneSettings
 from bsx.support.aligned import text_table
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, set_fields, takes
 
 
@@ -121,7 +121,7 @@ def tune(
     *,
     registry: Path | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[TuneSettings],
 ) -> Tuning:
     """Score human-judged data with every layer of a model.
@@ -132,13 +132,14 @@ def tune(
         lang: language of the candidates; rows of a column ``lp`` that go into another are left out.
         registry: a folder to lay over the registry, if it exists.
         settings: of the scorer and where it runs; model, language, registry and layer are said here.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: columns of the tables, and what is measured on them.
 
     Raises:
         InputError: for a table that cannot be used, or if no row is left.
         UnknownNameError: for an unknown language or column.
     """
+    progress = told(progress)
     asked = complete(how, TuneSettings)
     catalog = _catalog(registry)
     language = find_language(lang, catalog)

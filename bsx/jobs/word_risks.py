@@ -26,7 +26,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, set_fields, takes
 
 _COLUMNS = {"candidate": "candidate", "reference": "reference", "source": "source"}
@@ -40,7 +40,7 @@ def explain(
     *,
     settings: ScorerConfig | None = None,
     marks: Mapping[Side, Sequence[Sequence[int]]] | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[ExplainSettings],
 ) -> Explanations:
     """Tell how likely each word of some candidates, and of their sources, is an error.
@@ -51,7 +51,7 @@ def explain(
         sources: n texts; with references they are explained, but play no part in the candidates' risks.
         settings: model, language, and where and within what limits to run.
         marks: people's marks to measure the risks by: side -> for each row 1 (an error) or 0 for each word.
-        progress: called with phase, rows done and rows in all.
+        progress: called with phase, rows done and rows in all; True draws bars.
         **how: method, metric, layer, idf, budget, seed, and the intervals of the agreement with marks.
 
     Returns:
@@ -62,6 +62,7 @@ def explain(
     Raises:
         InputError: if numbers differ, there is neither reference nor source, or settings do not fit together.
     """
+    progress = told(progress)
     texts = as_texts(candidates, "candidates")
     of_references = _references(references, len(texts))
     of_sources = as_texts(sources, "sources") if sources is not None else None
@@ -93,7 +94,7 @@ def explain_table(
     marks: str | None = None,
     source_marks: str | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[ExplainSettings],
 ) -> Explanations:
     """Explain the rows of a table; see `explain`.
@@ -107,12 +108,13 @@ def explain_table(
         marks: column of people's marks on the candidate: 0 or 1 (an error) for each word, with spaces between them.
         source_marks: the same on the source.
         settings: model, language, and where and within what limits to run.
-        progress: called with phase, rows done and rows in all.
+        progress: called with phase, rows done and rows in all; True draws bars.
         **how: see `explain`.
 
     Raises:
         InputError: for a table, column or setting that cannot be used.
     """
+    progress = told(progress)
     if reference_free and reference:
         raise InputError("`reference_free=True` takes no column of references: leave `reference=` out")
     columns = TableFile(data, [candidate], []).table

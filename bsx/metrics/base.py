@@ -18,7 +18,7 @@ from bsx.metrics.matrix import matrix
 from bsx.metrics.results import MetricScores
 from bsx.metrics.run import score_corpus
 from bsx.support.optional import source_of
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 
 
 class Metric(MetricCore[ConfigT]):
@@ -34,7 +34,7 @@ class Metric(MetricCore[ConfigT]):
         references: object | None = None,
         sources: object | None = None,
         *,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> MetricScores:
         """Score candidates.
 
@@ -42,7 +42,7 @@ class Metric(MetricCore[ConfigT]):
             candidates: n texts.
             references: n texts, or n lists of texts; for a metric that needs them.
             sources: n texts; for a metric that needs them.
-            progress: called with a phase's name, segments done and segments in all.
+            progress: called with a phase's name, segments done and segments in all; True draws bars.
 
         Returns:
             Scores of shape (n,).
@@ -50,6 +50,7 @@ class Metric(MetricCore[ConfigT]):
         Raises:
             InputError: if the numbers differ, anything is not a text, or what the metric needs is missing.
         """
+        progress = told(progress)
         corpus = _corpus(self, candidates, references, sources)
         return score_corpus([self], corpus, progress=progress)[self.spec]["candidate"]
 

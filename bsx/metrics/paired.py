@@ -14,7 +14,7 @@ from bsx.metrics.blocks import Values
 from bsx.metrics.plan import Plan
 from bsx.metrics.run import Prepared, prepare, stream
 from bsx.metrics.totals import Totals
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,14 @@ class PairedScores:
 
 
 def paired_scores(
-    metrics: Sequence[Metric], corpus: Corpus, *, plan: Plan | None = None, progress: Progress | None = None
+    metrics: Sequence[Metric], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
 ) -> tuple[Prepared, list[Totals], list[PairedScores]]:
     """Score all systems of a corpus.
 
     Returns:
         What the pass over the corpus taught the metrics, each metric's totals, and each metric's scores by system.
     """
+    progress = told(progress)
     prepared = prepare(metrics, corpus, plan=plan, progress=progress)
     systems = corpus.systems
     totals = [Totals(metric, len(systems)) for metric in metrics]

@@ -21,7 +21,7 @@ from bsx.metrics.blocks import Values
 from bsx.metrics.core import MetricCore
 from bsx.metrics.matrix import matrix
 from bsx.metrics.zoo import get_metric
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.settings import in_range, takes
 
 Method = Literal["exact", "aggregate", "prune"]
@@ -258,7 +258,7 @@ def mbr(
     temperature: float | None = None,
     check: int = 0,
     seed: int = 1,
-    progress: Progress | None = None,
+    progress: Watch = None,
     encoders: Encoders | None = None,
     model: str | None = None,
     lang: str | None = None,
@@ -280,7 +280,7 @@ def mbr(
         temperature: weight pseudo-references by softmax(score / temperature).
         check: decide so many lists exactly too; their decisions have a ``loss``.
         seed: of the draw of these lists.
-        progress: called with a phase's name, lists done and lists in all.
+        progress: called with a phase's name, lists done and lists in all; True draws bars.
         encoders: encoders to share beyond this call.
         model: without ``encoders``: the metric's model.
         lang: without ``encoders``: the language of the texts.
@@ -294,6 +294,7 @@ def mbr(
     >>> found[0].candidate, round(found[0].expected, 1), found[0].rank
     ('a cat sat', 48.0, 1)
     """
+    progress = told(progress)
     encoders = encoders or Encoders(model=model, lang=lang, registry=registry, **run)
     cheap = get_metric(proposer, encoders=encoders) if method == "prune" else None
     decoder = Decoder(get_metric(metric, encoders=encoders), method, proposer=cheap, keep=keep, temperature=temperature)

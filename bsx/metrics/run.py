@@ -21,7 +21,7 @@ from bsx.metrics.results import MetricScores
 from bsx.metrics.totals import Totals
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.signature import Signature
 
 Item = TypeVar("Item")
@@ -287,13 +287,14 @@ def rows_of(segments: Sequence[Segment]) -> Block:
 
 
 def score_corpus(
-    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Progress | None = None
+    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Watch = None
 ) -> dict[str, dict[str, MetricScores]]:
     """Score a corpus with several metrics, in memory.
 
     Returns:
         How the metric was asked for -> system -> scores.
     """
+    progress = told(progress)
     prepared = prepare(metrics, corpus, progress=progress)
     blocks = list(stream(prepared, progress=progress))
     ids = tuple(segment.id for block in blocks for segment in block.segments)

@@ -2,7 +2,53 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from typing import TypeAlias
 
-Progress = Callable[[str, int, int], None]
+from bsx.support.untyped import Untyped
+
+Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with a phase's name, what is done and what there is in all (0 if that is not known)."""
+Watch: TypeAlias = Progress | bool | None
+"""What long functions take as ``progress``: such a function, or True for a bar in terminals and notebooks."""
+
+
+def told(progress: Watch) -> Progress | None:
+    """Return what is to be called with progress: a function as it is, bars of tqdm for True, None for nothing."""
+    if progress is True:
+        return Bars()
+    return progress or None
+
+
+class Bars:
+    """Progress as bars of tqdm, one a phase; a bar ends when its phase is done, or when the next one begins."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():  # notebooks without widgets get bars of text, which needs no warning
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+
+        self._make: Untyped = tqdm
+        self._bar: Untyped = None
+        self._phase = ""
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        """Move the bar of a phase."""
+        if self._bar is None or phase != self._phase:
+            self._end()
+            self._bar, self._phase = self._make(desc=phase, total=total or None), phase
+        if total and self._bar.total != total:
+            self._bar.reset(total)
+        self._bar.update(done - self._bar.n)
+        if total and done >= total:
+            self._end()
+
+    def _end(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+
+    def __del__(self) -> None:
+        """End the bar of a phase that broke off."""
+        self._end()

@@ -32,7 +32,7 @@ from bsx.jobs.carding.store import Store
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import find_metric
 from bsx.support.near import did_you_mean
-from bsx.support.progress import Progress
+from bsx.support.progress import Watch, told
 from bsx.support.provenance import provenance, versions
 from bsx.support.settings import complete, set_fields, takes
 from bsx.support.untyped import JsonObject
@@ -128,7 +128,7 @@ def metric_card(
     fresh: bool = False,
     store: Path | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[CardSettings],
 ) -> CardRun:
     """Measure all that can be measured of metrics, and return a card for each.
@@ -150,7 +150,7 @@ def metric_card(
         fresh: take nothing from earlier calls.
         store: folder to keep steps in; ``cards`` in the folder of caches unless given.
         settings: model, language, and where and within what limits to run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: how much is measured, and how; see `bsx.jobs.carding.desk.CardSettings`.
 
     Raises:
@@ -158,6 +158,7 @@ def metric_card(
         UnknownNameError: for an unknown metric or part.
         ModelUnavailableError: if a metric's model is not to be had.
     """
+    progress = told(progress)
     asked = complete(how, CardSettings)
     settings = settings if settings is not None else ScorerConfig()
     named = _specs(specs)

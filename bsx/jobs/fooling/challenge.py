@@ -22,7 +22,7 @@ from bsx.jobs.settings import ChallengeSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, in_range, set_fields, takes
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def challenge_metrics(
     lower: Sequence[str] = (),
     weights: Mapping[str, float] | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[ChallengeSettings],
 ) -> ChallengeRun:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity.
@@ -97,12 +97,13 @@ def challenge_metrics(
         lower: those of ``columns`` of which lower is better: their sign is turned.
         weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
         settings: model, language, and where and within what limits ``metrics`` run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: see `bsx.jobs.settings.ChallengeSettings`.
 
     Raises:
         InputError: for a file or metric that cannot be used.
     """
+    progress = told(progress)
     if not columns and not metrics:
         raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
     asked = complete(how, ChallengeSettings)

@@ -38,7 +38,7 @@ from bsx.jobs.settings import FoolSettings, PairSettings, TripleSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, set_fields, takes
 from bsx.support.untyped import Settings
 
@@ -186,7 +186,7 @@ def fool_pairs(
     sentence2: str | None = None,
     lower: Sequence[str] = (),
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[PairSettings],
 ) -> Fooled:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests.
@@ -201,12 +201,13 @@ def fool_pairs(
         sentence2: column of candidates; sentence2 or question2 unless given.
         lower: those of ``columns`` of which lower is better, beside those that the tables' sidecars know.
         settings: model, language, and where and within what limits ``metrics`` run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: intervals, tests, and what becomes of missing scores.
 
     Raises:
         InputError: for a table or metric that cannot be used.
     """
+    progress = told(progress)
     if not columns and not metrics:
         raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
     test = complete(how, PairSettings)
@@ -247,7 +248,7 @@ def fool_triples(
     metrics: Sequence[str] = (),
     lower: Sequence[str] = (),
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **how: Unpack[TripleSettings],
 ) -> Fooled:
     """Count how often metrics prefer a paraphrase to a sentence that only shares words: rates, margins, tests.
@@ -258,12 +259,13 @@ def fool_triples(
         metrics: specs of metrics to score the texts with.
         lower: those of ``columns`` of which lower is better, beside those that the table's sidecar knows.
         settings: model, language, and where and within what limits ``metrics`` run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **how: intervals, tests, and what becomes of missing scores.
 
     Raises:
         InputError: for a table or metric that cannot be used.
     """
+    progress = told(progress)
     table = load_triples(file, [] if columns is None and metrics else columns)
     if not table.scores and not metrics:
         raise InputError(f"{file}: has no column of scores: compute some with `metrics=METRICS`")

@@ -28,7 +28,7 @@ from bsx.jobs.probing.input import agreement, read_tasks
 from bsx.jobs.probing.result import Findings, People
 from bsx.jobs.settings import PeopleColumns, ProbePlan
 from bsx.support.optional import need
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, set_fields, takes
 from bsx.support.signature import Signature
 
@@ -178,7 +178,7 @@ def probe(
     parallel: bool = False,
     judged: str | None = None,
     settings: ScorerConfig | None = None,
-    progress: Progress | None = None,
+    progress: Watch = None,
     **people: Unpack[PeopleColumns],
 ) -> Findings:
     """Fit probes on every layer's frozen vectors.
@@ -192,12 +192,13 @@ def probe(
             trained on are then not tested.
         judged: table of human judgments, to lay the agreement of each layer beside.
         settings: model, and where and within what limits to run.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         **people: columns of ``judged``, and how agreement is measured.
 
     Raises:
         InputError: for a malformed file or table, or without a model.
     """
+    progress = told(progress)
     plan, settings = plan or ProbePlan(), settings or ScorerConfig()
     asked = complete(people, PeopleColumns)
     tasks, others = read_tasks(files, tokens=tokens, limit=plan.limit, test_data=test_data, parallel=parallel)

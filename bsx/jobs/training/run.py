@@ -18,7 +18,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.settings import TrainingColumns
 from bsx.jobs.training.data import TrainingData, read_data
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import in_range, set_fields
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
@@ -189,7 +189,7 @@ def train(
     run: RunConfig | None = None,
     vectors: Path | None = None,
     resume: bool = False,
-    progress: Progress | None = None,
+    progress: Watch = None,
     notify: Callable[[str], None] | None = None,
 ) -> ModelRecord:
     """Train a metric on tables of human scores or preferences.
@@ -206,12 +206,13 @@ def train(
         run: where the encoder runs.
         vectors: folder that keeps the encoder's vectors for other trainings.
         resume: go on with the folder's training, or add seeds.
-        progress: called with phase, done and total.
+        progress: called with phase, done and total; True draws bars.
         notify: called with a line after each epoch.
 
     Raises:
         InputError: for data that cannot be used, or a folder that holds a training already.
     """
+    progress = told(progress)
     job = TrainingJob.read(
         architecture,
         {"train": data, "valid": valid},
