@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.compare_settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
+    from bsx.analysis.agreement.judgments import Judgments as Judgments
     from bsx.analysis.agreement.measures import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.learning_curve import draw_learning_curve as draw_learning_curve
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.systems import load_metric_scores as load_metric_scores
     from bsx.analysis.datasets.systems import load_system_outputs as load_system_outputs
     from bsx.analysis.datasets.tabular import load_multi_reference as load_multi_reference, load_table as load_table
+    from bsx.analysis.datasets.testsets import TestSet as TestSet, load_test_set as load_test_set
+    from bsx.analysis.datasets.testsets import test_sets as test_sets
     from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
@@ -112,7 +115,7 @@ if TYPE_CHECKING:
     from bsx.analysis.published.harness import Reproduced as Reproduced, reproduce as reproduce
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
-    from bsx.analysis.report.documents import read_document as read_document
+    from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
     from bsx.analysis.report.result import Report as Report
     from bsx.analysis.stats.classification import compare_auc as compare_auc, compare_auc_between as compare_auc_between
     from bsx.analysis.stats.classification import precision_recall as precision_recall, roc_auc as roc_auc

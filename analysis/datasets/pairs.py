@@ -99,8 +99,8 @@ def load_pairs(
     Args:
         path: the table.
         label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
-        sentence1: column of first sentences; sentence1 or question1 unless given.
-        sentence2: column of second sentences; sentence2 or question2 unless given.
+        sentence1: column of first sentences; sentence1, question1 or reference unless given.
+        sentence2: column of second sentences; sentence2, question2 or candidate unless given.
         metrics: columns of scores; an empty cell is NaN.
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
@@ -112,8 +112,8 @@ def load_pairs(
     problems = Problems(skip=skip_malformed)
     table = Table(path, problems)
     mark = label or table.first("label", "noisy_label", "is_duplicate") or "label"
-    first = sentence1 or table.first("sentence1", "question1")
-    second = sentence2 or table.first("sentence2", "question2")
+    first = sentence1 or table.first("sentence1", "question1", "reference")
+    second = sentence2 or table.first("sentence2", "question2", "candidate")
     builder = Builder(name or Path(path).stem, problems, metrics)
     placeholders = _read_pairs(table, (first, second, mark), builder, problems, drop=False, metrics=metrics)
     if placeholders:

@@ -76,6 +76,12 @@ class MetaDocument(ResultDocument):
     target: str = ""
 
 
+class JudgmentsDocument(ResultDocument):
+    """``bsx meta`` with several columns of human scores."""
+
+    judgments: list[MetaDocument]
+
+
 class PeopleStepRow(DocumentPart):
     """Pairs whose scores differ by about as much, and how often people agreed with the sign of the difference."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bsx.analysis.documents.ensembles import EnsembleDocument, FoldWeights, GainRow, GainTestRow
 from bsx.analysis.render.notebook import InNotebooks
@@ -16,6 +18,7 @@ from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.combination import Combination
 from bsx.support.aligned import text_table
+from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
 
 if TYPE_CHECKING:
@@ -106,6 +109,7 @@ class EnsembleResult(InNotebooks):
         omitted: rows left out because a number was missing.
         settings: as asked for.
         notes: what to know about the numbers.
+        scores: of each row of the table (n,), those that `groups` are measured with; NaN where a number was missing.
     """
 
     combination: Combination
@@ -121,6 +125,7 @@ class EnsembleResult(InNotebooks):
     omitted: int
     settings: JsonObject
     notes: tuple[str, ...]
+    scores: Array = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def to_document(self) -> EnsembleDocument:
         """Return the document that ``bsx ensemble`` prints, without provenance."""

@@ -51,6 +51,8 @@ class _Data:
     fold: list[str] | None
     of: Rows
     omitted: int
+    kept: Rows
+    size: int
 
     def training(self, members: Sequence[Member], normalise: Normalise) -> Training:
         scores = np.stack([m.normalised(self.columns[m.metric], normalise) for m in members], axis=1)
@@ -186,6 +188,8 @@ def ensemble(
         if one.undefined and not np.isnan(one.gain)
     ]
     used = {**config.model_dump(), "penalty": final.penalty}
+    scores = np.full(data.size, np.nan)
+    scores[data.kept] = scored.ensemble
     return EnsembleResult(
         combination,
         tuple(groups),
@@ -200,6 +204,7 @@ def ensemble(
         data.omitted,
         used,
         tuple(notes),
+        scores,
     )
 
 
@@ -245,7 +250,8 @@ def _read(
         keys[name] = ["" if cells[i] is None else str(cells[i]) for i in kept]
     groups = named[places["group"]] if places["group"] is not None else ["all"] * len(kept)
     fold = named[places["fold"]] if places["fold"] is not None else None
-    return _Data(columns, scores, groups, keys, fold, units(list(keys.values()), len(kept)), omitted)
+    of = units(list(keys.values()), len(kept))
+    return _Data(columns, scores, groups, keys, fold, of, omitted, kept, len(rows[_ROW]))
 
 
 def _folds(data: _Data, settings: EnsembleSettings) -> list[Fold]:

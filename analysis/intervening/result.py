@@ -119,8 +119,13 @@ class Interventions(InNotebooks):
     def _edits(self) -> list[tuple[str, list[Sequence[str]]]]:
         return [("What the edits move", edit_rows(self.document))]
 
-    def save_pairs(self, path: Path) -> None:
-        """Write every minimal pair with what it moved and what that cost: .tsv, .csv, .jsonl or .parquet."""
+    def save_pairs(self, path: Path, rows: Sequence[Mapping[str, object]] = ()) -> None:
+        """Write every minimal pair with what it moved and what that cost: .tsv, .csv, .jsonl or .parquet.
+
+        Args:
+            path: the table.
+            rows: further columns of each text that was edited; none may be called as one of the table's own.
+        """
         from bsx.data.output import ScoreTable
 
         with ScoreTable(path) as table:
@@ -133,6 +138,7 @@ class Interventions(InNotebooks):
                     "original": pair.original,
                     "edited": pair.edited,
                 }
+                cells |= {n: v for n, v in (rows[pair.row - 1] if rows else {}).items() if n not in cells}
                 cells |= {f"fall of {name}": value for name, value in pair.changes.items()}
                 cells |= {f"fall of {name}": value for name, value in pair.falls.items()}
                 table.write(cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -15,9 +15,11 @@ from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.kinds import KINDS
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
-from bsx.data.sidecar import Sidecar, read_sidecar
+from bsx.data.long import HUMAN, SYSTEM
+from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
-from bsx.errors import InputError
+from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import did_you_mean
 
 _COMMANDS = (
     "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
@@ -48,10 +50,71 @@ class ScoreRows:
     @property
     def metrics(self) -> list[str]:
         """The columns that hold scores."""
-        if self.sidecar is not None:
-            named = [entry.metric for entry in self.sidecar.metrics]
-            return [name for name in named if name in self.columns]
-        return [name for name in ("precision", "recall", "f1") if self.signature is not None and name in self.columns]
+        named = [entry.metric for entry in self.sidecar.metrics] if self.sidecar is not None else []
+        figures = FIGURES if self.signature is not None else ()
+        return [name for name in dict.fromkeys([*named, *figures]) if name in self.columns]
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Which columns of tables of scores are what.
+
+    Attributes:
+        columns: scores of metrics; those that are known by what lies beside a table unless given.
+        lower: those of them of which lower is better, beside those that are known.
+        system: systems; ``system`` unless given.
+        segment: segments; ``id`` unless given.
+        human: human scores; ``human``, ``human_z`` or ``z`` unless given.
+    """
+
+    columns: Sequence[str] = ()
+    lower: Sequence[str] = ()
+    system: str | None = None
+    segment: str | None = None
+    human: str | None = None
+
+    def check(self, files: Sequence[str | Path]) -> None:
+        """Check that some table has each column that is named.
+
+        Raises:
+            UnknownNameError: naming the first that none has.
+            InputError: for a column of ``lower`` that is not one of ``columns``.
+        """
+        for name in self.lower:
+            if name not in self.columns:
+                raise InputError(f"`lower={name}`: is none of the columns of scores ({', '.join(self.columns)})")
+        named = [name for name in (*self.columns, self.system, self.segment, self.human) if name is not None]
+        if not named:
+            return
+        tables = [Table(file) for file in files if NamedFile(file).suffix in TABLE_FORMATS]
+        there = list(dict.fromkeys(name for table in tables for name in table.columns))
+        for name in named:
+            if name not in there:
+                raise UnknownNameError(f"no table has a column {name!r}.{did_you_mean(name, there)}")
+
+    def renamed(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return the columns that a report calls otherwise: ``system``, ``id`` and ``human``.
+
+        Raises:
+            InputError: if another column has that name.
+        """
+        human = self.human if self.human is not None else next((name for name in HUMAN if name in columns), None)
+        wanted = {self.system: SYSTEM, self.segment: "id", human: HUMAN[0]}
+        found = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
+        for name, to in found.items():
+            if to in columns:
+                raise InputError(f"there is a column {to!r} beside {name!r}, which a report calls so: rename it")
+        return found
+
+    def known(self, sidecar: Sidecar | None, columns: Sequence[str]) -> Sidecar | None:
+        """Return what is known of the metrics, with those that are named here."""
+        there = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
+        named = [name for name in self.columns if name in columns]
+        if not named:
+            return sidecar
+        rows = [there.get(name) or ScoredMetricRow(metric=name, higher_is_better=True) for name in named]
+        rows = [row.model_copy(update={"higher_is_better": False}) if row.metric in self.lower else row for row in rows]
+        return Sidecar(metrics=rows, provenance=sidecar.provenance if sidecar is not None else None)
 
 
 @dataclass(frozen=True)
@@ -69,18 +132,21 @@ class Document:
     content: ScoreRows | ResultDocument
 
 
-def read_document(path: str | Path) -> Document:
+def read_document(path: str | Path, columns: TableColumns | None = None) -> Document:
     """Read one input.
 
     Args:
         path: a table of scores (.tsv, .csv, .jsonl, .parquet) or a .json document of a bsx command.
+        columns: which columns of a table are what.
 
     Raises:
         InputError: naming the file, and in a document the key, that is missing or malformed.
     """
     file = NamedFile(path)
     if file.suffix in TABLE_FORMATS:
-        return Document(Path(file.name).name, file.digest(), _table(file))
+        return Document(
+            Path(file.name).name, file.digest(), _table(file, columns if columns is not None else TableColumns())
+        )
     if file.suffix != ".json":
         raise InputError(
             f"{file.name}: is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command"
@@ -136,8 +202,9 @@ def _clean_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _table(file: NamedFile) -> ScoreRows:
+def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     table = Table(file)
+    renamed = named.renamed(table.columns)
     rows = [[_clean(row[name]) for name in table.columns] for row in table.rows()]
     if not rows:
         raise InputError(f"{file.name}: has no rows")
@@ -145,13 +212,14 @@ def _table(file: NamedFile) -> ScoreRows:
     for place, name in enumerate(table.columns):
         numbers = as_numbers(row[place] for row in rows)
         if numbers is not None:
-            numeric.add(_clean_text(name))
+            numeric.add(_clean_text(renamed.get(name, name)))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
             row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
     line = file.path.with_name(file.path.name + ".signature.txt")
     signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
-    columns = tuple(_clean_text(name) for name in table.columns)
-    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), read_sidecar(file.path), signature)
+    columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
+    sidecar = named.known(read_sidecar(file.path), table.columns)
+    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 
 
 def _text(value: object) -> str | None:

@@ -54,8 +54,14 @@ def pairs(
     against: Annotated[
         Path | None, typer.Option(help="Second, harder table: report what each metric loses from FILE to it.")
     ] = None,
-    sentence1: Annotated[str | None, typer.Option(help="Column of references. [sentence1 or question1]")] = None,
-    sentence2: Annotated[str | None, typer.Option(help="Column of candidates. [sentence2 or question2]")] = None,
+    sentence1: Annotated[
+        str | None,
+        typer.Option(*SHORT["sentence1"], help="Column of references. [sentence1, question1 or reference]"),
+    ] = None,
+    sentence2: Annotated[
+        str | None,
+        typer.Option(*SHORT["sentence2"], help="Column of candidates. [sentence2, question2 or candidate]"),
+    ] = None,
     lower: Lower = None,
     curves: Annotated[
         Path | None,
@@ -283,6 +289,7 @@ def perturb(
             metric,
             perturbations=None if perturbation == "all" else names([perturbation]),
             strengths=_strengths(strength),
+            keep=save is not None,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,

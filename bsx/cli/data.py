@@ -49,6 +49,25 @@ def list_data(data_dir: Folder = None, format: Format = "text") -> None:
     print(text_table(cells, "l"))
 
 
+@data.command("test-sets")
+def list_test_sets(data_dir: Folder = None, format: Format = "text") -> None:
+    """List the test sets that `--test-set` takes: parts of data sets with candidates, and which are here."""
+    from bsx.analysis.datasets.store import find_layout
+    from bsx.analysis.datasets.testsets import test_sets
+    from bsx.catalog.dataset_entries import load_dataset_catalog
+
+    catalog = load_dataset_catalog()
+    here = {entry.name: find_layout(entry, data_dir) is not None for entry in catalog.entries.values()}
+    rows = [{"name": one.name, "here": here[one.dataset], "dataset": one.dataset} for one in test_sets().values()]
+    if format == "json":
+        print(to_json({"test_sets": rows}))
+        return
+    cells = [["name", "here", "data set"]]
+    cells += [[str(row["name"]), "yes" if row["here"] else "no", str(row["dataset"])] for row in rows]
+    print(text_table(cells, "l"))
+    say(["mt-metrics-eval holds others: mt-metrics-eval/wmt22/en-de, and so on"])
+
+
 @data.command()
 def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
     """Show everything the registry says about one data set, and where it is."""

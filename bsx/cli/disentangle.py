@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bsx.cli.messages import say
-from bsx.cli.options import TableFormat, take_keywords, with_settings
+from bsx.cli.options import Column, TableFormat, take_keywords, with_settings
 from bsx.cli.output import FILE_OR_FOLDER, FORMS, form_of, names, split_names, write_tables
 from bsx.jobs.settings import DisentangleSettings
 
@@ -16,8 +16,11 @@ from bsx.jobs.settings import DisentangleSettings
 @with_settings(config=DisentangleSettings, before="add")
 def disentangle(
     file: Annotated[Path, typer.Argument(help="Table of scores and factors: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
-    factor_column: Annotated[list[str], typer.Option(help="Columns of factors to explain them with, likewise.")],
+    column: Column = None,
+    factor_column: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of factors to explain them with, likewise. [those that bsx factors wrote]"),
+    ] = None,
     add: Annotated[
         list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
     ] = None,
@@ -63,4 +66,5 @@ def disentangle(
         output = None
     if form_of(format, output) != "text":
         say(notice.message for notice in found.result.warnings)
+    say(found.notes)
     write_tables(found, format, lambda: origin, output, content={**found.to_dict(), "provenance": origin})

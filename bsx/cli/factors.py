@@ -89,12 +89,13 @@ def intervene(
             specs(metric),
             edits=None if edit == "all" else names([edit]),
             factors=specs(factor) or None,
+            keep=save is not None,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,
         )
     if save is not None:
-        found.result.save_pairs(save)
+        found.result.save_pairs(save, found.rows)
     if plot is not None:
         found.result.plot(plot)
     read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]

@@ -23,6 +23,9 @@ SHORT = {
     "parts": ["--part"],  # of a card
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
+    "id": ["--segment", "--id"],
+    "sentence1": ["--reference", "--sentence1"],
+    "sentence2": ["--candidate", "--sentence2"],
     "parser_dir": ["--stanza-dir", "--parser-dir"],
 }
 
@@ -30,6 +33,7 @@ _COMMANDS = {  # called otherwise than the function
     "baseline": "registry baseline",
     "get_dataset": "data get",
     "metric_card": "card",
+    "test_sets": "data test-sets",
     "fit_alignment": "metrics fit-alignment",
     "Scorer": "models pull",  # either fetches the model
 }

@@ -14,12 +14,14 @@ from bsx.cli.messages import say
 from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
+    DataDir,
     Lower,
     Output,
     Score,
     Segment,
     System,
     TableFormat,
+    TestSet,
     specs,
     take,
     with_settings,
@@ -33,17 +35,21 @@ _PICTURE = ".png, .svg or .pdf"
 @with_settings(config=MetaSettings)
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def meta(
-    human: Annotated[
-        list[str], typer.Option(help="Column of human scores; with several --candidate columns one for each.")
-    ],
     file: Annotated[
         str | None, typer.Argument(help="Table with scores: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
+    ] = None,
+    human: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of human scores; with several --candidate columns one for each, else several are several "
+            "judgments, with a table each. [human, human_z or z]"
+        ),
     ] = None,
     column: Column = None,
     lower: Lower = None,
     group: Annotated[str | None, typer.Option(help="Column whose values are analysed apart and averaged.")] = None,
-    system: Annotated[str | None, typer.Option(help="Column of systems.")] = None,
-    segment: Annotated[str | None, typer.Option(help="Column of segments.")] = None,
+    system: System = None,
+    segment: Segment = None,
     sentinel: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,6 +65,8 @@ def meta(
     ] = None,
     metric: Score = None,
     data: Annotated[str | None, typer.Option(help="Table with texts to compute --metric on.")] = None,
+    test_set: TestSet = None,
+    data_dir: DataDir = None,
     candidate: Annotated[
         list[str] | None, typer.Option(help="Candidate column of --data; several are systems. [candidate]")
     ] = None,
@@ -80,13 +88,17 @@ def meta(
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
+    from bsx.analysis.agreement.result import MetaResult
     from bsx.cli.output import write_tables
+    from bsx.errors import InputError
     from bsx.jobs.evaluating import Wanted
     from bsx.jobs.evaluating import meta as evaluate
     from bsx.jobs.score import Input
     from bsx.support.provenance import provenance
 
     how = take(settings, MetaSettings)  # before anything is read or scored
+    if plot_tests is not None and len(human or ()) > 1 and len(candidate or ()) < 2:
+        raise InputError("--plot-tests draws the tests of one judgment: name one with --human")
     for path in (plot, plot_tests):
         if path is not None:
             from bsx.data.picture import check_picture
@@ -94,23 +106,30 @@ def meta(
             check_picture(path)
     with progress_bar() as report:
         found = evaluate(
-            Wanted(names(column), human, group, system, segment, names(lower), names(sentinel), names(category)),
+            Wanted(names(column), human or [], group, system, segment, names(lower), names(sentinel), names(category)),
             file=file,
             metrics=specs(metric),
-            texts=Input([], [], None, data, candidate or [], reference or [], source, None),
+            texts=Input(
+                data=data,
+                candidate=candidate or [],
+                reference=reference or [],
+                source=source,
+                test_set=test_set,
+                data_dir=data_dir,
+            ),
             scores_out=scores_out,
             settings=take(settings, ScorerConfig),
             progress=report,
             **set_fields(how),
         )
-    if plot is not None or plot_tests is not None:
-        from bsx.analysis.agreement.plots import draw_agreement, draw_significance
+    if plot is not None:
+        found.result.plot(plot)
+    if plot_tests is not None and isinstance(found.result, MetaResult):
+        from bsx.analysis.agreement.plots import draw_significance
 
-        if plot is not None:
-            draw_agreement(found.result, plot)
-        if plot_tests is not None:
-            draw_significance(found.result, plot_tests)
-    write_tables(found.result, format, lambda: provenance("meta", found.files, found.signatures), output)
+        draw_significance(found.result, plot_tests)
+    kind = "meta" if isinstance(found.result, MetaResult) else "meta-judgments"
+    write_tables(found.result, format, lambda: provenance(kind, found.files, found.signatures), output)
     say(found.notes)
 
 
@@ -120,8 +139,8 @@ def compare(
     systems: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files of candidates, one per line, or columns of --data; or, where a column names the systems, those "
-            "to compare [all]; the baseline first."
+            help="Files of candidates, one per line, or columns of --data; or, where a column names the systems, or "
+            "with --test-set, those to compare [all]; the baseline first."
         ),
     ] = None,
     metric: Annotated[
@@ -136,6 +155,8 @@ def compare(
         list[str] | None, typer.Option(help="Reference column of --data; repeatable. [reference]")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Source column of --data. [source]")] = None,
+    test_set: TestSet = None,
+    data_dir: DataDir = None,
     candidate: Annotated[
         str | None, typer.Option(help="Candidate column of --data beside --system. [candidate]")
     ] = None,
@@ -167,7 +188,14 @@ def compare(
 
     how = take(settings, CompareSettings)
     named = systems or []
-    long = scores is not None or system is not None or candidate is not None or (data is not None and not named)
+    ours = test_set is not None and bool(named) and all(Path(name).is_file() for name in named)
+    long = (
+        (test_set is not None and not ours)
+        or scores is not None
+        or system is not None
+        or candidate is not None
+        or (data is not None and not named)
+    )
     columns = [candidate] if candidate is not None else named if data is not None and not long else []
     if scores is None and (column or lower):
         raise InputError("--column and --lower name columns of --scores, which is missing")
@@ -184,6 +212,8 @@ def compare(
                 source,
                 None if scores is not None else segment,
                 None if scores is not None else system,
+                test_set=test_set,
+                data_dir=data_dir,
             ),
             systems=named if long else (),
             scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),

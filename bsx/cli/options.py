@@ -32,7 +32,15 @@ System = Annotated[
     str | None, typer.Option(help="Column of systems whose rows stand one below the other. [system, if there]")
 ]
 Segment = Annotated[
-    str | None, typer.Option("--segment", "--id", help="Column that names the segments. [segment, if there]")
+    str | None, typer.Option("--segment", "--id", help="Column that names the segments. [segment, sid or id, if there]")
+]
+TestSet = Annotated[
+    str | None,
+    typer.Option("--test-set", help="Public test set instead of a table: wmt17/zh-en, …; see bsx data test-sets."),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder of all data sets, for --test-set; BSX_DATA or your data folder."),
 ]
 Lower = Annotated[
     list[str] | None, typer.Option(help="Those of --column of which lower is better: their sign is turned.")

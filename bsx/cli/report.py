@@ -10,7 +10,7 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Output, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, System, take, with_settings
 from bsx.cli.output import form_of, names, progress_bar, show, write_result
 from bsx.errors import InputError
 from bsx.support.json_text import to_json
@@ -26,15 +26,24 @@ def report(
     align: Annotated[
         str | None, typer.Option(help="Draw token alignments of the worst examples with this model.")
     ] = None,
+    column: Column = None,
+    lower: Lower = None,
+    human: Annotated[str | None, typer.Option(help="Column of human scores. [human, human_z or z]")] = None,
+    system: System = None,
+    segment: Annotated[
+        str | None, typer.Option("--segment", "--id", help="Column that names the segments. [id]")
+    ] = None,
     examples: Annotated[int, typer.Option(help="Worst examples to show, and to align, of each document.")] = 10,
     format: Annotated[
         Literal["html", "markdown"] | None, typer.Option(help="For a name that ends in neither .html nor .md.")
     ] = None,
 ) -> None:
     """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it."""
+    from bsx.analysis.report.documents import TableColumns
     from bsx.jobs.reporting import report as write
 
-    say(write(files, output, title=title, align=align, examples=examples, format=format))
+    columns = TableColumns(names(column), names(lower), system, segment, human)
+    say(write(files, output, title=title, align=align, examples=examples, format=format, columns=columns))
     print(f"bsx: wrote {output}", file=sys.stderr)
 
 

@@ -9,7 +9,18 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Segment, System, one_spec, specs, take, take_keywords, with_settings
+from bsx.cli.options import (
+    OF_ONE_METRIC,
+    DataDir,
+    Segment,
+    System,
+    TestSet,
+    one_spec,
+    specs,
+    take,
+    take_keywords,
+    with_settings,
+)
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
 from bsx.jobs.settings import MbrSettings
@@ -32,6 +43,8 @@ def score(
         str | None, typer.Option("-s", "--sources", help="File of sources, one per line, for metrics that need them.")
     ] = None,
     data: Annotated[str | None, typer.Option(help="Table instead: .tsv (unquoted), .csv, .jsonl or .parquet.")] = None,
+    test_set: TestSet = None,
+    data_dir: DataDir = None,
     candidate: Annotated[
         list[str] | None, typer.Option(help="Candidate column of --data; one per system. [candidate]")
     ] = None,
@@ -97,6 +110,8 @@ def score(
         system=system,
         document=document,
         lang_column=lang_column,
+        test_set=test_set,
+        data_dir=data_dir,
     )
     if lang_column is not None and (resume or fail_under or engine == "ray"):
         other = "resume" if resume else "fail-under" if fail_under else "engine ray"

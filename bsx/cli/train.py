@@ -12,7 +12,7 @@ import typer
 
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
-from bsx.cli.options import Output, TableFormat, take, take_keywords, whole_numbers, with_settings
+from bsx.cli.options import Column, Output, TableFormat, take, take_keywords, whole_numbers, with_settings
 from bsx.cli.output import group, progress_bar
 from bsx.encode.run_config import RunConfig
 from bsx.jobs.settings import EnsembleColumns, TrainingColumns
@@ -166,8 +166,12 @@ def curve(
 @with_settings(config=EnsembleColumns, before="format")
 def ensemble(
     file: Annotated[Path, typer.Argument(help="Table of scores: .tsv (unquoted), .csv, .jsonl, .parquet.")],
-    column: Annotated[list[str], typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")],
-    human: Annotated[str, typer.Option(help="Column of human scores.")],
+    column: Column = None,
+    human: Annotated[str | None, typer.Option(help="Column of human scores. [human, human_z or z]")] = None,
+    scores_out: Annotated[
+        Path | None,
+        typer.Option(help="Write the table with the ensemble's scores: .tsv, .csv, .jsonl, .parquet.", writable=True),
+    ] = None,
     format: TableFormat = "text",
     output: Output = None,
     **settings: Any,
@@ -182,12 +186,13 @@ def ensemble(
         file,
         names(column),
         human,
+        scores_out=scores_out,
         settings=take(settings, EnsembleSettings),
         **more,
     )
     result = found.result
     content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
     write_tables(result, format, lambda: content["provenance"], output, content=content)
-    say(result.notes)
+    say([*found.notes, *result.notes])
     if found.saved is not None:
         print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)

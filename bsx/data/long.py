@@ -1,4 +1,4 @@
-"""Long tables: systems whose rows stand one below the other, and which rows are one segment's."""
+"""Long tables: systems whose rows stand one below the other, which rows are one segment's, and the usual columns."""
 
 from __future__ import annotations
 
@@ -7,8 +7,37 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.cells import spelled
+from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+
+SYSTEM = "system"
+"""The usual column of systems, for every command that is told no other."""
+SEGMENTS = ("segment", "sid", "id")
+"""The usual columns of segments; the first that is there counts."""
+HUMAN = ("human", "human_z", "z")
+"""The usual columns of human scores; the first that is there counts."""
+
+
+def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") -> list[str]:
+    """Return the sentence that says that the rows of several systems are taken together; none for fewer than two.
+
+    Args:
+        systems: each row's system (rows,).
+        column: where they are named.
+        instead: what treats each system by itself.
+    """
+    n = len(set(systems))
+    more = f"; {instead}" if instead else ""
+    return [f"the column {column!r} names {n} systems: the rows of all are taken together{more}"] if n > 1 else []
+
+
+def systems_together(table: Table) -> list[str]:
+    """Return what `together` says of a table's column ``system``, if there is one."""
+    if SYSTEM not in table.columns:
+        return []
+    return together([spelled(row[SYSTEM]) for row in table.rows(SYSTEM, only=True)])
 
 
 def rows_by_system(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bsx.data.cells import finite
 from bsx.data.lines import NamedFile, Problems
+from bsx.data.long import SEGMENTS
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
@@ -38,9 +39,12 @@ class NBest:
 
 @dataclass(frozen=True)
 class NBestColumns:
-    """What the columns of a table of candidates are called; those that are None are not read."""
+    """What the columns of a table of candidates are called.
 
-    id: str = "id"
+    Those that are None are not read, but for that of the lists: it is then ``segment``, ``sid`` or ``id``.
+    """
+
+    id: str | None = None
     candidate: str = "candidate"
     score: str | None = None
     weight: str | None = None
@@ -107,22 +111,24 @@ class NBestFile:
     def _is_moses(self) -> bool:
         return self.file.suffix not in TABLE_FORMATS and _BARS in next(self.file.lines(), "")
 
-    def _table(self) -> Table:
-        table = Table(self.file, first_line=True)
-        names = self.columns
-        table.require(*(n for n in (names.id, names.candidate, names.score, names.weight, names.source) if n))
-        return table
+    def _table(self) -> tuple[Table, str]:
+        """Return the table and its column of lists."""
+        table, names = Table(self.file, first_line=True), self.columns
+        lists = names.id if names.id is not None else table.first(*SEGMENTS) or SEGMENTS[-1]
+        others = (names.candidate, names.score, names.weight, names.source)
+        table.require(lists, *(name for name in others if name is not None))
+        return table, lists
 
     def _rows(self) -> Iterator[_Row]:
-        names = self.columns
-        wanted = [n for n in (names.id, names.candidate, names.score, names.weight, names.source) if n is not None]
-        for row in self._table().rows(*dict.fromkeys(wanted), only=True):
+        (table, lists), names = self._table(), self.columns
+        wanted = [n for n in (lists, names.candidate, names.score, names.weight, names.source) if n is not None]
+        for row in table.rows(*dict.fromkeys(wanted), only=True):
             weight = None if names.weight is None else row.finite(names.weight)
             if weight is not None and weight < 0:
                 raise InputError(f"{row.where}, column {names.weight!r}: a weight is at least 0, not {weight:g}")
             yield _Row(
                 row.where,
-                row.name(names.id),
+                row.name(lists),
                 row.text(names.candidate),
                 None if names.score is None else row.finite(names.score),
                 weight,

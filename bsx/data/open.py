@@ -10,6 +10,7 @@ from pathlib import Path
 from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
+from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.spool import STDIN
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -35,7 +36,7 @@ def open_corpus(
 
     ``-`` is standard input, which is copied to a temporary file for as long as the corpus is open. Columns of a table
     that are not named are those called candidate, reference and source. Beside one column of candidates, one
-    called system says whose they are, and one called segment names the segments.
+    called system says whose they are, and one called segment, sid or id names the segments.
 
     Args:
         candidates: line files, one a system.
@@ -81,12 +82,12 @@ def open_corpus(
             _usual("reference", columns, file.name) if "reference" in wants else []
         )
         others = (*candidate_columns, *reference_columns, id_column, source_column)
-        if len(candidate_columns) == 1 and "system" in columns and "system" not in others:
-            system_column = system_column or "system"
+        if len(candidate_columns) == 1 and SYSTEM in columns and SYSTEM not in others:
+            system_column = system_column or SYSTEM
         elif system_column is not None and len(candidate_columns) > 1:
             raise InputError("several `candidate=` columns are the systems already: leave out `system=`")
-        if system_column is not None and "segment" in columns and "segment" not in others:
-            id_column = id_column or "segment"
+        if system_column is not None and id_column is None:
+            id_column = next((name for name in SEGMENTS if name in columns and name not in others), None)
         yield TableFile(
             file,
             candidate_columns,

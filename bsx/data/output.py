@@ -85,6 +85,18 @@ def check_table(path: Path) -> None:
     check_output(path)
 
 
+def refuse_taken(columns: Iterable[str], added: Iterable[str], instead: str = "rename it") -> None:
+    """Refuse input whose columns, all of which the output keeps, are called as one that the output adds.
+
+    Raises:
+        InputError: naming the first.
+    """
+    there = set(columns)
+    for name in added:
+        if name in there:
+            raise InputError(f"the input has a column {name!r} already, which the output adds: {instead}")
+
+
 class ScoreTable:
     """A table file written row by row; use it as a context manager.
 

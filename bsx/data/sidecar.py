@@ -11,6 +11,10 @@ from bsx.data.commit import settle
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 from bsx.support.provenance import Provenance
+from bsx.support.untyped import JsonObject
+
+FIGURES = ("precision", "recall", "f1")
+"""The columns of BERTScore by itself."""
 
 
 class SystemScoreRow(BaseModel):
@@ -24,12 +28,23 @@ class SystemScoreRow(BaseModel):
 
 
 class ScoredMetricRow(BaseModel):
-    """What a sidecar says of one metric."""
+    """What a sidecar says of one metric; keys that reading does not need are kept."""
+
+    model_config = ConfigDict(extra="allow")
 
     metric: str
     higher_is_better: bool
     signature: str = ""
     scores: list[SystemScoreRow] = []
+
+
+class ScoredFactorRow(BaseModel):
+    """What a sidecar says of one factor: its column, and why it has none."""
+
+    model_config = ConfigDict(extra="allow")
+
+    factor: str
+    excluded: str | None = None
 
 
 class Sidecar(BaseModel):
@@ -38,11 +53,12 @@ class Sidecar(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     metrics: list[ScoredMetricRow]
+    factors: list[ScoredFactorRow] = []
     provenance: Provenance | None = None
 
 
 def read_sidecar(file: str | Path) -> Sidecar | None:
-    """Return what is known of a table's columns; None without a sidecar, or with that of ``bsx factors``.
+    """Return what is known of a table's columns; None without a sidecar. Beside a table of factors alone, no metrics.
 
     Raises:
         InputError: naming the key by which one sees that bsx did not write it.
@@ -53,7 +69,7 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
         return None
     content: object = NamedFile(sidecar).json()
     if isinstance(content, dict) and "factors" in content:
-        return None
+        content = {"metrics": [], **content}
     try:
         return Sidecar.model_validate(content)
     except ValidationError as error:
@@ -63,14 +79,47 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
         raise InputError(f"{sidecar}: {key}: {what}; bsx did not write this sidecar: remove or mend it") from error
 
 
-def known_signatures(file: str | Path, columns: Sequence[str]) -> dict[str, str]:
-    """Return the signatures of those columns of a table that its sidecar knows."""
+def known_metrics(file: str | Path) -> list[ScoredMetricRow]:
+    """Return what is known of a table's columns of scores, from its sidecar and BERTScore's signature beside it."""
     found = read_sidecar(file)
-    entries = found.metrics if found is not None else []
-    return {entry.metric: entry.signature for entry in entries if entry.metric in columns and entry.signature}
+    known = list(found.metrics) if found is not None else []
+    line = Path(f"{file}.signature.txt")
+    if str(file) != "-" and line.is_file():
+        signature = " ".join(NamedFile(line).lines()).strip()
+        known += [ScoredMetricRow(metric=name, higher_is_better=True, signature=signature) for name in FIGURES]
+    return known
+
+
+def scored_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
+    """Return those of a table's columns that are known to hold scores of metrics."""
+    return [name for name in dict.fromkeys(entry.metric for entry in known_metrics(file)) if name in columns]
+
+
+def factor_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
+    """Return those of a table's columns that are known to hold factors."""
+    found = read_sidecar(file)
+    known = [entry.factor for entry in found.factors if entry.excluded is None] if found is not None else []
+    return [name for name in known if name in columns]
+
+
+def carried(file: str | Path | None) -> list[JsonObject]:
+    """Return the entries on metrics that go on to a table with the same columns and more; none of no table."""
+    return [] if file is None else [entry.model_dump(exclude_unset=True) for entry in known_metrics(file)]
+
+
+def carried_factors(file: str | Path) -> list[JsonObject]:
+    """Return the entries on factors that go on to a table with the same columns and more."""
+    found = read_sidecar(file)
+    return [entry.model_dump(exclude_unset=True) for entry in found.factors] if found is not None else []
+
+
+def known_signatures(file: str | Path, columns: Sequence[str]) -> dict[str, str]:
+    """Return the signatures of those columns of a table that are known."""
+    return {
+        entry.metric: entry.signature for entry in known_metrics(file) if entry.metric in columns and entry.signature
+    }
 
 
 def lower_by_sidecar(file: str | Path) -> list[str]:
     """Return the columns of which lower is better, by the table's sidecar."""
-    found = read_sidecar(file)
-    return [entry.metric for entry in found.metrics if not entry.higher_is_better] if found is not None else []
+    return [entry.metric for entry in known_metrics(file) if not entry.higher_is_better]

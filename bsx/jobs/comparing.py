@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -17,8 +17,8 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.data.columns import read_columns
 from bsx.data.corpus import Corpus
-from bsx.data.long import rows_by_system
-from bsx.data.sidecar import known_signatures, read_sidecar
+from bsx.data.long import SEGMENTS, SYSTEM, rows_by_system
+from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.carding.agreeing import curves
@@ -41,10 +41,10 @@ class ScoresFile:
 
     Attributes:
         file: the table; ``-`` is standard input.
-        columns: the scores; those of metrics that its sidecar knows, unless given.
+        columns: the scores; those that are known by what lies beside the table, unless given.
         lower: those of them of which lower is better; the sidecar's are known.
         system: column of systems; ``system`` unless given.
-        segment: column of segments; ``segment``, else ``id``, unless given.
+        segment: column of segments; ``segment``, else ``sid``, else ``id``, unless given.
     """
 
     file: str
@@ -103,10 +103,20 @@ def compare(
     config, given = build_config(how, CompareSettings, spelling="`{}=`"), set_fields(settings)
     texts = texts if texts is not None else Input()
     if scores is not None:
-        for name, value in (("metrics", metrics), ("data", texts.files()), ("judged", judged), *given.items()):
+        for name, value in (
+            ("metrics", metrics),
+            ("data", texts.files() or texts.test_set),
+            ("judged", judged),
+            *given.items(),
+        ):
             if value:
                 raise InputError(f"`scores=` are there already: leave out `{name}=`")
         return _compare_scores(scores, systems, config)
+    if texts.test_set is not None:
+        said: list[str] = []
+        with texts.opened(said.append) as found:
+            run = compare(metrics, found, systems=systems, judged=judged, settings=settings, progress=progress, **how)
+        return replace(run, notes=[*said, *run.notes])
     if not metrics:
         raise InputError("name what to compare by: `metrics=` with texts, or `scores=FILE`")
     below = texts.data is not None and len(texts.candidate) < 2
@@ -166,12 +176,11 @@ def _few(config: CompareSettings, segments: int) -> list[str]:
 def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSettings) -> Compared:
     """Compare systems by the means of scores that are there already."""
     table = Table(given.file)
-    sidecar = read_sidecar(given.file)
-    known = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
+    known = {entry.metric: entry for entry in known_metrics(given.file)}
     columns = list(given.columns) or [name for name in known if name in table.columns]
     if not columns:
         raise InputError(f"{given.file}: `columns=` names the columns of scores; it has {', '.join(table.columns)}")
-    system, segment = given.system or "system", given.segment or table.first("segment", "id")
+    system, segment = given.system or SYSTEM, given.segment or table.first(*SEGMENTS)
     if segment is None:
         raise InputError(f"{given.file}: `segment=COL` names the column of segments; it has {', '.join(table.columns)}")
     if unknown := [name for name in given.lower if name not in columns]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,16 +13,19 @@ import numpy as np
 
 from bsx.analysis.agreement.categories import matching
 from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.analysis.agreement.judgments import Judgments
 from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.sentinels import MADE, columns_of
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
+from bsx.analysis.datasets.testsets import load_test_set
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.cells import Spelled, spelled
-from bsx.data.columns import Labels, read_columns
+from bsx.data.columns import Labels, number_column, read_columns
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
-from bsx.data.sidecar import known_signatures, lower_by_sidecar
+from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.score import Input, add_apart, load_metrics, wanted_sides
@@ -45,18 +49,19 @@ class Wanted:
     """The columns that the user named.
 
     Attributes:
-        columns: columns of the table with scores.
-        human: columns of human scores; several only beside as many candidates.
+        columns: columns of the table with scores; those that are known to be metrics unless given.
+        human: columns of human scores: one for each of several candidates, or of several judgments; ``human``,
+            ``human_z`` or ``z`` unless given.
         group: column of groups.
-        system: column of systems.
-        segment: column of segments.
+        system: column of systems; ``system``, if there is one, unless given.
+        segment: column of segments; beside systems ``segment``, ``sid`` or ``id``, if there is one, unless given.
         lower: those of ``columns`` of which lower is better.
         sentinels: controls: columns, metrics to compute beside ``metrics=``, ``constant`` or ``shuffled``.
         categories: columns of human scores by kind of error, or patterns such as ``human_*``.
     """
 
-    columns: list[str]
-    human: list[str]
+    columns: list[str] = field(default_factory=list)
+    human: list[str] = field(default_factory=list)
     group: str | None = None
     system: str | None = None
     segment: str | None = None
@@ -107,13 +112,13 @@ class MetaRun:
     """What came out.
 
     Attributes:
-        result: the agreement, with intervals and tests.
+        result: the agreement, with intervals and tests; one for each judgment, if there are several.
         files: what was read.
         signatures: of the metrics, where known.
         notes: what the reader should know.
     """
 
-    result: MetaResult
+    result: MetaResult | Judgments
     files: list[str]
     signatures: dict[str, str]
     notes: list[str]
@@ -151,14 +156,13 @@ def meta(
     build_config(how, MetaSettings, spelling="`{}=`")  # before anything is read or scored
     if scores_out is not None:
         check_table(scores_out)
+    if texts is not None and texts.test_set is not None:
+        return _on_test_set(wanted, texts, file, metrics, scores_out, settings, progress, how)
     data = texts.data if texts is not None else None
     given = set_fields(settings)
     if metrics:
         if file is not None or texts is None or data is None:
             raise InputError("`metrics=` needs the texts as `data=FILE`, and no other FILE")
-        if wanted.segment is not None and wanted.system is None and len(texts.candidate) < 2:
-            # Said before anything is scored; several candidate columns are the systems.
-            raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
         if twice := [name for name in wanted.sentinels if name in metrics]:
             raise InputError(f"`sentinels=`: {twice[0]!r} is among the metrics already: it is one or the other")
         known = metric_names()
@@ -169,28 +173,72 @@ def meta(
         if scores_out is not None:
             columns.save(scores_out)
     else:
-        if file is None or not wanted.columns:
+        if file is None:
             raise InputError("give FILE and `columns=COL,…` for the metrics in it, or `metrics=METRICS` `data=FILE`")
         for name, value in (("data", data), ("scores_out", scores_out), *given.items()):
             if value is not None:
                 raise InputError(f"`{name}=` goes with `metrics=`")
         columns = read_scores(file, wanted)
     names = columns.wanted
-    result = meta_evaluate(
-        columns.values,
-        metrics=[name for name in names.columns if name not in wanted.sentinels],
-        human=names.human[0],
-        group=names.group,
-        system=names.system,
-        segment=names.segment,
-        lower=names.lower,
-        sentinels=wanted.sentinels,
-        categories=names.categories,
-        corpus=columns.corpus,
-        **how,
-    )
-    read = [name for name in (file, data) if name is not None]
+    results = [
+        meta_evaluate(
+            columns.values,
+            metrics=[name for name in names.columns if name not in wanted.sentinels],
+            human=human,
+            group=names.group,
+            system=names.system,
+            segment=names.segment,
+            lower=names.lower,
+            sentinels=wanted.sentinels,
+            categories=names.categories,
+            corpus=columns.corpus,
+            **how,
+        )
+        for human in names.human
+    ]
+    result = results[0] if len(results) == 1 else Judgments(tuple(results))
+    read = [*([file] if file is not None else []), *(texts.files() if texts is not None else [])]
     return MetaRun(result, read, columns.signatures, [*columns.notes, *result.notes])
+
+
+def _on_test_set(
+    wanted: Wanted,
+    texts: Input,
+    file: str | None,
+    metrics: Sequence[str],
+    scores_out: Path | None,
+    settings: ScorerConfig | None,
+    progress: Progress | None,
+    how: MetaOptions,
+) -> MetaRun:
+    """Do the same with a public test set: with metrics computed on its texts, or with the scores that come with it."""
+    if file is not None:
+        raise InputError("`test_set=` is a table already: leave FILE out")
+    said: list[str] = []
+    with texts.opened(said.append) as found:
+        if metrics:
+            run = meta(
+                wanted,
+                metrics=metrics,
+                texts=found,
+                scores_out=scores_out,
+                settings=settings,
+                progress=progress,
+                **how,
+            )
+        else:
+            columns = wanted.columns or list(load_test_set(texts.test_set or "", texts.data_dir).metrics)
+            if not columns:
+                raise InputError(f"{texts.test_set}: has no scores of metrics: compute some with `metrics=METRICS`")
+            run = meta(
+                replace(wanted, columns=columns),
+                file=found.data,
+                scores_out=scores_out,
+                settings=settings,
+                progress=progress,
+                **how,
+            )
+    return replace(run, files=list(found.files()), notes=[*said, *run.notes])
 
 
 def read_scores(file: str, wanted: Wanted) -> Columns:
@@ -200,27 +248,86 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
         UnknownNameError: for a column that is not there.
         InputError: naming file, row and column of a cell that is not a number.
     """
-    if len(wanted.human) != 1:
-        raise InputError(
-            "name one column of human scores, `human=COL`, that belongs to the scores of its row; "
-            "several go with `metrics=` and as many `candidate=` columns"
-        )
     table = Table(file)
-    controls = columns_of(wanted.sentinels, table.columns, wanted.columns)
-    categories = matching(wanted.categories, table.columns, wanted.human[0])
-    values = read_columns(table, [*wanted.columns, *controls, *wanted.human, *categories], wanted.labels())
-    notes = []
-    if wanted.system is None and "system" in table.columns:
-        notes.append(
-            f"{table.name} has a column 'system', but rows are taken as independent: `system=` and `segment=` name "
-            "columns"
+    named = _with_usual(wanted, table.columns, table.name)
+    if not named.columns:
+        named = replace(named, columns=[n for n in scored_columns(file, table.columns) if n not in wanted.sentinels])
+    if not named.columns:
+        raise InputError(
+            f"{table.name}: `columns=COL,…` names the metrics in it; it has {', '.join(table.columns)}. "
+            "`metrics=METRICS` and `data=FILE` compute some"
         )
-    read = [*wanted.columns, *controls]
+    controls = columns_of(wanted.sentinels, table.columns, named.columns)
+    categories = matching(wanted.categories, table.columns, named.human[0])
+    read = [*named.columns, *controls]
+    pairs = [name for name in ("lp",) if name in table.columns and name not in (*read, *named.labels())]
+    values = read_columns(table, [*read, *named.human, *categories], named.labels(), keys=pairs)
+    named, notes = _told_apart(named, wanted, values)
+    notes += _pairs_together(named, [label for name in pairs for label in values.pop(name)])
     turned = [name for name in lower_by_sidecar(file) if name in read and name not in wanted.lower]
     notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
     signatures = known_signatures(file, read)
-    named = replace(wanted, lower=[*wanted.lower, *turned], categories=categories)
+    named = replace(named, lower=[*wanted.lower, *turned], categories=categories)
     return Columns(values, named, notes, signatures=signatures)
+
+
+def _with_usual(wanted: Wanted, there: Sequence[str], file: str) -> Wanted:
+    """Return the columns that the user named, with the usual ones for human scores, systems and segments.
+
+    Raises:
+        InputError: if no column of human scores is named and no usual one is there, or several beside categories.
+    """
+    taken = {*wanted.columns, *wanted.human, *wanted.labels(), *wanted.sentinels, *wanted.categories}
+
+    def usual(names: Sequence[str]) -> str | None:
+        return next((name for name in names if name in there and name not in taken), None)
+
+    human = wanted.human or [name for name in [usual(HUMAN)] if name is not None]
+    if not human:
+        raise InputError(f"{file}: `human=COL` names the column of human scores; it has {', '.join(there)}")
+    if wanted.categories and len(human) > 1:
+        raise InputError("`categories=` goes with one column of human scores, `human=COL`")
+    system = wanted.system or usual([SYSTEM])
+    segment = wanted.segment or (usual(SEGMENTS) if system is not None else None)
+    return replace(wanted, human=human, system=system, segment=segment)
+
+
+def _told_apart(
+    named: Wanted, wanted: Wanted, values: Mapping[str, Array | Labels | list[Cell]]
+) -> tuple[Wanted, list[str]]:
+    """Return the columns without a usual one of segments that leaves rows alike, and what is to be said of systems."""
+    if named.system is None:
+        return named, []
+    if named.segment is not None and wanted.segment is None:
+        rows = list(zip(*(values[name] for name in named.labels()), strict=True))
+        if len(set(rows)) < len(rows):
+            alike = f"several rows have the same {named.system!r} and {named.segment!r}"
+            named = replace(named, system=wanted.system, segment=None)
+            return named, [f"{alike}: rows are taken as independent; `segment=` names a column that tells them apart"]
+    if wanted.system is None:
+        judged = ~np.isnan(number_column(named.human[0], values[named.human[0]]))
+        groups = values[named.group] if named.group is not None else ["all"] * len(judged)
+        there = {*zip(np.array(groups, dtype=object)[judged], np.array(values[named.system])[judged], strict=True)}
+        if min(Counter(group for group, _ in there).values(), default=0) < 2:  # a group of one system is of rows
+            one = len({system for _, system in there}) < 2
+            named = replace(named, system=None, segment=None)
+            return named, [] if one else ["a group has a single system: rows are taken as independent"]
+    if named.segment is None and wanted.system is None and len(set(values[named.system])) > 1:
+        return named, [
+            f"the column {named.system!r} names systems, but none names segments: rows are taken as independent; "
+            "`segment=` names it"
+        ]
+    return named, []
+
+
+def _pairs_together(named: Wanted, pairs: Sequence[str]) -> list[str]:
+    """Return the sentence that says that the rows of several language pairs are taken together."""
+    n = len(set(pairs))
+    if named.group is not None or n < 2:
+        return []
+    return [
+        f"the column 'lp' names {n} language pairs: the rows of all are taken together; `group=lp` takes each alone"
+    ]
 
 
 def require(name: str, columns: Sequence[str], file: str) -> None:
@@ -259,8 +366,11 @@ def score_columns(
     with contextlib.ExitStack() as stack:
         corpus = stack.enter_context(given.open(wanted_sides(specs, settings), keep_rows=True))
         systems = corpus.systems
-        named = _long_names(wanted, systems, specs)
         there = list(getattr(corpus, "columns", ()))
+        asked, wanted = wanted, wanted if len(systems) > 1 else _with_usual(wanted, there, file)
+        if wanted.segment is not None and wanted.system is None and len(systems) == 1:
+            raise InputError("`segment=` goes with `system=`: name the column of systems too, or leave both out")
+        named = _long_names(wanted, systems, specs)
         for name in [*wanted.columns, *wanted.human, *wanted.labels()]:
             require(name, there, file)
         if wanted.categories and len(systems) > 1:
@@ -275,20 +385,22 @@ def score_columns(
         by_system: dict[str, list[Totals]] = {}
         prepared = prepare(metrics, corpus, plan=plan, progress=progress)
         melted = [] if len(systems) == 1 else [*systems, *wanted.human]
-        asked = {*wanted.labels(), *wanted.human, *wanted.columns, *kinds}
-        others = [name for name in there if name not in asked | {*melted}]
+        used = {*wanted.labels(), *wanted.human, *wanted.columns, *kinds}
+        others = [name for name in there if name not in used | {*melted}]
         others += ["candidate"] if melted else []
         kept: dict[str, list[object]] = {name: [] for name in others if keep}
         twice = [name for name in values if name in kept]
         if twice:
             raise InputError(f"{file}: has a column {twice[0]!r} already, which `scores_out=` adds: rename it")
         types = corpus.types() if keep and hasattr(corpus, "types") else {}
-        number, statistics = 0, dict[str, list[Values]]()
+        number, statistics, pairs = 0, dict[str, list[Values]](), list[str]()
         for block in stream(prepared, progress=progress):
             for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
                 total.add(scores, undefined, block.segments)
             for segment in block.segments:
                 number += 1
+                if segment.row is not None and "lp" in segment.row:
+                    pairs.append(spelled(segment.row["lp"]))
                 for cells in _long_rows(segment.row or {}, number, systems, wanted, named):
                     row = Row(f"{file}: row {number}", cells)
                     for name in (*named.human, *kinds, *wanted.columns):
@@ -308,29 +420,31 @@ def score_columns(
     summary = summarise(prepared, totals)
     if len(by_system) > 1:
         summary = apart(prepared, summary, by_system)
-    notes = [*said, *about(metrics), *flags(prepared, totals)]
+    alone, apart_notes = _told_apart(named, asked, values) if len(systems) == 1 else (named, [])
+    notes = [*said, *about(metrics), *flags(prepared, totals), *apart_notes, *_pairs_together(named, pairs)]
     every = Wanted(
         [*(m.spec for m in metrics), *wanted.columns],
         named.human,
         named.group,
-        named.system,
-        named.segment,
+        alone.system,
+        alone.segment,
         [*lower, *wanted.lower],
         categories=kinds,
     )
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
-    origin = provenance("score", [file], signatures)
+    origin = provenance("score", given.files(), signatures)
     of_corpus = {
         metric.spec: CorpusScores(np.concatenate(statistics[metric.spec]), metric.system_score)
         for metric, total in zip(metrics, totals, strict=True)
         if total.has_statistics
     }
+    summary["metrics"] = [*carried(file), *summary["metrics"]]
     return Columns(values, every, notes, kept, types, {**summary, "provenance": origin}, signatures, of_corpus)
 
 
 def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) -> Wanted:
     """Return what the columns are called when each system has rows of its own."""
-    if len(wanted.human) != len(systems):
+    if len(systems) > 1 and len(wanted.human) != len(systems):
         raise InputError(
             f"{len(systems)} `candidate=` columns need as many `human=` columns in the same order, "
             f"not {len(wanted.human)}"
@@ -342,7 +456,7 @@ def _long_names(wanted: Wanted, systems: Sequence[str], specs: Sequence[str]) ->
             raise InputError(
                 "the columns of `columns=` go with one `candidate=` column: their scores are of one system"
             )
-        wanted = Wanted([], ["human"], wanted.group, "system", wanted.segment or "segment", wanted.lower)
+        wanted = Wanted([], ["human"], wanted.group, SYSTEM, wanted.segment or SEGMENTS[0], wanted.lower)
     taken = [*wanted.human, *wanted.labels(), *wanted.columns]
     for name in [*taken, *specs]:
         if [*taken, *specs].count(name) > 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
-from bsx.analysis.disentangling.errors import BINDING
+from bsx.analysis.disentangling.errors import BINDING, SEGMENTS
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.noise import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
@@ -20,9 +20,10 @@ from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.results import Comparison
 from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, TableLike, read_columns
+from bsx.data.long import SYSTEM, together
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
-from bsx.data.sidecar import known_signatures
+from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.settings import DisentangleSettings
@@ -47,6 +48,7 @@ class Explained(InNotebooks):
         comparison: two metrics, and factor -> the comparison of their coefficients, if asked for.
         seed: of the resamples.
         signatures: of the columns, where known.
+        notes: what the reader should know of the rows.
     """
 
     result: DisentangleResult
@@ -54,6 +56,7 @@ class Explained(InNotebooks):
     comparison: tuple[str, str, Mapping[str, Comparison]] | None
     seed: int
     signatures: dict[str, str]
+    notes: Sequence[str] = ()
 
     @property
     def short(self) -> str:
@@ -157,8 +160,8 @@ def files_in(folder: Path) -> list[Path]:
 @takes(DisentangleSettings)
 def disentangle(
     file: Path,
-    columns: Sequence[str],
-    factors: Sequence[str],
+    columns: Sequence[str] = (),
+    factors: Sequence[str] = (),
     *,
     add: Sequence[Sequence[str]] = (),
     compare: tuple[str, str] | None = None,
@@ -170,8 +173,8 @@ def disentangle(
 
     Args:
         file: table of scores and factors.
-        columns: those to explain.
-        factors: columns to explain them with.
+        columns: those to explain; those that are known to be metrics unless given.
+        factors: columns to explain them with; those that are known to be factors unless given.
         add: groups of factors; tests whether each adds anything to the others.
         compare: two metrics whose coefficients to compare.
         **how: the regression, its intervals and tests, and rows.
@@ -185,13 +188,29 @@ def disentangle(
     reliability, repeat = read_reliability(asked["reliability"]), read_repeats(asked["repeat"])
     control, random = asked["control"], asked["random"]
     opened = Table(file)
+    columns = list(columns) or scored_columns(file, opened.columns)
+    factors = list(factors) or factor_columns(file, opened.columns)
+    for setting, names, what in (("columns", columns, "scores"), ("factor_columns", factors, "factors")):
+        if not names:
+            raise InputError(
+                f"{file}: `{setting}=COL,…` names the columns of {what}; it has {', '.join(opened.columns)}"
+            )
+    segment = asked["segment"]
+    system = asked["system"] if asked["system"] is not None else opened.first(SYSTEM)
+    system = None if system in (*columns, *factors, group, *random) else system
+    opened.require(*(name for name in (segment, system) if name is not None))
     labels = [name for name in dict.fromkeys((cluster, group, *random, "lp" if lang else None)) if name is not None]
     measured = [name for names in repeat.values() for name in names]
     controls = [name for name in control if name != "length" or name in opened.columns]
     numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeat), *measured, *controls])]
     binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
-    read = read_columns(opened, numbers, labels, keys=binding)
+    binding = [name for name in binding if segment is None or name not in SEGMENTS]
+    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
+    read = read_columns(opened, numbers, labels, keys=list(keys))
+    if segment is not None:
+        read[SEGMENTS[0]] = read[segment]
     table: TableLike = read if lang is None else _into(read, language_code(lang), file)
+    notes = [] if system is None else together(list(map(str, table[system])), system, "`group=` fits each by itself")
     result = regress(
         table,
         columns,
@@ -234,7 +253,7 @@ def disentangle(
             table, a, b, factors, se=se, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
         )
         comparison = (a, b, different)
-    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]))
+    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]), notes)
 
 
 def read_reliability(given: Mapping[str, float] | Sequence[str]) -> dict[str, float]:

@@ -16,6 +16,8 @@ from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
+from bsx.data.sidecar import carried, carried_factors
+from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.jobs.settings import FactorSettings
 from bsx.support.aligned import text_table
@@ -90,10 +92,18 @@ def factors(
         InputError: for a table or factor that cannot be used.
     """
     asked = complete(how, FactorSettings)
-    sentence1, sentence2, nan, lang = asked["sentence1"], asked["sentence2"], asked["nan"], asked["lang"]
+    nan, lang = asked["nan"], asked["lang"]
+    lang1, lang2 = language_pair(lang)
     made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=asked["registry"])
     check_table(output)
     resources = resources if resources is not None else Resources()
+    opened = Table(file)
+    usual = (
+        opened.first("sentence1", "reference" if lang1 == lang2 else "source"),
+        opened.first("sentence2", "candidate"),
+    )
+    sentence1 = asked["sentence1"] if asked["sentence1"] is not None else usual[0] or "sentence1"
+    sentence2 = asked["sentence2"] if asked["sentence2"] is not None else usual[1] or "sentence2"
     if sentence1 == sentence2:
         raise InputError(f"`sentence1=` and `sentence2=` both name the column {sentence1!r}")
     if (resources.parses1 is None) != (resources.parses2 is None):
@@ -106,7 +116,6 @@ def factors(
     segments = list(table)
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
-    lang1, lang2 = language_pair(lang)
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
     pairs = SentencePairs(first, second, lang1, lang2, columns)
     results: dict[str, FactorScores] = {}
@@ -137,7 +146,11 @@ def factors(
     with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
         for index in np.flatnonzero(wanted):
             written.write(rows[index] | {name: float(scores.values[index]) for name, scores in kept.items()})
-        written.sidecar = summary
+        written.sidecar = {
+            **summary,
+            "metrics": carried(file),
+            "factors": [*carried_factors(file), *summary["factors"]],
+        }
     return Factored(summary, [note for scores in results.values() for note in scores.notes])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack, cast
@@ -15,6 +15,9 @@ from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.columns import read_columns
+from bsx.data.long import systems_together
+from bsx.data.output import refuse_taken
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
@@ -32,12 +35,14 @@ class IntervenedRun:
         parses: where parses are from.
         metrics: the metrics, with signatures and rows that failed.
         notes: what the reader should know.
+        rows: the table's rows, if they were kept.
     """
 
     result: Interventions
     parses: dict[str, object] | None
     metrics: MetricFunctions
     notes: list[str]
+    rows: Sequence[Mapping[str, object]] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return everything but the provenance, for other programs."""
@@ -57,6 +62,7 @@ def intervene(
     *,
     edits: Sequence[str] | None = None,
     factors: Sequence[str] | None = None,
+    keep: bool = False,
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[InterveneSettings],
@@ -70,6 +76,8 @@ def intervene(
         metrics: their specs.
         edits: names of perturbations that aim at one factor; all that can be made unless given.
         factors: to measure, ``syn``, ``lex``, ``mor``; those for which a parser and vectors are given unless named.
+        keep: keep the table's other columns, for `bsx.analysis.Interventions.save_pairs`, and refuse any that is called
+            as one of it.
         settings: model, language, and where and within what limits to run.
         progress: called with phase, done and total; True draws bars.
         **how: columns, parses, and how big edits are.
@@ -90,7 +98,12 @@ def intervene(
         )
     if asked["meaning"] is not None and human is None:
         raise InputError("`meaning=` is in units of human scores: name their column with `human=`")
-    table = read_columns(file, [human] if human is not None else [], texts=list(dict.fromkeys(columns)))
+    opened = Table(file)
+    rows = list(opened.rows()) if keep else []
+    if keep:
+        own = ("row", "edit", "aim", "reference", "original", "edited")
+        refuse_taken(set(opened.columns) - {asked["reference"]}, own)
+    table = read_columns(opened, [human] if human is not None else [], texts=list(dict.fromkeys(columns)))
     written = cast(list[str], table[asked["candidate"]]) if asked["candidate"] is not None else None
     texts = Texts(
         cast(list[str], table[asked["reference"]]),
@@ -134,7 +147,7 @@ def intervene(
         nan="omit" if asked["skip_errors"] else "error",
         progress=progress,
     )
-    notes = [*functions.notes, *result.document.notes]
+    notes = [*functions.notes, *systems_together(opened), *result.document.notes]
     reasons: dict[str, list[str]] = {}
     for name, why in result.document.left_out.items():
         reasons.setdefault(why, []).append(name)
@@ -145,4 +158,4 @@ def intervene(
             f"{len(functions.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
             f"on row {first['row']}: {first['error']}"
         )
-    return IntervenedRun(result, origin, functions, notes)
+    return IntervenedRun(result, origin, functions, notes, rows)

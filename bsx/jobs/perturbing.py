@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -14,6 +14,8 @@ from bsx.analysis.adversarial.result import Robustness
 from bsx.analysis.adversarial.robustness import robustness
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.lines import NamedFile
+from bsx.data.long import together
+from bsx.data.output import refuse_taken
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.settings import ParseSettings, PerturbSettings
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
     from bsx.metrics.base import Metric
 
+_SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "original", "perturbed")
+"""Columns of `PerturbRun.save_cases` beside scores."""
+
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 
 
@@ -37,11 +42,15 @@ class Texts:
         references: n texts.
         candidates: n texts, or None if the references are to be perturbed.
         sources: n texts, or None.
+        rows: the whole rows (n,), if they are to be kept.
+        notes: what is to be said of the rows.
     """
 
     references: list[str]
     candidates: list[str] | None
     sources: list[str] | None
+    rows: Sequence[Mapping[str, object]] = ()
+    notes: Sequence[str] = ()
 
     @property
     def clean(self) -> list[str]:
@@ -49,8 +58,8 @@ class Texts:
         return self.references if self.candidates is None else self.candidates
 
 
-def read_texts(file: str, candidate: str | None, reference: str, source: str | None) -> Texts:
-    """Read a table's texts; ``-`` is standard input.
+def read_texts(file: str, candidate: str | None, reference: str, source: str | None, *, keep: bool = False) -> Texts:
+    """Read a table's texts, with ``keep`` whole rows; ``-`` is standard input.
 
     Raises:
         InputError: for a missing column, a cell that is not one text, or a table without rows.
@@ -59,7 +68,7 @@ def read_texts(file: str, candidate: str | None, reference: str, source: str | N
 
     wants = frozenset({"reference", "source"} if source is not None else {"reference"})
     with open_corpus(
-        [], [], file, [candidate or reference], [reference], None, source_column=source, wants=wants
+        [], [], file, [candidate or reference], [reference], None, source_column=source, wants=wants, keep_rows=keep
     ) as corpus:
         segments = list(corpus)
     if not segments:
@@ -71,6 +80,8 @@ def read_texts(file: str, candidate: str | None, reference: str, source: str | N
         [segment.references[0] for segment in segments],
         [segment.candidates[0] for segment in segments] if candidate is not None else None,
         [segment.source or "" for segment in segments] if source is not None else None,
+        [segment.row or {} for segment in segments] if keep else (),
+        together([segment.system for segment in segments if segment.system is not None]),
     )
 
 
@@ -201,9 +212,13 @@ class PerturbRun:
         }
 
     def save_cases(self, path: Path) -> None:
-        """Write every text that a perturbation changed, with the scores before and after."""
+        """Write every text that a perturbation changed, with the scores before and after.
+
+        If the table's rows were kept, its other columns stand between the texts and the scores.
+        """
         from bsx.data.output import ScoreTable
 
+        kept = self.texts.rows
         with ScoreTable(path) as table:
             for number, case in enumerate(self.result.cases):
                 for row in map(int, case.changed.nonzero()[0]):
@@ -217,6 +232,7 @@ class PerturbRun:
                         "original": self.texts.clean[row],
                         "perturbed": case.texts[row],
                     }
+                    cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
                     for metric, scores in self.result.case_scores.items():
                         cells[f"{metric} original"] = float(self.result.clean_scores[metric][row])
                         cells[metric] = float(scores[number, row])
@@ -230,6 +246,7 @@ def perturb(
     *,
     perturbations: Sequence[str] | None = None,
     strengths: Sequence[float] = (0.1, 0.3),
+    keep: bool = False,
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[PerturbSettings],
@@ -243,6 +260,7 @@ def perturb(
         metrics: their specs.
         perturbations: their names; all that can be applied unless given.
         strengths: shares of words or letters.
+        keep: keep the table's other columns for `PerturbRun.save_cases`, and refuse any that is called as one of it.
         settings: model, language, and where and within what limits to run.
         progress: called with phase, done and total; True draws bars.
         **how: columns, parses, and what is measured.
@@ -255,7 +273,10 @@ def perturb(
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":
         raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
-    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"])
+    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=keep)
+    if keep:
+        made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]
+        refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
     column = asked["candidate"] or asked["reference"]
     cache = None if settings.cache is None else settings.cache / "parses"
     found, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
@@ -278,7 +299,7 @@ def perturb(
         nan="omit" if asked["skip_errors"] else "error",
         progress=progress,
     )
-    notes = [*functions.notes, *result.notes]
+    notes = [*functions.notes, *texts.notes, *result.notes]
     notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
     if functions.skipped:
         first = functions.skipped[0]

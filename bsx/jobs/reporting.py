@@ -10,7 +10,7 @@ from typing import Literal
 from bsx.analysis.published.harness import Reproduced
 from bsx.analysis.published.harness import reproduce as recompute
 from bsx.analysis.report.build import build_report, has_examples
-from bsx.analysis.report.documents import read_document
+from bsx.analysis.report.documents import TableColumns, read_document
 from bsx.analysis.report.result import which_format
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.specs import split_specs
@@ -35,6 +35,7 @@ def report(
     align: str | None = None,
     examples: int = 10,
     format: Literal["html", "markdown"] | None = None,
+    columns: TableColumns | None = None,
 ) -> list[str]:
     """Write a report: agreement with people, factor profiles, robustness, ensembles, segments, how to repeat it.
 
@@ -45,12 +46,14 @@ def report(
         align: draw token alignments of the worst examples with this model.
         examples: worst examples to show, and to align, of each document.
         format: for a name that ends in neither .html nor .md.
+        columns: which columns of the tables are what.
 
     Returns:
         What the reader should know.
 
     Raises:
         InputError: for a file that cannot be read, or a name whose format is not known.
+        UnknownNameError: for a column that no table has.
     """
     form = which_format(output, format)
     twice = next((file for file in files if [one.resolve() for one in files].count(file.resolve()) > 1), None)
@@ -58,7 +61,9 @@ def report(
         raise InputError(f"{twice}: is named twice")
     notes, draw = [], None
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
-        documents = [read_document(file) for file in files]
+        if columns is not None:
+            columns.check(files)
+        documents = [read_document(file, columns) for file in files]
         if align is not None and any(has_examples(document) for document in documents):
             from bsx.bertscore.scorer import Scorer
 

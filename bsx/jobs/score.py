@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +19,9 @@ from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus, InContext, Segment
 from bsx.data.open import open_corpus
-from bsx.data.output import ScoreTable, check_table
+from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.data.run import as_one_run, is_stream
+from bsx.data.sidecar import FIGURES, carried
 from bsx.data.tables import Row
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -38,6 +41,7 @@ from bsx.support.settings import build_config, check_ranges, set_fields
 from bsx.support.untyped import JsonObject, Settings, Untyped
 
 if TYPE_CHECKING:
+    from bsx.analysis.datasets.judged import JudgedTable
     from bsx.bertscore.metric import BertScore
 
 SHARED = frozenset({*RunConfig.model_fields, "model", "lang"})
@@ -60,6 +64,9 @@ class Input:
         system: its column of systems whose rows stand one below the other; ``system``, if there is one.
         document: its column that names the documents, for BERTScore's ``context``.
         lang_column: its column that names each row's language, for `score_languages`.
+        test_set: a public test set by name instead of the table, or, beside candidates, of the references and sources.
+        data_dir: the folder of all data sets; see `bsx.analysis.load_test_set`.
+        read: the files that a test set was read from; set by `Input.opened`.
     """
 
     candidates: Sequence[str] = ()
@@ -73,9 +80,47 @@ class Input:
     system: str | None = None
     document: str | None = None
     lang_column: str | None = None
+    test_set: str | None = None
+    data_dir: Path | str | None = None
+    read: Sequence[str] = ()
+
+    @contextlib.contextmanager
+    def opened(self, say: Say = lambda note: None) -> Iterator[Input]:
+        """Yield the same with a test set as files, which are there until the context ends.
+
+        Args:
+            say: told what a reader of the test set must know.
+
+        Raises:
+            UnknownNameError: for an unknown test set.
+            DataUnavailableError: if it is not in the data folder; says how to get it.
+            InputError: if other texts are named beside it.
+        """
+        if self.test_set is None:
+            yield self
+            return
+        if self.data is not None or self.references or self.sources is not None:
+            raise InputError("`test_set=` has the texts: leave out `data=`, `references=` and `sources=`")
+        from bsx.analysis.datasets.testsets import find_test_set, load_test_set
+
+        table = load_test_set(self.test_set, self.data_dir)
+        read = [str(path) for path in find_test_set(self.test_set).files(self.data_dir)]
+        for note in table.notes:
+            say(f"{self.test_set}: {note}")
+        with tempfile.TemporaryDirectory(prefix="bsx-test-set-") as folder:
+            stem = Path(folder) / self.test_set.replace("/", "-")
+            if self.candidates:
+                lines = _line_files(table, stem)
+                yield replace(self, references=lines[1:], sources=lines[0] or None, test_set=None, read=read)
+                return
+            table.save(path := stem.with_name(f"{stem.name}.jsonl"))
+            references = self.reference or ([name for name in table.columns if re.fullmatch(r"reference\d*", name)])
+            yield replace(self, data=str(path), reference=references, test_set=None, read=read)
 
     def files(self) -> list[str]:
         """Return the names of all files."""
+        if self.read:
+            return [*self.candidates, *self.read]
         return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]
 
     def open(self, wants: frozenset[str], *, keep_rows: bool) -> contextlib.AbstractContextManager[Corpus]:
@@ -94,6 +139,28 @@ class Input:
             keep_rows=keep_rows,
             document_column=self.document,
         )
+
+
+def _line_files(table: JudgedTable, stem: Path) -> list[str]:
+    """Write the sources of a test set's segments and their references, a line a segment; no name where are no sources.
+
+    Raises:
+        InputError: if it has no references, or a text of several lines.
+    """
+    names = [name for name in table.columns if re.fullmatch(r"reference\d*", name)]
+    if not names:
+        raise InputError(f"{table.name}: has no references to hold candidates against")
+    segments = table.texts("segment") if "segment" in table else [str(row) for row in range(len(table))]
+    rows = list({segment: row for row, segment in reversed(list(enumerate(segments)))}.values())[::-1]
+    written = []
+    for name in ("source", *names):
+        texts = [table.texts(name)[row] for row in rows] if name in table else []
+        if any("\n" in text for text in texts):
+            raise InputError(f"{table.name}: a text has several lines, which files with a line a segment cannot hold")
+        path = stem.with_name(f"{stem.name}.{name}.txt")
+        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8", newline="\n")
+        written.append(str(path) if texts else "")
+    return written
 
 
 @dataclass(frozen=True)
@@ -206,8 +273,8 @@ def score_files(
         check_table(output)
     wants = frozenset({"reference"}) if metrics is None else wanted_sides(metrics, run)
     with contextlib.ExitStack() as stack:
-        keep_rows = metrics is not None and output is not None
-        corpus = stack.enter_context(given.open(wants, keep_rows=keep_rows))
+        given = stack.enter_context(given.opened(say))
+        corpus = stack.enter_context(given.open(wants, keep_rows=output is not None))
         for spec in metrics or ():
             for kind in sorted(wanted_sides([spec], run) - corpus.has):
                 raise InputError(lacking(spec, kind))
@@ -217,7 +284,7 @@ def score_files(
         plan = survey(corpus)  # malformed input is found before a model is loaded
         run = detected(run, texts, say)
         journal = stack.enter_context(keeping(output, resume, say))
-        types = {} if metrics is None or output is None else _types(corpus, metrics, output)
+        types = {} if output is None else _types(texts, metrics, output, layers=bool(run.get("all_layers")))
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
         alone = _bertscore(run) if metrics is None else None
         made = [alone] if alone is not None else _metrics(metrics or (), run)
@@ -246,11 +313,20 @@ def score_files(
                 for row in rows(block):
                     table.write(row)
         result = ScoredFiles(prepared, totals, alone, given.files(), by_system, gates, given.system)
-        if table is not None and alone is not None:
-            table.signature = str(prepared.signature(0))
-        elif table is not None:
-            table.sidecar = result.to_dict()
+        if table is not None:
+            _describe(table, result, given.data)
     return result
+
+
+def _describe(table: ScoreTable, result: ScoredFiles, data: str | None) -> None:
+    """Say beside a table what its scores are, those that its input had among them."""
+    before = carried(data)
+    if result.alone is not None:
+        table.signature = str(result.prepared.signature(0))
+        table.sidecar = {"metrics": before} if before else None
+    else:
+        summary = result.to_dict()
+        table.sidecar = {**summary, "metrics": [*before, *summary["metrics"]]}
 
 
 def _check_columns(given: Input, run: Settings) -> None:
@@ -362,7 +438,7 @@ def score_languages(
         for spec in metrics or ():
             for kind in sorted(wanted_sides([spec], run) - corpus.has):
                 raise InputError(lacking(spec, kind))
-        types = {} if metrics is None or output is None else _types(corpus, metrics, output)
+        types = {} if output is None else _types(corpus, metrics, output, layers=bool(run.get("all_layers")))
         if run.get("context"):
             corpus = InContext(corpus, run["context"])
         spelled = _languages(corpus, column, catalog)
@@ -393,8 +469,10 @@ def score_languages(
             if metrics is None:
                 signatures = (f"{code}: {one.prepared.signature(0)}" for code, one in found.items())
                 table.signature = "\n".join(signatures)
+                before = carried(given.data)
+                table.sidecar = {"metrics": before} if before else None
             else:
-                table.sidecar = {"metrics": _joined(result), **result.to_dict()}
+                table.sidecar = {"metrics": [*carried(given.data), *_joined(result)], **result.to_dict()}
     return result
 
 
@@ -420,8 +498,7 @@ def _in_order(
             yield from _rows(one, found[code].prepared)
             continue
         for row in _figures(one, alone, corpus):
-            name = row.pop("id")
-            yield {"id": name, column: code, **row}
+            yield {"id": row["id"], column: code} | row | {column: code}
 
 
 def _joined(result: ScoredLanguages) -> list[JsonObject]:
@@ -525,17 +602,17 @@ def _bertscore(settings: Settings) -> BertScore:
     return by_itself(build_config(settings, ScorerConfig, spelling="`{}=`"))
 
 
-def _types(corpus: Corpus, specs: Sequence[str], output: Path) -> dict[str, Untyped]:
+def _types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers: bool) -> dict[str, Untyped]:
+    """Return the Arrow types of a Parquet file's columns, for other files none; refuse columns that would be two."""
+    own = [*(["layer"] if layers else []), *FIGURES] if specs is None else specs
     columns = list(getattr(corpus, "columns", ("id",)))
-    for name in [*(["system"] if len(corpus.systems) > 1 else []), *specs]:
-        if name in columns:
-            raise InputError(f"the input has a column {name!r} already, which the output adds: rename it")
+    refuse_taken(columns, [*(["system"] if len(corpus.systems) > 1 else []), *own])
     if output.suffix != ".parquet":
         return {}
     import pyarrow
 
     read = corpus.types() if hasattr(corpus, "types") else {}
-    return {**read, **{spec: pyarrow.float64() for spec in specs}}
+    return {**read, **{spec: pyarrow.float64() for spec in specs or ()}}
 
 
 def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]:
@@ -551,7 +628,10 @@ def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]
 
 
 def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, object]]:
-    """Yield the rows of the table: a row's name and its three figures, layer by layer if all are scored."""
+    """Yield the rows of the table: a row's name, what the input has, and three figures.
+
+    If all layers are scored, each has a row. Names in ``id`` and ``system`` are added where the input lacks them.
+    """
     figures = block.scores[0].all_figures()
     for i, segment in enumerate(block.segments):
         for k, system in enumerate(corpus.systems):
@@ -560,6 +640,7 @@ def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[
                 row: dict[str, object] = {"id": segment.id}
                 if len(corpus.systems) > 1 or segment.system is not None:
                     row["system"] = segment.system or system
+                row |= segment.row or {}
                 if metric.settings.all_layers:
                     row["layer"] = layer
                 yield {**row, "precision": precision, "recall": recall, "f1": f1}

@@ -84,12 +84,27 @@ class BaselineSettings(TypedDict, total=False):
     write: Annotated[bool, Field(default=False, description="Write the baseline to the overlay registry.")]
 
 
+System = Annotated[
+    str | None,
+    Field(default=None, description="Column of systems, whose rows are taken together. [system, if there]"),
+]
+
+
 class FactorSettings(TypedDict, total=False):
     """What is scored by factors, and how the new columns are written."""
 
     lang: Annotated[str, Field(default="en", description="Language of both sides, or of each: de-en.")]
-    sentence1: Annotated[str, Field(default="sentence1", description="Column of first sentences, LEX's reference.")]
-    sentence2: Annotated[str, Field(default="sentence2", description="Column of second sentences.")]
+    sentence1: Annotated[
+        str | None,
+        Field(
+            default=None,
+            description="Column of first sentences, LEX's reference. [sentence1; else reference, or source of two "
+            "languages]",
+        ),
+    ]
+    sentence2: Annotated[
+        str | None, Field(default=None, description="Column of second sentences. [sentence2, else candidate]")
+    ]
     preset: Annotated[str | None, Field(default=None, description="Settings by name, e.g. kaster2021.")]
     nan: Annotated[
         Literal["keep", "omit", "error"],
@@ -110,6 +125,14 @@ class DisentangleSettings(TypedDict, total=False):
         ),
     ]
     cluster: Annotated[str | None, Field(default=None, description="Column of clusters for the standard errors.")]
+    system: System
+    segment: Annotated[
+        str | None,
+        Field(
+            default=None,
+            description="Column of segments; rows of one are not independent. [segment, sid or id, if there]",
+        ),
+    ]
     group: Annotated[str | None, Field(default=None, description="Column of groups to fit one by one and compare.")]
     intercept: Annotated[bool, Field(default=False, description="Fit an intercept.")]
     bootstrap: Annotated[int, Field(default=0, ge=0, description="Resamples for bootstrap intervals; 0 for none.")]
@@ -290,7 +313,10 @@ class ChallengeSettings(TypedDict, total=False):
 class MbrSettings(TypedDict, total=False):
     """Which columns a table of candidates has, and how one of them is chosen."""
 
-    id: Annotated[str, Field(default="id", description="Column that names the list; its rows stand together.")]
+    id: Annotated[
+        str | None,
+        Field(default=None, description="Column that names the list; its rows stand together. [segment, sid or id]"),
+    ]
     candidate: Annotated[str, Field(default="candidate", description="Column of candidates.")]
     source: Annotated[str | None, Field(default=None, description="Column of sources, for metrics that read them.")]
     model_score: Annotated[
@@ -349,7 +375,13 @@ class EnsembleColumns(TypedDict, total=False):
     """What the columns of a table of scores are, and what becomes of the ensemble."""
 
     group: Annotated[str | None, Field(default=None, description="Column of groups, such as language pairs.")]
-    segment: Annotated[str | None, Field(default=None, description="Column of segments; rows of one stay in one fold.")]
+    system: System
+    segment: Annotated[
+        str | None,
+        Field(
+            default=None, description="Column of segments; rows of one stay in one fold. [segment, sid or id, if there]"
+        ),
+    ]
     text: Annotated[
         Sequence[str] | None,
         Field(

@@ -58,6 +58,7 @@ RIGHT: dict[str, str] = {
     "registry baseline": "minilm --corpus ref.txt -l en --pairs 4 --registry {out} --format json",
     "registry validate": "",
     "registry schema": "model",
+    "intervene": "texts.tsv --metric chrf -l en --factor lex --save {out}/i.tsv --format json -o {out}/i.json",
     "adversarial perturb": "texts.tsv --metric chrf --perturbation shuffle --resamples 20 --format json",
     "adversarial pairs": "pairs.tsv --label label --column a --resamples 20 --folds 2 --format json",
     "adversarial triples": "triples.tsv --metric chrf --resamples 20 --format json -o {out}/t.json",

@@ -104,6 +104,12 @@ def meta(groups: int = 3) -> dict[str, Any]:
     }
 
 
+def judgments() -> dict[str, Any]:
+    """`bsx meta` with two columns of human scores."""
+    alone = [{key: value for key, value in meta(1).items() if key != "provenance"} for _ in range(2)]
+    return {"judgments": alone, "settings": {}, "notes": [], "provenance": provenance("meta-judgments")}
+
+
 def compare() -> dict[str, Any]:
     tests = [
         {

@@ -35,6 +35,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     random.Random(1).shuffle(below)  # noqa: S311
     long = ["\t".join(("mt", "sid", "candidate", "reference")), *map("\t".join, below)]
     (folder / "long.tsv").write_text("\n".join(long) + "\n", encoding="utf-8")
+    (folder / "nameless.tsv").write_text("system\tchrf\na\t1\nb\t2\n", encoding="utf-8")
     return folder
 
 
@@ -113,7 +114,8 @@ def test_what_is_written_of_files_is_compared_without_options(cli: Callable[...,
         ),
         (("--scores", "long.tsv", *LONG), "--column names the columns of scores"),
         (("--scores", "long.tsv", *LONG, "--column", "candidate"), "candidate"),
-        (("--scores", "long.tsv", "--system", "mt", "--column", "candidate"), "--segment COL names the column"),
+        (("--scores", "wide.tsv", "--system", "atlas", "--column", "brook"), "column 'brook'"),
+        (("--scores", "nameless.tsv", "--column", "chrf"), "--segment COL names the column"),
         (("--scores", "long.tsv", *LONG, "--column", "sid", "--metric", "chrf"), "leave out --metric"),
         (("--scores", "nosuch.tsv", "--column", "chrf"), "there is no such file"),
         (("--metric", "chrf", "--column", "chrf", "a", "b"), "--scores, which is missing"),

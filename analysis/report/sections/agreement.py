@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bsx.analysis.documents.agreement import MetaDocument, MetaGroupRow, MetaMetricRow
+from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument, MetaGroupRow, MetaMetricRow
 from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, ReportTable, Section
@@ -18,6 +18,7 @@ _FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft
 def agreement(documents: Sequence[Document]) -> Section | None:
     """Return the section on agreement with people."""
     found = contents(documents, MetaDocument)
+    found += [(name, one) for name, every in contents(documents, JudgmentsDocument) for one in every.judgments]
     if not found:
         return None
     section = Section("agreement", "Agreement with people")

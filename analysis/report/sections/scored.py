@@ -88,7 +88,8 @@ def _signatures(documents: Sequence[Document]) -> ReportTable | None:
     for document in documents:
         content = document.content
         if isinstance(content, ScoreRows):
-            known = {entry.metric: entry.signature for entry in content.sidecar.metrics} if content.sidecar else {}
+            entries = content.sidecar.metrics if content.sidecar else []
+            known = {entry.metric: entry.signature for entry in entries if entry.signature}
             if content.signature is not None:
                 known["precision, recall, f1"] = content.signature
         else:

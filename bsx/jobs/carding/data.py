@@ -19,14 +19,13 @@ from bsx.analysis.datasets.triples import TripleTable, load_triples
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.languages import find_language
 from bsx.data.lines import NamedFile
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 
 Kind = Literal["judged", "pairs", "triples", "challenge"]
 
-_HUMAN = ("human", "human_z", "z")
-_SEGMENT = ("segment", "sid")
 _LAYOUTS = (
     "judged texts: candidate, reference or source, human, and perhaps lp, system, segment; published scores: human and "
     "the columns of scores; pairs: sentence1 sentence2 label; triples: anchor paraphrase nonparaphrase; a challenge "
@@ -152,6 +151,8 @@ def read_data(
     columns: Sequence[str],
     limit: int | None,
     seed: int,
+    system: str | None = None,
+    segment: str | None = None,
 ) -> tuple[list[DataSet], list[str]]:
     """Read tables and folders of tables; what each is, its columns say.
 
@@ -163,6 +164,8 @@ def read_data(
         columns: columns of published scores that are wanted.
         limit: at most so many rows of each language of a table, drawn at random.
         seed: of the draw.
+        system: column of systems; ``system`` unless given.
+        segment: column of segments; ``segment``, ``sid`` or ``id`` unless given.
 
     Returns:
         The data sets, and notes.
@@ -176,7 +179,7 @@ def read_data(
     for path in paths:
         for file in _files(path):
             try:
-                found += _read(file, catalog, wanted, human, columns)
+                found += _read(file, catalog, wanted, (human, system, segment), columns)
             except _UnknownError as error:
                 if not path.is_dir():
                     raise InputError(str(error)) from error
@@ -222,7 +225,11 @@ def _digest(path: Path) -> str:
 
 
 def _read(
-    path: Path, catalog: Catalog, lang: str | None, human: str | None, columns: Sequence[str]
+    path: Path,
+    catalog: Catalog,
+    lang: str | None,
+    named: tuple[str | None, str | None, str | None],
+    columns: Sequence[str],
 ) -> Iterator[DataSet]:
     digest = _digest(path)
     if path.is_dir() or NamedFile(path).suffix == ".json":
@@ -240,7 +247,7 @@ def _read(
     ):
         yield from _labelled(table, path, digest, catalog, lang, [name for name in columns if name in there])
     else:
-        yield from _judged(table, path, digest, catalog, lang, human)
+        yield from _judged(table, path, digest, catalog, lang, named)
 
 
 def _languages(table: Table, catalog: Catalog) -> list[str] | None:
@@ -301,12 +308,17 @@ def _challenge(path: Path, digest: str, lang: str | None, columns: Sequence[str]
 
 
 def _judged(
-    table: Table, path: Path, digest: str, catalog: Catalog, lang: str | None, human: str | None
+    table: Table,
+    path: Path,
+    digest: str,
+    catalog: Catalog,
+    lang: str | None,
+    named: tuple[str | None, str | None, str | None],
 ) -> Iterator[DataSet]:
     candidate, references, source, people = _sides(table)
-    if human is not None:
-        table.require(human)
-        people = human
+    human, system, segment = named
+    table.require(*(name for name in named if name is not None))
+    people = human if human is not None else people
     if candidate is None and people is None:
         columns = ", ".join(table.columns[:12]) + (", …" if len(table.columns) > 12 else "")
         raise _UnknownError(f"{path}: has the columns {columns}, by which a card knows no table; it knows {_LAYOUTS}")
@@ -315,8 +327,8 @@ def _judged(
     rows = list(table.rows())
     if not rows:
         raise InputError(f"{path}: has a header but no rows")
-    segment = table.first(*_SEGMENT)
-    system = "system" if "system" in table.columns else None
+    segment = segment if segment is not None else table.first(*SEGMENTS)
+    system = system if system is not None else table.first(SYSTEM)
     apart: dict[str, list[int]] = {}
     groups = []
     for place, row in enumerate(rows):
@@ -362,7 +374,7 @@ def _sides(table: Table) -> tuple[str | None, list[str], str | None, str | None]
     """Return the columns of candidates, references, sources, and of human scores if the layout names them."""
     if {"sentence1", "sentence2"} <= set(table.columns):
         return "sentence1", ["sentence2"], None, table.first("score")
-    return table.first("candidate"), reference_columns(table.columns), table.first("source"), table.first(*_HUMAN)
+    return table.first("candidate"), reference_columns(table.columns), table.first("source"), table.first(*HUMAN)
 
 
 def _limited(one: DataSet, limit: int | None, seed: int) -> DataSet:

@@ -21,7 +21,11 @@ from bsx.support.untyped import JsonObject
 class CardSettings(TypedDict, total=False):
     """How much a card measures, and how."""
 
-    human: Annotated[str | None, Field(default=None, description="Column of human scores; human or human_z.")]
+    human: Annotated[str | None, Field(default=None, description="Column of human scores. [human, human_z or z]")]
+    system: Annotated[str | None, Field(default=None, description="Column of systems. [system, if there]")]
+    segment: Annotated[
+        str | None, Field(default=None, description="Column of segments. [segment, sid or id, if there]")
+    ]
     limit: Annotated[
         int | None,
         Field(default=None, ge=20, description="Use at most this many rows of a table, drawn at random."),

@@ -18,6 +18,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
 from bsx.data.run import as_one_run
+from bsx.data.sidecar import lower_by_sidecar
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding.agreeing import agree
 from bsx.jobs.carding.cost import costs
@@ -185,8 +186,14 @@ def metric_card(
         columns=columns,
         limit=asked["limit"],
         seed=asked["seed"],
+        system=asked["system"],
+        segment=asked["segment"],
     )
     _check_columns(columns, tables)
+    turned = {name for one in tables if one.path is not None for name in lower_by_sidecar(one.path)}
+    known_lower = [name for name in columns if name in turned and name not in lower]
+    notes += [f"lower is better for {name}, as what lies beside the table says" for name in known_lower]
+    lower = [*lower, *known_lower]
     known = [name for name in SENTINELS if name in catalog.metrics and name not in named]
     kept = Store(store, fresh=fresh)
     lab = Lab([*named, *known], settings, catalog, kept, progress)

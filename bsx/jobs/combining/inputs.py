@@ -14,15 +14,15 @@ from bsx.support.settings import build_config
 
 
 def read_table(
-    file: Path, metrics: Sequence[str], human: str, labels: Sequence[str | None], texts: Sequence[str] | None
+    file: Table | Path, metrics: Sequence[str], human: str, labels: Sequence[str | None], texts: Sequence[str] | None
 ) -> dict[str, Array | Labels]:
     """Read scores, labels and texts; the usual columns of texts that there are, unless ``texts`` names some."""
     from bsx.analysis.ensembles.run import TEXTS
 
-    table = Table(file)
+    table = file if isinstance(file, Table) else Table(file)
     if texts is None:
         texts = [name for name in TEXTS if name in table.columns]
-    return read_columns(table, [*metrics, human], [name for name in labels if name is not None], texts)
+    return read_columns(table, [*metrics, human], [name for name in dict.fromkeys(labels) if name is not None], texts)
 
 
 def read_profiles(

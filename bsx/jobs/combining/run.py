@@ -10,13 +10,19 @@ from typing import Unpack
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import ensemble as combine
 from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
+from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.data.run import check_output
-from bsx.data.sidecar import known_signatures, lower_by_sidecar
+from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
+from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_profiles, read_table
 from bsx.jobs.combining.save import new_place, save_ensemble
 from bsx.jobs.settings import EnsembleColumns
 from bsx.support.settings import complete, set_fields, takes
+
+ENSEMBLE = "ensemble"
+"""The column of the ensemble's scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +34,39 @@ class Combined:
         files: what was read.
         signatures: of the columns, where known.
         saved: where the ensemble was saved, if it was.
+        notes: what the reader should know of the rows.
+        file: the table.
     """
 
     result: EnsembleResult
     files: list[Path]
     signatures: dict[str, str]
     saved: Path | None = None
+    notes: Sequence[str] = ()
+    file: Path | None = None
+
+    def save_scores(self, path: Path) -> None:
+        """Write the table with one more column, ``ensemble``; where weights are learnt, scores of rows held out.
+
+        Raises:
+            InputError: if the table has a column of that name, or was changed.
+        """
+        table = Table(self.file if self.file is not None else self.files[0])
+        refuse_taken(table.columns, [ENSEMBLE])
+        with ScoreTable(path, table.types() if path.suffix == ".parquet" else None) as written:
+            for row, score in zip(table.rows(), self.result.scores.tolist(), strict=True):
+                written.write({**row, ENSEMBLE: score})
+            own = {"metric": ENSEMBLE, "higher_is_better": True}
+            written.sidecar = {"metrics": [*carried(table.file.path), own]}
 
 
 @takes(EnsembleColumns)
 def ensemble(
     file: Path,
-    columns: Sequence[str],
-    human: str,
+    columns: Sequence[str] = (),
+    human: str | None = None,
     *,
+    scores_out: Path | None = None,
     settings: EnsembleSettings | None = None,
     **more: Unpack[EnsembleColumns],
 ) -> Combined:
@@ -51,8 +76,9 @@ def ensemble(
 
     Args:
         file: table of scores.
-        columns: those to combine.
-        human: column of human scores.
+        columns: those to combine; those that are known to be metrics unless given.
+        human: column of human scores; ``human``, ``human_z`` or ``z`` unless given.
+        scores_out: table to write: this one with the column ``ensemble``; see `Combined.save_scores`.
         settings: of the rule and the comparison.
         **more: other columns, other files, and where to save; ``lower`` adds to what the table's sidecar knows.
 
@@ -60,6 +86,8 @@ def ensemble(
         InputError: for a table or settings that cannot be used, or members that are no metrics.
     """
     asked = complete(more, EnsembleColumns)
+    if scores_out is not None:
+        check_table(scores_out)
     group, segment, fold, text = asked["group"], asked["segment"], asked["fold"], asked["text"]
     fit, factors, profiles, save = asked["fit"], asked["factor_columns"], asked["profiles"], asked["save"]
     member, lower, registry = asked["member"], asked["lower"], asked["registry"]
@@ -72,14 +100,30 @@ def ensemble(
         raise InputError("`member=` and `registry=` go with `save=`")
     if (factors is not None or profiles is not None) != (settings.how == "factors"):
         raise InputError("`how=factors` and `factor_columns=COLUMNS`, or `profiles=FILE`, go together")
-    table = read_table(file, columns, human, [group, segment, fold], text)
-    other = None if fit is None else read_table(fit, columns, human, [group, segment], text)
+    opened = Table(file)
+    if scores_out is not None:
+        refuse_taken(opened.columns, [ENSEMBLE])
+    columns = list(columns) or scored_columns(file, opened.columns)
+    if not columns:
+        raise InputError(f"{file}: `columns=COL,…` names the columns of scores; it has {', '.join(opened.columns)}")
+    if (people := human if human is not None else opened.first(*HUMAN)) is None:
+        raise InputError(f"{file}: `human=COL` names the column of human scores; it has {', '.join(opened.columns)}")
+    system = asked["system"] if asked["system"] is not None else opened.first(SYSTEM)
+    usual = opened.first(*SEGMENTS) if segment is None else None
+    segment = segment if segment is not None else usual
+    pair = "lp" if usual is not None and "lp" in opened.columns else None
+    labels = [name for name in dict.fromkeys((group, segment, pair)) if name is not None]
+    table = read_table(opened, columns, people, [*labels, fold, system], text)
+    other = None if fit is None else read_table(Table(fit), columns, people, labels, text)
+    for one in (table, other):
+        if one is not None and usual is not None and pair is not None:  # segments are numbered within language pairs
+            one[usual] = [f"{lp} {name}" for lp, name in zip(one[pair], one[usual], strict=True)]
     source = file if fit is None else fit
     known = [name for name in lower_by_sidecar(source) if name in columns and name not in lower]
     result = combine(
         table,
         columns,
-        human,
+        people,
         group=group,
         segment=segment,
         fold=fold,
@@ -91,6 +135,10 @@ def ensemble(
     )
     saved = None
     if save is not None:
-        saved = save_ensemble(result, save, member, human, [source], known_signatures(source, columns), registry)
+        saved = save_ensemble(result, save, member, people, [source], known_signatures(source, columns), registry)
     files = [path for path in (file, fit, profiles) if path is not None]
-    return Combined(result, files, known_signatures(file, columns), saved)
+    said = [] if system is None or system == group else together([str(name) for name in table[system]], system)
+    found = Combined(result, files, known_signatures(file, columns), saved, said, file)
+    if scores_out is not None:
+        found.save_scores(scores_out)
+    return found

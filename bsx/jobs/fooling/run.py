@@ -29,8 +29,9 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.folds import Rows, units
 from bsx.bertscore.config import ScorerConfig
+from bsx.data.long import systems_together
 from bsx.data.output import ScoreTable
-from bsx.data.sidecar import lower_by_sidecar
+from bsx.data.sidecar import lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
 from bsx.jobs.metrics import open_metrics
@@ -193,12 +194,12 @@ def fool_pairs(
 
     Args:
         file: table of labelled pairs.
-        columns: columns with scores.
+        columns: columns with scores; without ``metrics``, those that are known to be metrics unless given.
         metrics: specs of metrics to score the texts with.
         against: second, harder table: adds what each metric loses from the first to it.
         label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
-        sentence1: column of references; sentence1 or question1 unless given.
-        sentence2: column of candidates; sentence2 or question2 unless given.
+        sentence1: column of references; sentence1, question1 or reference unless given.
+        sentence2: column of candidates; sentence2, question2 or candidate unless given.
         lower: those of ``columns`` of which lower is better, beside those that the tables' sidecars know.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total; True draws bars.
@@ -208,6 +209,8 @@ def fool_pairs(
         InputError: for a table or metric that cannot be used.
     """
     progress = told(progress)
+    if not columns and not metrics:
+        columns = scored_columns(file, Table(file).columns)
     if not columns and not metrics:
         raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
     test = complete(how, PairSettings)
@@ -222,6 +225,7 @@ def fool_pairs(
         asked = _asked(test, own)
         clusters.append(_clusters(sides, test["cluster"], said))
         result = detect_pairs(labels, scores, **{**asked, "cluster": clusters[-1]})
+        said += systems_together(Table(one))
         left_out = len(labels) - len(result.kept)
         said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
         notes += [f"{one.name}: {note}" for note in said]
@@ -273,7 +277,7 @@ def fool_triples(
     triples, n = table.triples, len(table.triples)
     own = _Scores.open(metrics, list(table.scores), settings, test["skip_errors"], progress)
     negative, said = _turned(file, list(table.scores), lower)
-    notes = [*table.notes, *said]
+    notes = [*table.notes, *said, *systems_together(Table(file))]
     scores = {name: (-good, -bad) if name in negative else (good, bad) for name, (good, bad) in table.scores.items()}
 
     def where(place: int) -> str:

@@ -19,7 +19,14 @@ from tests.helpers import report_samples as samples
 def test_every_kind_is_read_and_written_again_unchanged(tmp_path: Path) -> None:
     seen = set()
     extra = []  # no part of the report whose layout is looked at
-    for sample in (samples.challenge, samples.reproduction, samples.intervene, samples.card, samples.explain):
+    for sample in (
+        samples.challenge,
+        samples.reproduction,
+        samples.intervene,
+        samples.card,
+        samples.explain,
+        samples.judgments,
+    ):
         extra.append(tmp_path / f"{sample.__name__}.json")
         extra[-1].write_text(json.dumps(sample()), encoding="utf-8")
     for file in [*samples.write(tmp_path), *extra]:

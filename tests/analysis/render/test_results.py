@@ -40,7 +40,7 @@ NO_RESULTS = {
     *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse", "Parser"),
     *("Perturbation", "Perturbed", "ProbingTask", "Resources", "RunConfig", "Scorer", "ScorerConfig", "SentencePairs"),
     *("Signature", "TestData", "TrainConfig", "Training", "Triple", "TripleTable", "VectorStore", "CorpusScores"),
-    *("CompareSettings", "EnsembleSettings", "MetaSettings", "BaselineRun"),
+    *("CompareSettings", "EnsembleSettings", "MetaSettings", "BaselineRun", "TableColumns", "TestSet"),
     # What was decided; the model or text is the answer.
     *("Decision", "ModelChoice"),
     # Pages, which are HTML and Markdown already.
@@ -136,6 +136,9 @@ BUILDERS: dict[str, Callable[[], object]] = {
         "lex"
     ],
     "Interventions": _intervened,
+    "Judgments": lambda: analysis.Judgments(
+        tuple(analysis.meta_evaluate(table(), metrics=NAMES[1:], human=human) for human in ("human", "good"))
+    ),
     "LayerAgreement": lambda: analysis.layer_agreement(
         *(np.stack([table()["good"], table()["50%_x"]]),) * 3, table()["human"], table()["lp"], resamples=20
     ),

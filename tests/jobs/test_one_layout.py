@@ -1,0 +1,378 @@
+"""One table through all commands: no option for columns, nothing lost on the way, nothing pooled unsaid."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis import EnsembleSettings, Judgments, MetaResult, load_test_set, meta_evaluate, metric_card
+from bsx.analysis import test_sets as every_test_set
+from bsx.data.sidecar import factor_columns, scored_columns
+from bsx.jobs import Input, Wanted, ensemble, factors, meta, score_files
+from tests.conftest import Outcome
+
+LAYOUT = ("system", "segment", "source", "candidate", "reference", "human", "human_b", "mark")
+WORDS = [
+    "the",
+    "a",
+    "old",
+    "young",
+    "cat",
+    "dog",
+    "river",
+    "bank",
+    "house",
+    "rain",
+    "train",
+    "walked",
+    "slowly",
+    "to",
+    "of",
+    "in",
+]
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def write(file: Path, rows: list[dict[str, object]]) -> Path:
+    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three systems on twelve segments: the more words are wrong, the lower both judgments."""
+    draw = random.Random(3)  # noqa: S311
+    rows: list[dict[str, object]] = []
+    for segment in range(12):
+        reference = [draw.choice(WORDS) for _ in range(8)]
+        for place, system in enumerate(("atlas", "brook", "cinder")):
+            wrong = draw.randrange(place, place + 4)
+            candidate = [word if i >= wrong else draw.choice(WORDS) for i, word in enumerate(reference)]
+            judged = (-wrong + draw.random(), -wrong + 3 * draw.random())
+            texts = (f"Satz {segment}", " ".join(candidate), " ".join(reference))
+            rows.append(dict(zip(LAYOUT, (system, f"s{segment}", *texts, *judged, f"m{len(rows)}"), strict=True)))
+    return write(tmp_path_factory.mktemp("layout") / "t.tsv", rows)
+
+
+@pytest.fixture(scope="module")
+def chain(table: Path) -> Path:
+    """The folder of that table, scored and then measured by a factor, without a word on columns."""
+    folder = table.parent
+    score_files(Input(data=str(table)), ["chrf", "ter"], output=folder / "s.tsv")
+    factors(folder / "s.tsv", folder / "f.tsv", "lex")
+    return folder
+
+
+def test_the_chain_needs_no_option_for_columns(chain: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    quick = ("--resamples", "20", "--format", "json")
+    compared = json.loads(cli("compare", "--scores", chain / "f.tsv", *quick).out)
+    assert (compared["systems"], compared["segments"]) == (["atlas", "brook", "cinder"], 12)
+    assert [one["higher_is_better"] for one in compared["metrics"]] == [True, False]  # factors keep what score knew
+    agreed = json.loads(cli("meta", chain / "f.tsv", "--test", "none", *quick).out)
+    assert [one["metric"] for one in agreed["groups"][0]["metrics"]] == ["chrf", "ter"]
+    assert set(agreed["provenance"]["signatures"]) == {"chrf", "ter"}
+    regressed = json.loads(cli("disentangle", chain / "f.tsv", "--format", "json").out)
+    assert [one["metric"] for one in regressed["results"]] == ["chrf", "ter"]
+    assert [list(one["coef"]) for one in regressed["results"]] == [["lex"], ["lex"]]
+    together = json.loads(cli("ensemble", chain / "f.tsv", *quick).out)
+    assert (together["members"], together["lower"]) == (["chrf", "ter"], ["ter"])
+    assert cli("report", chain / "f.tsv", "-o", tmp_path / "r.md").status == 0
+    assert "chrf" in (tmp_path / "r.md").read_text()
+
+
+def test_every_column_stays_from_the_first_table_to_the_last(table: Path, chain: Path, tmp_path: Path) -> None:
+    given = rows_of(table)
+    ensemble(chain / "f.tsv", scores_out=tmp_path / "e.tsv", settings=EnsembleSettings(resamples=20))
+    for file, more in ((chain / "s.tsv", 2), (chain / "f.tsv", 3), (tmp_path / "e.tsv", 4)):
+        found = rows_of(file)
+        assert [{name: row[name] for name in LAYOUT} for row in found] == given
+        assert len(found[0]) == len(LAYOUT) + more
+    assert scored_columns(tmp_path / "e.tsv", list(rows_of(tmp_path / "e.tsv")[0])) == ["chrf", "ter", "ensemble"]
+    assert factor_columns(chain / "f.tsv", ["lex", "other"]) == ["lex"]
+
+
+def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_path: Path) -> None:
+    found = ensemble(chain / "f.tsv", scores_out=tmp_path / "e.tsv", settings=EnsembleSettings(how="ridge", folds=3))
+    rows = rows_of(tmp_path / "e.tsv")
+    own, people = (np.array([float(row[name]) for row in rows]) for name in ("ensemble", "human"))
+    assert np.corrcoef(own, people)[0, 1] == pytest.approx(found.result.groups[0].ensemble, abs=1e-8)  # nine digits
+    with pytest.raises(bsx.InputError, match="has a column 'ensemble' already"):
+        ensemble(tmp_path / "e.tsv", ["chrf", "ter"], scores_out=tmp_path / "again.tsv")
+    assert not (tmp_path / "again.tsv").exists()
+
+
+def test_bertscore_by_itself_keeps_every_column_too(table: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+    out = tmp_path / "b.tsv"
+    assert cli("score", "-m", "minilm", "--data", table, "-o", out).status == 0
+    rows = rows_of(out)
+    assert list(rows[0]) == ["id", "system", *LAYOUT[1:], "precision", "recall", "f1"]
+    assert [{name: row[name] for name in LAYOUT} for row in rows] == rows_of(table)
+    assert [row["id"] for row in rows] == [row["segment"] for row in rows]
+    found = meta(Wanted(), file=str(out), test="none", resamples=20)
+    assert set(found.signatures) == {"precision", "recall", "f1"}
+    again = cli("score", "-m", "minilm", "--data", out, "-o", tmp_path / "c.tsv")
+    assert (again.status, again.err.count("\n")) == (2, 1)
+    assert "has a column 'precision' already" in again.err
+    # What the table knew of its scores, the next one knows too.
+    score_files(Input(data=str(out)), ["chrf"], output=tmp_path / "d.tsv")
+    assert scored_columns(tmp_path / "d.tsv", list(rows_of(tmp_path / "d.tsv")[0])) == [
+        "precision",
+        "recall",
+        "f1",
+        "chrf",
+    ]
+
+
+def test_several_judgments_make_a_table_each(chain: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    how = ("--test", "none", "--resamples", "20")
+    people = ("--human", "human", "--human", "human_b")
+    both = json.loads(cli("meta", chain / "s.tsv", *people, *how, "--format", "json").out)
+    for found, name in zip(both["judgments"], ("human", "human_b"), strict=True):
+        alone = json.loads(cli("meta", chain / "s.tsv", "--human", name, *how, "--format", "json").out)
+        del alone["provenance"]
+        assert found == alone
+    text = cli("meta", chain / "s.tsv", "--human", "human,human_b", *how)
+    assert text.status == 2  # names of columns may hold commas: the option is repeated
+    result = meta(Wanted(human=["human", "human_b"]), file=str(chain / "s.tsv"), test="none", resamples=20).result
+    assert isinstance(result, Judgments)
+    assert result.to_text().startswith("judgment human\n")
+    assert [row.split(",")[0] for row in result.to_csv().splitlines()] == ["human"] * 5 + ["human_b"] * 4
+    assert (len(result), result["human_b"].human, repr(result)) == (
+        2,
+        "human_b",
+        "Judgments(pearson of chrf, ter with human, human_b)",
+    )
+    (tmp_path / "j.json").write_text(json.dumps(both), encoding="utf-8")
+    assert cli("report", tmp_path / "j.json", "-o", tmp_path / "r.md").status == 0
+    assert "with human_b" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    with pytest.raises(bsx.UnknownNameError, match="no judgment 'humn'.*human"):
+        result["humn"]
+    drawn = cli("meta", chain / "s.tsv", *people, *how, "--plot", tmp_path / "p.svg")
+    assert (drawn.status, (tmp_path / "p.svg").is_file()) == (0, True)
+    drawn = cli("meta", chain / "s.tsv", *people, "--plot-tests", tmp_path / "p.png")
+    assert (drawn.status, drawn.err.count("\n")) == (2, 1)
+    assert "draws the tests of one judgment" in drawn.err
+
+
+def test_metrics_computed_now_agree_with_those_on_disk(table: Path, chain: Path) -> None:
+    now = meta(Wanted(), metrics=["chrf"], texts=Input(data=str(table)), test="none", resamples=20)
+    then = meta(Wanted(["chrf"]), file=str(chain / "s.tsv"), test="none", resamples=20)
+    assert isinstance(now.result, MetaResult)
+    assert isinstance(then.result, MetaResult)
+    assert now.result.systems
+    assert now.result.groups[0]["chrf"].value == pytest.approx(then.result.groups[0]["chrf"].value, rel=1e-8)
+    several = meta(
+        Wanted(human=["human", "human_b"]), metrics=["chrf"], texts=Input(data=str(table)), test="none", resamples=20
+    )
+    assert isinstance(several.result, Judgments)
+
+
+def test_the_usual_columns_stand_back_where_they_do_not_tell_rows_apart(table: Path, tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{**row, "chrf": place * place % 7} for place, row in enumerate(rows_of(table))]
+    run = lambda file: meta(Wanted(["chrf"]), file=str(file), test="none", resamples=20)  # noqa: E731
+    twice = run(write(tmp_path / "twice.tsv", [*rows, *rows]))
+    assert any("several rows have the same 'system' and 'segment'" in note for note in twice.notes)
+    nameless = run(write(tmp_path / "nameless.tsv", [{k: v for k, v in row.items() if k != "segment"} for row in rows]))
+    assert any("names systems, but none names segments" in note for note in nameless.notes)
+    single = run(write(tmp_path / "single.tsv", [row for row in rows if row["system"] == "atlas"]))
+    assert single.notes == []
+    layers = [{**row, "layer": layer} for row in rows if row["system"] == "atlas" for layer in (1, 2)]
+    assert any("several rows have the same" in note for note in run(write(tmp_path / "layers.tsv", layers)).notes)
+    groups = [{**row, "lp": "a" if row["system"] == "atlas" else "b"} for row in rows]
+    apart = meta(Wanted(["chrf"], group="lp"), file=str(write(tmp_path / "g.tsv", groups)), test="none", resamples=20)
+    assert any("a group has a single system" in note for note in apart.notes)
+    pairs = run(write(tmp_path / "pairs.tsv", [{**row, "lp": f"{row['system']}-en"} for row in rows]))
+    assert any("the column 'lp' names 3 language pairs" in note for note in pairs.notes)
+
+
+def test_nothing_is_pooled_unsaid(chain: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    said = "the column 'system' names 3 systems"
+    texts = chain / "t.tsv"
+    pairs = write(tmp_path / "l.tsv", [{**row, "label": i % 2} for i, row in enumerate(rows_of(chain / "s.tsv"))])
+    (tmp_path / "l.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
+    for words in (
+        ("score", "--data", texts, "--metric", "chrf"),
+        ("disentangle", chain / "f.tsv"),
+        ("ensemble", chain / "f.tsv", "--resamples", "20"),
+        ("adversarial", "pairs", pairs, "--resamples", "20", "--folds", "2"),
+        ("adversarial", "perturb", texts, "--metric", "chrf", "--perturbation", "shuffle", "--resamples", "20"),
+        ("intervene", texts, "--metric", "chrf", "-l", "en"),
+    ):
+        done = cli(*words)
+        assert done.status == 0, done.err
+        assert said in done.err, words
+
+
+def test_rows_that_were_changed_keep_their_columns(table: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    perturb = ("adversarial", "perturb", table, "--metric", "chrf", "--perturbation", "shuffle", "--resamples", "20")
+    assert cli(*perturb, "--strength", "0.5", "--save", tmp_path / "p.tsv").status == 0
+    edit = ("intervene", table, "--metric", "chrf", "-l", "en")
+    assert cli(*edit, "--save", tmp_path / "i.tsv").status == 0
+    marks = [row["mark"] for row in rows_of(table)]
+    for name in ("p.tsv", "i.tsv"):
+        found = rows_of(tmp_path / name)
+        assert set(LAYOUT) <= set(found[0])
+        assert all(row["mark"] == marks[int(row["row"]) - 1] for row in found)
+    taken = write(tmp_path / "taken.tsv", [{**row, "original": 1} for row in rows_of(table)])
+    for words, own in ((perturb, "p2.tsv"), (edit, "i2.tsv")):
+        done = cli(*(taken if word == table else word for word in words), "--save", tmp_path / own)
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert "has a column 'original' already" in done.err
+        assert not (tmp_path / own).exists()
+
+
+def test_test_sets_have_names_and_say_how_to_be_had(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    names = every_test_set()
+    assert {"wmt17/zh-en", "newstest2017/cs-en", "wmt20/cs-en", "stsb-en-dev"} <= names.keys()
+    assert names["wmt17/zh-en"].dataset == "wmt17-da"
+    listed = json.loads(cli("data", "test-sets", "--format", "json").out)
+    assert [row["name"] for row in listed["test_sets"]] == list(names)
+    assert not any(row["here"] for row in listed["test_sets"])
+    for words, complaint in (
+        (("score", "--test-set", "wmt17/zh-en", "--metric", "chrf"), "`bsx data get wmt17-da` fetches it"),
+        (("meta", "--test-set", "wmt17/zh-en", "--metric", "chrf"), "`bsx data get wmt17-da` fetches it"),
+        (("compare", "--test-set", "newstest2017/cs-en", "--metric", "chrf"), "newstest2017-cs-en is not in"),
+        (("score", "--test-set", "wmt17/zhen", "--metric", "chrf"), "unknown test set 'wmt17/zhen'. Near: wmt17/zh-en"),
+        (("meta", "x.tsv", "--test-set", "wmt17/zh-en"), "leave FILE out"),
+        (("score", "--test-set", "wmt17/zh-en", "-r", "r.txt"), "leave out --data, --references and --sources"),
+    ):
+        done = cli(*words, "--data-dir", tmp_path)
+        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1), done.err
+        assert complaint in done.err
+
+
+@pytest.fixture
+def small_set(tmp_path: Path) -> Path:
+    """A data folder with a few rows of WMT17's layout: two systems on four segments, of one pair of two."""
+    texts = ["a cat", "the dog ran", "it rains", "no one came"]
+    wrong = ["a cat", "dogs ran", "rains", "one"]
+    rows: list[dict[str, object]] = [
+        {
+            "lp": lp,
+            "system": system,
+            "sid": i + 1,
+            "source": "s",
+            "reference": text,
+            "candidate": one,
+            "human": len(one),
+        }
+        for lp in ("cs-en", "zh-en")
+        for system, texts_of in (("good", texts), ("bad", wrong))
+        for i, (text, one) in enumerate(zip(texts, texts_of, strict=True))
+    ]
+    (tmp_path / "data/wmt").mkdir(parents=True)
+    write(tmp_path / "data/wmt/daseg-wmt17.tsv", rows)
+    return tmp_path / "data"
+
+
+def test_a_test_set_is_a_table(small_set: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    named = ("--test-set", "wmt17/zh-en", "--data-dir", small_set)
+    assert cli("score", *named, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    assert {row["lp"] for row in rows_of(tmp_path / "s.tsv")} == {"zh-en"}
+    compared = json.loads(cli("compare", *named, "--metric", "chrf", "--test", "randomise", "--format", "json").out)
+    assert (compared["systems"], compared["segments"]) == (["good", "bad"], 4)
+    assert compared["provenance"]["files"][0]["name"].endswith("daseg-wmt17.tsv")
+    found = json.loads(cli("meta", *named, "--metric", "chrf", "--test", "none", "--format", "json").out)
+    table = load_test_set("wmt17/zh-en", small_set)
+    scores = bsx.get_metric("chrf").score(table.texts("candidate"), table.texts("reference"))
+    direct = meta_evaluate(
+        {"chrf": np.asarray(scores), "human": table.numbers("human")}, metrics=["chrf"], human="human"
+    )
+    assert found["groups"][0]["metrics"][0]["pearson"] == pytest.approx(direct.groups[0]["chrf"].value, rel=1e-6)
+
+
+def test_own_candidates_are_held_against_a_test_set(
+    small_set: Path, cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    named = ("--test-set", "wmt17/zh-en", "--data-dir", small_set, "--metric", "chrf", "--format", "json")
+    for name, lines in {"mine": "a cat\nthe dog ran\nit rains\nno one came\n", "yours": "a\nb\nc\nd\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(lines)
+    done = json.loads(cli("score", "-c", tmp_path / "mine.txt", *named).out)
+    assert done["metrics"][0]["scores"][0]["score"] == 100
+    both = cli("compare", tmp_path / "mine.txt", tmp_path / "yours.txt", *named, "--resamples", "20")
+    assert json.loads(both.out)["systems"] == ["mine", "yours"]
+    short = tmp_path / "short.txt"
+    short.write_text("one line\n")
+    assert "line counts differ" in cli("score", "-c", short, *named).err
+
+
+def test_real_test_sets_are_what_their_data_sets_hold(shared: Path) -> None:
+    given = Input(test_set="wmt17/zh-en", data_dir=shared / "data")
+    found = meta(Wanted(), metrics=["chrf"], texts=given, test="none", resamples=20).result
+    assert isinstance(found, MetaResult)
+    table = load_test_set("wmt17/zh-en", shared / "data")
+    assert (len(table), found.groups[0].n) == (560, 560)
+    scores = bsx.get_metric("chrf").score(table.texts("candidate"), table.texts("reference"))
+    people = table.numbers("human")
+    assert found.groups[0]["chrf"].value == pytest.approx(np.corrcoef(scores.values, people)[0, 1], abs=1e-9)
+
+
+def test_other_names_are_named_alike_everywhere(chain: Path, cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    own = {"system": "mt", "segment": "unit", "human": "grade", "reference": "gold", "candidate": "output"}
+    for name in ("f.tsv", "f.tsv.signatures.json"):
+        (tmp_path / name).write_bytes((chain / name).read_bytes())
+    file = write(tmp_path / "f.tsv", [{own.get(k, k): v for k, v in row.items()} for row in rows_of(chain / "f.tsv")])
+    where = ("--system", "mt", "--segment", "unit")
+    quick = ("--resamples", "20")
+    texts = ("--candidate", "output", "--reference", "gold")
+    for words in (
+        ("score", "--data", file, *texts, *where, "--metric", "length", "-o", tmp_path / "l.tsv"),
+        ("compare", "--scores", file, *where, *quick),
+        ("compare", "--data", file, *texts[:2], *texts[2:], *where, *quick, "--metric", "chrf"),
+        ("meta", file, *where, "--human", "grade", "--test", "none", *quick),
+        ("factors", file, *texts, "--factor", "lex", "--prefix", "again-", "-o", tmp_path / "g.tsv"),
+        ("disentangle", file, *where),
+        ("ensemble", file, *where, "--human", "grade", *quick),
+        ("report", file, *where, "--human", "grade", "-o", tmp_path / "r.md"),
+    ):
+        done = cli(*words)
+        assert done.status == 0, done.err
+    assert " rank atlas " in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert factor_columns(tmp_path / "g.tsv", ["lex", "again-lex"]) == ["lex", "again-lex"]
+    assert scored_columns(tmp_path / "l.tsv", ["chrf", "ter", "length"]) == ["chrf", "ter", "length"]
+    named = cli("report", file, "--column", "ter", "--lower", "ter", "--system", "mt", "-o", tmp_path / "n.md")
+    assert named.status == 0
+    assert "| ter | atlas | 12 |" in (tmp_path / "n.md").read_text(encoding="utf-8")
+    for words, complaint in (
+        (("--column", "tre"), "no table has a column 'tre'. Near: ter"),
+        (("--lower", "ter"), "is none of the columns of scores"),
+        (("--system", "reading"), "no table has a column 'reading'"),
+        (("--system", "mt", "--segment", "mt2"), "no table has a column 'mt2'"),
+    ):
+        done = cli("report", file, *words, "-o", tmp_path / "bad.md")
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert complaint in done.err
+        assert not (tmp_path / "bad.md").exists()
+
+
+def test_a_card_knows_systems_segments_and_directions(chain: Path, tmp_path: Path) -> None:
+    own = {"system": "mt", "segment": "unit"}
+    file = write(tmp_path / "s.tsv", [{own.get(k, k): v for k, v in row.items()} for row in rows_of(chain / "s.tsv")])
+    (tmp_path / "s.tsv.signatures.json").write_bytes((chain / "s.tsv.signatures.json").read_bytes())
+    how = {"columns": ["chrf", "ter"], "parts": ["agreement"], "store": tmp_path / "store"}
+    found = metric_card([], file, system="mt", segment="unit", resamples=20, **how)
+    rows = {card.metric: {row.level: row.value for row in card.parts.agreement.rows} for card in found.cards}
+    assert rows["ter"]["segment"] > 0.3  # the sign of an error rate is turned, as the sidecar says
+    assert rows["chrf"].keys() == {"segment", "system"}
+    assert any("lower is better for ter" in note for note in found.notes)
+
+
+def test_lists_of_candidates_have_the_usual_segments(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    rows = [{"segment": "a", "candidate": "one cat"}, {"segment": "a", "candidate": "a cat"}]
+    lists = write(tmp_path / "lists.tsv", [*rows, *({**row, "segment": "b"} for row in rows)])
+    for words in ((), ("--segment", "segment"), ("--id", "segment")):
+        done = cli("mbr", lists, *words, "--metric", "chrf", "-o", tmp_path / "d.tsv")
+        assert done.status == 0, done.err
+        assert [row["id"] for row in rows_of(tmp_path / "d.tsv")] == ["a", "b"]
