@@ -127,10 +127,11 @@ class TriplesResult(InNotebooks):
             TripleSplitRow(metric=s.metric, low=s.low, high=s.high, n=s.n, rate=s.rate, ci=(s.rate_low, s.rate_high))
             for s in self.splits
         ]
+        given = scores or {}
         worst = []
-        for name, places in self.worst.items() if scores else ():
+        for name, places in self.worst.items() if given else ():
             for i in places:
-                good, bad = float(scores[name][0][i]), float(scores[name][1][i])
+                good, bad = float(given[name][0][i]), float(given[name][1][i])
                 worst.append(
                     TripleExampleRow(
                         metric=name,
@@ -141,7 +142,7 @@ class TriplesResult(InNotebooks):
                         score_paraphrase=good,
                         score_nonparaphrase=bad,
                         margin=good - bad,
-                        scores={other: (float(pair[0][i]), float(pair[1][i])) for other, pair in scores.items()},
+                        scores={other: (float(pair[0][i]), float(pair[1][i])) for other, pair in given.items()},
                     )
                 )
         return TriplesDocument(results=results, tests=tests, splits=splits, worst=worst)

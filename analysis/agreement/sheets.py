@@ -100,7 +100,7 @@ def text(result: Evaluated) -> str:
 def records(result: Evaluated) -> list[dict[str, object]]:
     """Return one row a group and metric, then one of averages a metric."""
     figures = _figures(result)
-    rows = []
+    rows: list[dict[str, object]] = []
     for group in result.groups:
         ranks = _ranks(group)
         for found in (*group.metrics, *group.sentinels):
@@ -143,8 +143,8 @@ def _figures(result: Evaluated) -> list[str]:
     return [result.headline, *(name for name in names if name != result.headline)]
 
 
-def _plain(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else value
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _cell(group: GroupResult, metric: str, form: str) -> str:

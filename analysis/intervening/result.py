@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bsx.analysis.documents.base import Interval
 from bsx.analysis.documents.intervening import EffectRow, InterveneDocument
 from bsx.analysis.intervening.plots import draw_interventions
 from bsx.analysis.render.notebook import InNotebooks
@@ -85,8 +86,8 @@ class Interventions(InNotebooks):
                 pairs = ((observed, span1), (edited, span2), (difference, span3))
                 mark = "†" if p and float(p) < ALPHA else ""
                 cells.append([name, *(f"{value} {ends}".strip() for value, ends in pairs), p + mark])
-            header = ["factor", "observed", "edited", "difference", "p"]
-            made.append(Sheet(title, header, cells, f"{_legend(self.document)}. †: p < {ALPHA}."))
+            names = ["factor", "observed", "edited", "difference", "p"]
+            made.append(Sheet(title, names, cells, f"{_legend(self.document)}. †: p < {ALPHA}."))
         header, *rows = edit_rows(self.document)
         return [*made, Sheet("What the edits move", header, rows, names=2)]
 
@@ -94,10 +95,10 @@ class Interventions(InNotebooks):
         """Return a row a metric and factor."""
         rows = []
         for effect in self.document.effects:
-            row = effect.to_dict()
-            for name in ("observed_ci", "edited_ci", "difference_ci"):
-                low, high = row.pop(name, None) or (None, None)  # type: ignore[misc]
-                row |= {name.replace("_ci", "_low"): low, name.replace("_ci", "_high"): high}
+            row = {name: value for name, value in effect.to_dict().items() if not name.endswith("_ci")}
+            for name in ("observed", "edited", "difference"):
+                ends: Interval = getattr(effect, f"{name}_ci")
+                row |= dict(zip((f"{name}_low", f"{name}_high"), ends or (None, None), strict=True))
             rows.append(row)
         return rows
 

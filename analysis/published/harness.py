@@ -32,7 +32,7 @@ from bsx.support.progress import Watch, told
 from bsx.support.provenance import Provenance
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Picture
 
 TITLE = "Published tables, recomputed"
 TABLES: dict[str, tuple[PublishedFacts, Callable[[Work], list[Figure]]]] = {
@@ -105,7 +105,7 @@ class Reproduced(InNotebooks):
             for cell in table.cells
         ]
 
-    def plot(self, path: str | Path | None = None) -> Figure:
+    def plot(self, path: str | Path | None = None) -> Picture:
         """Draw our figures over those published, publications in colours; on the line both are the same."""
         with picture(path, 5.6, 4.2) as figure:
             axes = figure.subplots()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from numpy.typing import ArrayLike
+
 from bsx.data.picture import COLOURS, label, picture
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def draw_lines(
     return figure
 
 
-def draw_histogram(columns: Mapping[str, Sequence[float]], x: str, path: str | Path | None = None) -> Figure:
+def draw_histogram(columns: Mapping[str, ArrayLike], x: str, path: str | Path | None = None) -> Figure:
     """Draw how the numbers of each column are spread: name -> numbers, with the name of the axis."""
     with picture(path, 5.6, 3.2) as figure:
         axes = figure.subplots()

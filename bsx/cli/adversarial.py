@@ -175,8 +175,9 @@ def challenge(
     if plot is not None:
         found.plot(plot)
     files = sorted(file.glob("*.json")) if file.is_dir() else [file]
-    content = {**found.to_dict(), "provenance": provenance("adversarial-challenge", files, found.signatures)}
-    write_tables(found, format, lambda: content["provenance"], output, content=content)
+    origin = provenance("adversarial-challenge", files, found.signatures)
+    content = {**found.to_dict(), "provenance": origin}
+    write_tables(found, format, lambda: origin, output, content=lambda: content)
     say([*found.about, *found.notes])
 
 
@@ -200,8 +201,9 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
 def _finish(found: Fooled, kind: str, format: str, output: Path | None) -> None:
     from bsx.support.provenance import provenance
 
-    content = {**found.to_dict(), "provenance": provenance(kind, found.files, found.signatures)}
-    write_tables(found, format, lambda: content["provenance"], output, content=content)
+    origin = provenance(kind, found.files, found.signatures)
+    content = {**found.to_dict(), "provenance": origin}
+    write_tables(found, format, lambda: origin, output, content=lambda: content)
     say([*found.about, *found.notes])
 
 
@@ -297,10 +299,11 @@ def perturb(
     if save is not None:
         found.save_cases(save)
     read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
-    content = found.to_dict() | {"provenance": provenance("adversarial-perturb", read, found.metrics.signatures)}
+    origin = provenance("adversarial-perturb", read, found.metrics.signatures)
+    content = found.to_dict() | {"provenance": origin}
     content["notes"] = [spelled(note) for note in found.notes]
     content["left_out"] = [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()]
-    write_tables(found.result, format, lambda: content["provenance"], output, content=content)
+    write_tables(found.result, format, lambda: origin, output, content=lambda: content)
     say([*found.metrics.about, *found.notes])
 
 

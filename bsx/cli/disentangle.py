@@ -67,4 +67,4 @@ def disentangle(
     if form_of(format, output) != "text":
         say(notice.message for notice in found.result.warnings)
     say(found.notes)
-    write_tables(found, format, lambda: origin, output, content={**found.to_dict(), "provenance": origin})
+    write_tables(found, format, lambda: origin, output, content=lambda: {**found.to_dict(), "provenance": origin})

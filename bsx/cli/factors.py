@@ -99,8 +99,9 @@ def intervene(
     if plot is not None:
         found.result.plot(plot)
     read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
-    content = found.to_dict() | {"provenance": provenance("intervene", read, found.metrics.signatures)}
+    origin = provenance("intervene", read, found.metrics.signatures)
+    content = found.to_dict() | {"provenance": origin}
     content["notes"] = [spelled(note) for note in found.notes]
     content["left_out"] = {name: spelled(why) for name, why in found.result.document.left_out.items()}
-    write_tables(found.result, format, lambda: content["provenance"], output, content=content)
+    write_tables(found.result, format, lambda: origin, output, content=lambda: content)
     say([*found.metrics.about, *found.notes])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -129,7 +130,9 @@ def meta(
 
         draw_significance(found.result, plot_tests)
     kind = "meta" if isinstance(found.result, MetaResult) else "meta-judgments"
-    write_tables(found.result, format, lambda: provenance(kind, found.files, found.signatures), output)
+    origin = functools.partial(provenance, kind, found.files, found.signatures)
+    content = lambda: {**found.result.to_dict(), "provenance": origin()}  # noqa: E731
+    write_tables(found.result, format, origin, output, content=content)
     say(found.notes)
 
 
@@ -222,5 +225,7 @@ def compare(
             progress=report,
             **set_fields(how),
         )
-    write_tables(found.result, format, lambda: provenance("compare", found.files, found.signatures), output)
+    origin = functools.partial(provenance, "compare", found.files, found.signatures)
+    content = lambda: {**found.result.to_dict(), "provenance": origin()}  # noqa: E731
+    write_tables(found.result, format, origin, output, content=content)
     say(found.notes)

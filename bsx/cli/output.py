@@ -141,24 +141,19 @@ def write_tables(
     origin: Callable[[], JsonObject],
     output: Path | None,
     *,
-    content: JsonObject | None = None,
+    content: Callable[[], Mapping[str, object]],
 ) -> None:
     """Print a result, or write it to a file, in one of the formats text, csv, json, latex, markdown and html.
 
     Args:
         result: what came out.
         format: one of them.
-        origin: gives the `bsx.support.provenance.provenance`, which goes into JSON, and whose names of files and
-            signatures go into tables.
+        origin: gives the `bsx.support.provenance.provenance`, whose names of files and signatures go into tables.
         output: where it is written; see `form_of`.
-        content: what JSON holds, unless that is the result's own document and its provenance.
+        content: gives what JSON holds.
     """
     form = form_of(format, output)
-    if form == "json":
-        said = to_json(content if content is not None else {**result.to_dict(), "provenance": origin()})
-    else:
-        said = in_form(result, form, origin)
-    write_result(said, output)
+    write_result(to_json(content()) if form == "json" else in_form(result, form, origin), output)
 
 
 def in_form(result: InNotebooks, form: str, origin: Callable[[], JsonObject]) -> str:

@@ -98,4 +98,4 @@ def probe(
         output = None
     read = [*files, *(test_data or ()), *([judged] if judged is not None else [])]
     origin = functools.partial(provenance, "probe", read, {findings.model: findings.signature})
-    write_tables(findings, format, origin, output, content=findings.to_dict())
+    write_tables(findings, format, origin, output, content=findings.to_dict)

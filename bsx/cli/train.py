@@ -159,7 +159,7 @@ def curve(
         draw_learning_curve(found, plot, title=f"{architecture} on {job.encoder.record.model}")
     origin = provenance("train-curve", job.files)
     content = {"architecture": architecture, **found.to_dict(), "provenance": origin}
-    write_tables(found, format, lambda: origin, None, content=content)
+    write_tables(found, format, lambda: origin, None, content=lambda: content)
 
 
 @with_settings(config=EnsembleSettings)
@@ -191,8 +191,9 @@ def ensemble(
         **more,
     )
     result = found.result
-    content = {**result.to_dict(), "provenance": provenance("ensemble", found.files, found.signatures)}
-    write_tables(result, format, lambda: content["provenance"], output, content=content)
+    origin = provenance("ensemble", found.files, found.signatures)
+    content = {**result.to_dict(), "provenance": origin}
+    write_tables(result, format, lambda: origin, output, content=lambda: content)
     say([*found.notes, *result.notes])
     if found.saved is not None:
         print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _write(path: Path, columns: dict[str, object]) -> None:
-    rows = [list(columns), *zip(*columns.values(), strict=True)]  # type: ignore[call-overload]
+def _write(path: Path, columns: Mapping[str, Iterable[object]]) -> None:
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
     path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
 
 

@@ -68,7 +68,7 @@ class Findings(InNotebooks):
         for result in self.results:
             for row in map(dict, result.records()):
                 if self.beside is not None and row.get("tested_on", result.task) == result.task:
-                    row["agreement"] = float(self.beside.agreement[result.layers.index(row["layer"])])  # type: ignore[arg-type]
+                    row["agreement"] = float(self.beside.agreement[result.layers.index(row["layer"])])
                 rows.append(row)
         return rows
 

@@ -111,6 +111,13 @@ def _challenge() -> analysis.ChallengeResult:
     return analysis.challenge(pairs, {"m_1": (high, low), "n": (low, low + [0, 1] * 4)})
 
 
+def _side_by_side() -> analysis.SideBySide:
+    probes, people = made("ProbeResult"), made("LayerAgreement")
+    assert isinstance(probes, analysis.ProbeResult)
+    assert isinstance(people, analysis.LayerAgreement)
+    return analysis.probe_with_agreement([probes], people)
+
+
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
     "Attribution": lambda: analysis.erasure(lambda kept: kept @ np.array([0.1, 0.4]), 2),
@@ -183,7 +190,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lang="en",
     ),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
-    "SideBySide": lambda: analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement")),  # type: ignore[list-item, arg-type]
+    "SideBySide": lambda: _side_by_side(),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
         {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
     ),
