@@ -37,6 +37,7 @@ class ExplainedRow:
         source: the source text, if there is one.
         source_risk: of each of its words.
         references: what the candidate was held against; empty for explanations without references.
+        columns: further columns of the row, such as its system and segment.
     """
 
     candidate: str
@@ -44,6 +45,7 @@ class ExplainedRow:
     source: str | None = None
     source_risk: Array | None = None
     references: tuple[str, ...] = ()
+    columns: Mapping[str, object] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
         """Return texts and risks, for JSON."""
@@ -54,7 +56,7 @@ class ExplainedRow:
             found["source_risk"] = _rounded(self.source_risk)
         if self.references:
             found["reference"] = list(self.references)
-        return found
+        return {**found, **{name: cell for name, cell in self.columns.items() if name not in found}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,10 @@ from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
 from bsx.analysis.stats.resample import Resampling
 from bsx.bertscore.config import ScorerConfig
+from bsx.data.cells import spelled
 from bsx.data.corpus import as_texts
 from bsx.data.files import TableFile
+from bsx.data.output import refuse_taken
 from bsx.data.run import as_one_run
 from bsx.data.tables import Row
 from bsx.encode.session import Encoders
@@ -132,6 +135,9 @@ def explain_table(
         raise InputError(
             f"{columns.name}: has no column of sources for the marks in {source_marks!r}: name it, `source=`"
         )
+    used = {candidate, *named, *([] if source is None else [source])}
+    own = ["candidate", "risk", "source_risk", *["source"] * (source is not None), *["reference"] * bool(named)]
+    refuse_taken(set(columns.columns) - used, own)
     rows: list[TextRow] = []
     seen: list[Mapping[str, object]] = []
     for segment in TableFile(data, [candidate], named, source=source, keep_rows=True):
@@ -143,7 +149,17 @@ def explain_table(
         for side, column in sides
         if column is not None
     }
-    return _explained(rows, settings, given, progress, how)
+    found = _explained(rows, settings, given, progress, how)
+    kept = [{name: _kept(name, cell) for name, cell in row.items() if name not in used} for row in seen]
+    return replace(found, rows=[replace(row, columns=more) for row, more in zip(found.rows, kept, strict=True)])
+
+
+def _kept(name: str, cell: object) -> object:
+    """Return a cell as JSON holds it: text, number, or nothing; references are a list, as those that are used."""
+    if isinstance(cell, float):
+        return float(cell) if math.isfinite(cell) else None
+    plain = cell if cell is None or isinstance(cell, str | int) else spelled(cell)
+    return [plain] if name == "reference" else plain
 
 
 def _references(given: object | None, rows: int) -> list[tuple[str, ...]] | None:
