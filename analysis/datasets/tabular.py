@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bsx.analysis.datasets.judged import COLUMNS, Builder, Given, JudgedTable, reference_columns
 from bsx.data import cells
+from bsx.data.columns import TableLike, column_names
 from bsx.data.lines import Problems, check_line_counts, line_list
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
+from bsx.support.near import did_you_mean
 
 _READ: dict[str, Callable[[object, str], Given]] = {
     **dict.fromkeys(("human", "human_raw", "difference"), cells.number),
@@ -18,8 +20,33 @@ _READ: dict[str, Callable[[object, str], Given]] = {
 }
 
 
+class _InMemory:
+    """Columns in memory as a table of rows, which are numbered from 1."""
+
+    def __init__(self, table: TableLike, name: str) -> None:
+        self.name, self.columns = name, column_names(table)
+        self._values = {name: list(table[name]) for name in self.columns}
+
+    def require(self, *names: str) -> None:
+        """Check that columns exist.
+
+        Raises:
+            UnknownNameError: naming the first that does not, and those that do.
+        """
+        for name in names:
+            if name not in self.columns:
+                hint = did_you_mean(name, self.columns)
+                raise UnknownNameError(f"{self.name}: has no column {name!r}; it has {', '.join(self.columns)}.{hint}")
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows; a cell of pandas without a value is None."""
+        for number, cell in enumerate(zip(*self._values.values(), strict=True), start=1):
+            found = (None if value != value else value for value in cell)
+            yield Row(f"{self.name}: row {number}", dict(zip(self.columns, found, strict=True)))
+
+
 def load_table(
-    path: Path | str,
+    path: Path | str | TableLike,
     *,
     columns: Mapping[str, str] | None = None,
     references: Sequence[str] | None = None,
@@ -29,19 +56,19 @@ def load_table(
     name: str | None = None,
     skip_malformed: bool = False,
 ) -> JudgedTable:
-    """Load a TSV, CSV, JSON-lines or Parquet table with named columns.
+    """Load a TSV, CSV, JSON-lines or Parquet table with named columns, or take a DataFrame or a mapping of columns.
 
     Columns with the names of `COLUMNS` mean what is documented there; all others are kept as they are.
 
     Args:
-        path: the table. TSV is unquoted: a quotation mark is a plain character.
+        path: the table, as a file, a DataFrame, or name -> (n,). TSV is unquoted: quotation marks are plain characters.
         columns: tidy name -> the file's name, where they differ, e.g. ``{"candidate": "hyp", "human": "score"}``.
         references: the file's reference columns; by default reference, reference2, …, ref, ref1, ref2, … A JSON or
             Parquet cell may hold a list of texts.
         metrics: columns with scores of metrics.
         numbers: further columns with numbers; columns that are not named anywhere are texts.
         quoted: whether fields may be quoted as in CSV; by default in CSV files only.
-        name: name of the data set; the file's unless given.
+        name: name of the data set; the file's, or ``table``, unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
     Raises:
@@ -49,7 +76,11 @@ def load_table(
         UnknownNameError: for a column that does not exist; lists those present.
     """
     problems = Problems(skip=skip_malformed)
-    table = Table(path, problems, quoted=quoted)
+    table: Table | _InMemory
+    if isinstance(path, Path | str):
+        table, own = Table(path, problems, quoted=quoted), Path(path).stem
+    else:
+        table, own = _InMemory(path, name or "table"), "table"
     renamed = dict(columns or {})
     unknown = [tidy for tidy in renamed if tidy not in COLUMNS or tidy in ("dataset", "reference")]
     if unknown:
@@ -63,7 +94,7 @@ def load_table(
         if new in tidy and new != old:
             raise InputError(f"{table.name}: {old!r} cannot be read as {new!r}: the file has a column of that name too")
         tidy[old] = new
-    builder = Builder(name or Path(path).stem, problems, metrics)
+    builder = Builder(name or own, problems, metrics)
     numeric = {*metrics, *numbers, "judgments", "judge"}
     for row in table.rows():
         with problems:

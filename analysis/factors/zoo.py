@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias, Unpack
 
 import numpy as np
 
-from bsx.analysis.factors.base import Factor, FactorCell, FactorScores, ResourceOptions, Resources, SentencePairs
+from bsx.analysis.factors.base import Factor, FactorScores, ResourceOptions, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries import FactorEntry
 from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import read_spec, split_specs
+from bsx.data.columns import TableLike, column_names
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import implementation, source_of
@@ -103,7 +104,7 @@ def compute_factors(
     sentence2: Sequence[str],
     *,
     lang: str = "en",
-    columns: Mapping[str, Sequence[FactorCell]] | None = None,
+    columns: TableLike | None = None,
     preset: str | None = None,
     **resources: Unpack[ResourceOptions],
 ) -> dict[str, FactorScores]:
@@ -114,7 +115,7 @@ def compute_factors(
         sentence1: n texts; the reference side of LEX.
         sentence2: n texts.
         lang: language of both sides by code or name, or of each as ``de-en``.
-        columns: further columns, n cells each, for factors that read one.
+        columns: further columns, n cells each, for factors that read one: a mapping or a DataFrame.
         preset: preset of factors given by name.
         resources: fields of `bsx.analysis.factors.base.Resources`.
 
@@ -129,7 +130,8 @@ def compute_factors(
     [0.714]
     """
     lang1, lang2 = language_pair(lang)
-    pairs = SentencePairs(sentence1, sentence2, lang1, lang2, columns or {})
+    further = {} if columns is None else {name: list(columns[name]) for name in column_names(columns)}
+    pairs = SentencePairs(sentence1, sentence2, lang1, lang2, further)
     made = (
         get_factors(factors, preset=preset)
         if isinstance(factors, str)

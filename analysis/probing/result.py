@@ -122,7 +122,8 @@ class ProbeResult(InNotebooks):
     def short(self) -> str:
         """Task, layers, and the best of them."""
         top = float(self.accuracy.max())
-        return f"{self.task}; {len(self.layers)} layers, the best {self.best_layer}: {top:.3f}; {self.n} items"
+        best = f"the best {self.best_layer}: {top:.3f}"
+        return f"{self.task or self.probe}; {len(self.layers)} layers, {best}; {self.n} items"
 
     def sheets(self) -> Sequence[Sheet]:
         """Return a row a layer, the best bold; then the same probes on further items."""
