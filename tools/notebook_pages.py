@@ -24,7 +24,9 @@ def shown(output: Any) -> str:
     if "image/png" in data:
         return f"![](data:image/png;base64,{data['image/png'].strip()})"
     if "text/html" in data:
-        return f"<div>{data['text/html'].strip()}</div>"
+        # A table without a class takes the look of the theme's.
+        html = data["text/html"].strip().replace('<table border="1" class="dataframe">', "<table>")
+        return f"<div>{html}</div>"
     return fenced(data["text/plain"] if data else output.text, "text")
 
 
