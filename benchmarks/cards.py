@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bsx.analysis import Report, compare_cards, metric_card
 from bsx.analysis.documents.cards import CardDocument
-from bsx.analysis.report.blocks import ReportTable
+from bsx.analysis.report.blocks import Heading, Notes, ReportTable
 from bsx.analysis.report.cells import number, percent
 from bsx.analysis.report.sections.cards import card_sections
 from bsx.bertscore.config import ScorerConfig
@@ -46,6 +46,7 @@ LONG = {
     "What changes of the text do to the score",
     "Signatures",
     "Data",
+    "Parts",
     "Share of pairs in which people prefer the side that scores higher, by the difference in score",
 }
 PAGE = Path(__file__).with_name("agreement") / "cards.md"
@@ -136,8 +137,8 @@ def page(cards: Sequence[CardDocument]) -> str:
         f"{SETTINGS['perturbed']} references changed or edited in each language, {SETTINGS['checked']} rows on which "
         f"invariance is tried and {SETTINGS['timed']} segments timed: intervals are wide. WMT17 "
         f"({', '.join(PAIRS)}) and MQM are direct assessments and error counts of segments; systems are compared on "
-        "newstest2017 fi-en and on MQM. Tables of single tests, of single changes and of differences are left out "
-        "here; `bsx card` writes them.",
+        "newstest2017 fi-en and on MQM. Tables of single tests, of single changes and of differences, and all notes, "
+        "are left out here; `bsx card` writes them.",
         "",
         f"Timed on {', '.join(f'{name} {value}' for name, value in machine.items() if value)}, with other work on it.",
         "",
@@ -160,7 +161,10 @@ def page(cards: Sequence[CardDocument]) -> str:
     for card in cards:
         kept = []
         for section in card_sections(card):
-            section.blocks = [b for b in section.blocks if not (isinstance(b, ReportTable) and b.caption in LONG)]
+            blocks = (block for block in section.blocks if not isinstance(block, Heading | Notes))
+            section.blocks = [
+                block for block in blocks if not (isinstance(block, ReportTable) and block.caption in LONG)
+            ]
             if any(isinstance(block, ReportTable) for block in section.blocks) or section.lead:
                 kept.append(section)
         text = Report(card.metric, tuple(kept)).to_markdown().replace("\n## ", "\n### ")

@@ -573,7 +573,8 @@ expected calibration error.
 ## Erasure and Shapley values
 
 What any metric's scores say of words, on {few} dev sentences a pair; Shapley values with a budget of {budget} texts a
-sentence. Matches on the same sentences stand below.
+sentence, which is two or three orders of its words: they are noisy, and erasure, which asks for a text a word, finds
+more. Matches on the same sentences stand below: nothing that takes words out of a score comes up to them.
 
 | data | beside | by | method | sentences | AUC | average precision | recall at K |
 |---|---|---|---|---|---|---|---|
@@ -599,8 +600,9 @@ marked if it touches a span. Neither German nor this kind of mark was seen in tr
 ## Is the risk a probability?
 
 Words of all sentences. Error: expected calibration error in ten ranges; excess: mean risk less the share of marked
-words; intervals are of a bootstrap over sentences. Log loss is lower for better probabilities. On dev, each
-sentence's risk is by a curve that was fitted on other sentences of dev; for test, the curve was fitted on all of dev.
+words; intervals are of a bootstrap over sentences, whose own noise lets those of the smallest errors begin above
+them. Log loss is lower for better probabilities. On dev, each sentence's risk is by a curve that was fitted on other
+sentences of dev; for test, the curve was fitted on all of dev.
 
 | side | curve | data | error | excess | log loss |
 |---|---|---|---|---|---|
@@ -614,11 +616,11 @@ How many words people marked:
 
 An isotonic curve is no better than Platt's, so the form of the curve is not what is missing. One curve for both pairs
 is too high for Romanian and too low for Estonian, whose translations people changed more often; a curve for each pair
-is right within half a hundredth on dev. But a pair's curve knows only post-edits: the annotators of test marked fewer
+is right within a hundredth on dev. But a pair's curve knows only post-edits: the annotators of test marked fewer
 words in both pairs, which dev cannot tell. So the registry keeps the one curve, which asks for nothing that a user of
 another pair lacks: risks tell more likely errors from less likely ones, and how many there are only up to about a
-tenth. Where the number matters, fit a logistic curve to the risks of some sentences whose words were marked by the
-same people.
+tenth, or .14 for Romanian sources. Where the number matters, fit a logistic curve to the risks of some sentences
+whose words were marked by the same people.
 """
 
 

@@ -258,6 +258,9 @@ def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interv
             float(cost.metric.seconds or 0),
             (cost.metric.seconds_range),
         )
+        if cost.times_chrf is not None:
+            figure = CardFigure("cost", cost.times_what, cost.data, "", cost.group, True)
+            yield figure, float(cost.times_chrf), cost.times_chrf_range
 
 
 TRIPLES = "share of triples in which the paraphrase scores higher"

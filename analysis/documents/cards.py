@@ -222,10 +222,15 @@ class InvariancePart(CardPart):
 
 
 class CostRow(DocumentPart):
-    """What it takes to score; seconds and their range are for 1,000 segments, memory is in MB."""
+    """What it takes to score; seconds and their range are for 1,000 segments, memory is in MB.
+
+    ``processor`` is the time that processors spent on it; None where a graphics card computes.
+    """
 
     seconds: Number
     seconds_range: Interval = None
+    processor: Number = None
+    processor_range: Interval = None
     start_seconds: Number
     memory: Number
     memory_before: Number = None
@@ -243,6 +248,12 @@ class CostPart(CardPart):
     times_chrf: Number = None
     times_chrf_range: Interval = None
     machine: dict[str, object] = {}
+
+    @property
+    def times_what(self) -> str:
+        """What ``times_chrf`` is a multiple of: processor time, or where something else computes time by the clock."""
+        both = self.metric.processor and self.chrf is not None and self.chrf.processor
+        return "times the processor time of chrF" if both else "times as long as chrF"
 
 
 class LanguageRow(DocumentPart):

@@ -14,7 +14,6 @@ from bsx.analysis.explanations.attribution import Kept, erasure, shapley
 from bsx.analysis.explanations.calibration import Calibration, calibration
 from bsx.analysis.explanations.marks import MarkAgreement, mark_agreement
 from bsx.analysis.explanations.result import ExplainedRow, Explanations
-from bsx.analysis.stats.resample import Resampling
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.cells import spelled
 from bsx.data.corpus import as_texts
@@ -216,19 +215,15 @@ def _explained(
     settings = {name: asked[name] for name in ("seed", "resamples", "confidence")} if marks else {}
     agreement: dict[str, MarkAgreement] = {}
     shares: dict[str, Calibration] = {}
-    draws: Resampling = {
-        "confidence": asked["confidence"],
-        "resamples": asked["resamples"],
-        "seed": asked["seed"],
-    }
+    confidence, resamples, seed = asked["confidence"], asked["resamples"], asked["seed"]
     for side, people in marks.items():
         given = [row.risk if side == "candidate" else row.source_risk for row in found.rows]
         risks = [risk for risk in given if risk is not None]
         if len(risks) < len(given):
             raise InputError(f"there are no risks of the {side} to hold against its marks")
-        agreement[side] = mark_agreement(risks, people, **draws)
+        agreement[side] = mark_agreement(risks, people, confidence=confidence, resamples=resamples, seed=seed)
         if found.calibrated[side]:
-            shares[side] = calibration(risks, people, **draws)
+            shares[side] = calibration(risks, people, confidence=confidence, resamples=resamples, seed=seed)
     return replace(found, marks=agreement, calibration=shares, settings={**found.settings, **settings})
 
 

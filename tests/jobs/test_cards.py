@@ -248,12 +248,19 @@ def test_a_short_run_is_timed_three_times(
         return False
 
     failing.broken = staticmethod(slow)
-    asked = {"spec": "failing", "candidates": ["a b"] * 5, "references": ["a c"] * 5, "sources": None, "run": {}}
+    asked: dict[str, Any] = {
+        "spec": "failing",
+        "candidates": ["a b"] * 5,
+        "references": ["a c"] * 5,
+        "sources": None,
+        "run": {},
+    }
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked)))
     cost.main()
     found = json.loads(capsys.readouterr().out)
     assert found["runs"] == 3
     assert 6 <= found["seconds_range"][0] <= found["seconds"] <= found["seconds_range"][1]
+    assert found["processor"] is None or found["processor"] < found["seconds"]  # it slept
 
 
 def test_changed_meanings_are_compared_pair_by_pair(tmp_path: Path) -> None:

@@ -156,6 +156,14 @@ def test_without_evidence_nothing_is_chosen(cli: Cli) -> None:
     assert "none is chosen, for want of evidence" in cli("models", "--lang", "sw", "--prefer", "robustness").out
 
 
+@pytest.mark.parametrize(("lang", "aspects"), [("de", {"semantics": 2, "agreement": 1}), ("zh", {"robustness": 1})])
+def test_shipped_cards_rank(lang: str, aspects: Any) -> None:
+    choice = select_model(lang, prefer=aspects, registry=shipped())
+    assert choice.name == "me5-small-q4"
+    assert re.search(r"\.\d{3} \[-?\.\d{3}, \.\d{3}\] on .*\(n \d+\); measured here", choice.reason)
+    assert choice.ranking[-1].reason == "no evidence"
+
+
 def test_speed_is_better_low(tmp_path: Path) -> None:
     def entry(name: str, seconds: float) -> Any:
         figure = Evidence(dataset="d", language="de", statistic="s", value=seconds, source="I", aspect="speed", n=9)

@@ -307,6 +307,7 @@ def _cost(part: CostPart) -> Iterator[Block]:
             text(name),
             number(one.seconds),
             interval(one.seconds_range),
+            number(one.processor),
             number(one.start_seconds, 2),
             number(one.memory, 0),
             number(own, 0),
@@ -315,7 +316,7 @@ def _cost(part: CostPart) -> Iterator[Block]:
     rows = [row("this metric", part.metric)]
     if part.chrf is not None:
         rows.append(row("chrF", part.chrf))
-    heads = ["", "seconds", "lowest and highest", "to start, s", "most memory, MB", "of that its own"]
+    heads = ["", "seconds", "lowest and highest", "of processors", "to start, s", "most memory, MB", "of that its own"]
     machine = ", ".join(f"{name} {value}" for name, value in part.machine.items() if value)
     yield table(
         "For 1,000 segments, in a process of its own", heads, rows, note=f"Measured on: {machine}.", sortable=False
@@ -325,7 +326,7 @@ def _cost(part: CostPart) -> Iterator[Block]:
         between = (
             f" (from {ends[0]:.3g} to {ends[1]:.3g} by the slowest and the fastest runs)" if len(ends) == 2 else ""
         )
-        yield Prose(f"It takes {part.times_chrf:.3g} times as long as chrF in the same run{between}.")
+        yield Prose(f"It takes {part.times_chrf:.3g} {part.times_what} in the same run{between}.")
 
 
 def _languages(part: LanguagesPart) -> Iterator[Block]:

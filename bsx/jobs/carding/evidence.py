@@ -196,7 +196,7 @@ def _figures(card: CardDocument) -> Iterator[_Figure]:
         cost = parts.cost
         yield _Figure(
             "speed",
-            "times as long as chrF",
+            cost.times_what,
             cost.times_chrf,
             cost.times_chrf_range,
             cost.n,
