@@ -40,8 +40,8 @@ FACTS = read_facts("mteb", MtebFacts)
 
 def recompute(work: Work) -> list[Figure]:
     """Return the figures of both models on the splits whose texts are at hand."""
-    place = work.find("published/mteb-sts.tsv", "mteb/results")
-    published = _results(work, place) if place.is_dir() else _table(place)
+    file = work.find("published/mteb-sts.tsv", "mteb/results")
+    published = _results(work, file) if file.is_dir() else _table(file)
     rounds = [(model, task, language) for task in FACTS.tasks for language in task.languages for model in FACTS.models]
     figures = []
     for place, (model, task, language) in enumerate(rounds):
