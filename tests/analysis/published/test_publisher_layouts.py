@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ ORDER = (0.1, 0.5, -0.2, 0.9, -1.0, 0.3)
 SCORES = (0.3, 0.4, 0.1, 0.8, 0.2, 0.5)
 
 
-def results(checkout: Path, name: str, runs: dict[str, Sequence[float]], printed: Sequence[float]) -> Path:
+def results(checkout: Path, name: str, runs: Mapping[str, Sequence[object]], printed: Sequence[float]) -> Path:
     folder = checkout / "results/efficient-transformer-metrics/env3-cpu" / name.partition("-")[0]
     file = folder / f"{name}-wmt15-env3-cpu.txt"
     lines = [("duration (sec): 3.5", "peak memory-usage: 0", f"pearson correlation: {r!r}") for r in printed]
@@ -88,7 +88,7 @@ def test_effeval(checkout: Path) -> None:
 
 
 def test_broken_effeval(checkout: Path) -> None:
-    file = results(checkout, "bertscore-bert", {"1": [*SCORES[:5], "high"]}, [0.25])  # type: ignore[list-item]
+    file = results(checkout, "bertscore-bert", {"1": [*SCORES[:5], "high"]}, [0.25])
     with pytest.raises(InputError, match=r"bertscore-bert-wmt15-env3-cpu-1.txt: line 6"):
         reproduce(["effeval"], checkout)
     results(checkout, "bertscore-bert", {"1": SCORES}, [])
