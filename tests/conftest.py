@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import math
 import os
 import signal
@@ -28,12 +29,16 @@ SHARED = REPOSITORY.parent / "shared"
 LONG = ("test_docs.py", "test_notebooks.py", "encode/test_onnx.py", "cli/test_ends.py", "test_packaging.py")
 """Files that take longest, in the order in which they begin: what is left for the end should be short."""
 ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
-"""Files whose tests share nothing, so that processes may divide them."""
+"""Files whose tests share little, so that more than two processes may divide them."""
+
+# Imports make a million objects that stay: looking through them again and again for garbage takes seconds.
+gc.disable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what the user has set or stored away from the tests: a registry of their own, models in a cache."""
-    os.environ.pop("BSX_REGISTRY", None)
+    """Keep what the user has set or stored away from the tests: a registry, a backend, models in a cache."""
+    for name in ("BSX_REGISTRY", "BSX_BACKEND"):
+        os.environ.pop(name, None)
     if "not hub" in config.getoption("markexpr"):
         os.environ["HF_HUB_OFFLINE"] = "1"
         os.environ["HF_HUB_CACHE"] = "/nonexistent"
@@ -44,6 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: names.index(item.path) if item.path in names else len(names))
 
 
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give whole files to the processes of ``-n``, in the order above; pytest-xdist would put the longest last."""
@@ -51,7 +62,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid if nodeid.startswith(ALONE) else str(super()._split_scope(nodeid))
+            divided = self.numnodes > 2 and nodeid.startswith(ALONE)
+            return nodeid if divided else str(super()._split_scope(nodeid))
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
@@ -67,13 +79,9 @@ def _quiet_transformers() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep exports out of the user's cache and data sets out of sight; run encoders by PyTorch, unless a test asks.
-
-    Exporting every tiny model would take most of the time; tests/encode/test_onnx.py compares the backends.
-    """
+    """Keep conversions out of the user's cache and data sets out of sight."""
     os.environ["BSX_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     os.environ["BSX_DATA"] = str(tmp_path_factory.mktemp("data"))
-    os.environ["BSX_BACKEND"] = "torch"
 
 
 @pytest.fixture(scope="session", autouse=True)

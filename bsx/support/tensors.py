@@ -99,6 +99,8 @@ def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
     raw = bytearray(length)
     fill(stream, memoryview(raw))
     header = json.loads(raw)
+    if not isinstance(header.get("__metadata__", {}), dict):
+        raise TypeError("its metadata are no table")
     last = max(int(entry["data_offsets"][1]) for name, entry in header.items() if name != "__metadata__")
     if 8 + length + last != size:
         raise ValueError("it is not whole")

@@ -30,7 +30,7 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
 
 
 def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(tiny_model("roberta"), layer=3)
+    scorer = Scorer(tiny_model("roberta"), layer=3, backend="torch")
     embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     torch.manual_seed(0)
     vectors = torch.randn(1, 3, embedder.dimensions, requires_grad=True)

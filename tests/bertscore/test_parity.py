@@ -5,9 +5,11 @@ bert-score runs with batches of one pair here: then nothing is padded, and its k
 
 from __future__ import annotations
 
+import functools
+import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,17 @@ PRE_NORM = ("t5", "mt5", "mbart", "pegasus", "blenderbot", "modernbert", "eurobe
 ONE_SPECIAL = ("t5", "byt5", "mt5", "pegasus", "prophetnet", "blenderbot", "blenderbot-small")
 SAME_WITHOUT_COMPAT = [kind for kind in KINDS if kind not in ("xlm", "mbart", *ONE_SPECIAL)]
 TOLERANCE = 1e-5  # fp32, issue 2
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pytorch() -> Iterator[None]:
+    """Both packages run PyTorch, unless a test asks for another backend; bert-score loads each cut of a model once."""
+    home = sys.modules["bert_score.score"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BSX_BACKEND", "torch")
+        for load in ("get_model", "get_tokenizer"):
+            patch.setattr(home, load, functools.cache(getattr(home, load)))
+        yield
 
 
 def peer(folder: str, references: Sequence[Any] = REFERENCES, batch_size: int = 1, **settings: Any) -> np.ndarray:

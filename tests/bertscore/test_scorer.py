@@ -280,7 +280,8 @@ def test_encoders_hold_no_layer_above_the_wanted_one(tiny_model: Callable[[str],
 
     for kind in tiny.RECIPES:
         embedders: list[Any] = [
-            Scorer(tiny_model(kind), layer=layer).metric.encoding.shared.batcher.embedder for layer in (1, 2, 3)
+            Scorer(tiny_model(kind), layer=layer, backend="torch").metric.encoding.shared.batcher.embedder
+            for layer in (1, 2, 3)
         ]
         sizes = [sum(p.numel() for p in embedder._encoder.parameters()) for embedder in embedders]
         if kind == "albert":  # its layers share one set of weights

@@ -85,7 +85,7 @@ def at_import(module: str, name: str, words: list[str], *, callback: bool = Fals
     ],
 )
 def test_a_signal_while_modules_are_imported(module: str, name: str, callback: bool, status: int, said: str) -> None:
-    words = ["match", "a", "b", "-m", "minilm"] if module == "torch.nn" else ["models"]
+    words = ["match", "a", "b", "-m", "minilm", "--backend", "torch"] if module == "torch.nn" else ["models"]
     code = at_import(module, name, words, callback=callback)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (status, "")
@@ -212,7 +212,7 @@ def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest
 def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
     texts: Path, tiny_model: Callable[[str], str]
 ) -> None:
-    words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --cache k --backend torch"
+    words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --cache k"
     done = bash(f"ulimit -f 1; $BSX {words} > /dev/null", texts)
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if "scoring:" not in line] == [

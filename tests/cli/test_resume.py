@@ -195,8 +195,8 @@ def test_two_at_once(tmp_path: Path) -> None:
 def test_killed_at_many_random_moments(kind: str, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import bsx.metrics.run
 
-    monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 400)
-    data = write_pairs(tmp_path, 1200, kind)
+    monkeypatch.setattr(bsx.metrics.run, "_BLOCK_TOKENS", 200)
+    data = write_pairs(tmp_path, 600, kind)
     began = time.monotonic()
     arguments = ["score", "--metric", "chrf", "--data", data, "--id", "key", "-o"]
     assert cli(*arguments, tmp_path / f"whole{kind}").status == 0

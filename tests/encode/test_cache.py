@@ -139,7 +139,7 @@ def test_all_metrics_of_a_run_use_it(tiny_model: Callable[[str], str], tmp_path:
         values.append([metric.score(CANDIDATES, REFERENCES).values for metric in metrics])
         assert encoders.sequences_encoded == encoded
         encoders.flush()
-    plain = bsx.get_metrics(specs, encoders=bsx.Encoders(model=tiny_model("bert")))
+    plain = bsx.get_metrics(specs, encoders=bsx.Encoders(model=tiny_model("bert"), backend="torch"))
     for cold, warm, metric in zip(*values, plain, strict=True):
         assert np.array_equal(cold, warm)
         assert np.array_equal(cold, metric.score(CANDIDATES, REFERENCES).values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -53,12 +52,6 @@ BUILT = (
     "deberta-v2",
 )
 TOLERANCE = 1e-5  # fp32
-
-
-@pytest.fixture(autouse=True)
-def _auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ``auto`` be what it is for users."""
-    monkeypatch.delenv("BSX_BACKEND")
 
 
 def figures(folder: str, references: Any = REFERENCES, **settings: Any) -> np.ndarray:
@@ -346,8 +339,7 @@ def test_scores_are_the_same_where_pytorch_and_transformers_cannot_be_imported(
     code = WITHOUT.replace("TARGET", repr(str(tmp_path / "rows.npy")))
     for name, value in named.items():
         code = code.replace(name, repr(value))
-    environment = {name: value for name, value in os.environ.items() if name != "BSX_BACKEND"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     encoders = bsx.Encoders(model=tiny_model(kind), backend="torch")
     rows: list[Any] = [m.score(CANDIDATES, REFERENCES).values for m in bsx.get_metrics(specs, encoders=encoders)]

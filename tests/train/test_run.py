@@ -185,7 +185,8 @@ def test_it_learns_32_pairs_by_heart(architecture: Any, encoder: FrozenEncoder, 
     assert record.members[0].log[-1].loss < 0.1 < record.members[0].log[0].loss
 
 
-def test_the_encoder_stays_as_it_is(encoder: FrozenEncoder, tmp_path: Path) -> None:
+def test_the_encoder_stays_as_it_is(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    encoder = FrozenEncoder(Encoders(model=tiny_model("bert"), device="cpu", backend="torch"))
     data = judged(16)
     list(encoder.view.run([[1, 2, 3]]))  # loads the encoder
     embedder: Any = encoder.view.shared.batcher.embedder

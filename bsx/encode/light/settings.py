@@ -95,17 +95,24 @@ def filled(said: JsonObject) -> JsonObject:
     """Return the settings of a known architecture under BERT's names, unsaid ones included.
 
     Raises:
-        ValueError: if a number is none, or none that can be; TypeError means the same.
+        ValueError: if a number is none, or none that can be.
     """
     kind = said["model_type"]
     names = _OTHER_NAMES.get(kind, {})
     settings = {**DEFAULTS[kind], **{names.get(name, name): value for name, value in said.items()}}
     for name, usual in DEFAULTS[kind].items():
-        if isinstance(usual, int | float):
-            settings[name] = usual if settings[name] is None else type(usual)(settings[name])
+        value = settings[name]
+        if name == "pad_token_id" and value is None:
+            settings[name] = usual
+        elif isinstance(usual, bool | int | float):
+            kinds = (int, float) if isinstance(usual, float) else (type(usual),)
+            if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(usual, bool):
+                raise ValueError(f"it says {name} {value!r}")
     for name in ("vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
         if not settings[name] >= 1:
             raise ValueError(f"it says {name} {settings[name]}")
+    if not -settings["vocab_size"] <= settings["pad_token_id"] < settings["vocab_size"]:
+        raise ValueError(f"it says pad_token_id {settings['pad_token_id']}, of {settings['vocab_size']} tokens")
     return settings
 
 
