@@ -183,7 +183,8 @@ class Robustness(InNotebooks):
         made = []
         level = f"{100 * self.settings['confidence']:g} % bootstrap intervals"
         control = self.settings["control"]
-        corrected = "" if self.settings["correction"] == "none" else f", {self.settings['correction']} correction"
+        correction = self.settings["correction"]
+        corrected = ", uncorrected" if correction == "none" else f", {correction} correction"
         note = (
             "drop: clean minus perturbed; rel: drop / (clean - unrelated); unseen: share of rows not scored lower; "
             f"excess: drop minus that of {control} on the same rows. †: excess > 0, p < {ALPHA}."

@@ -292,7 +292,7 @@ _DAGGER = f"†: p < {ALPHA}."
 
 
 def _correction(tests: Sequence[TripleTestRow | DetectionTestRow]) -> str:
-    return ", p corrected for their number" if any(t.p_corrected is not None for t in tests) else ""
+    return ", p corrected for their number" if any(t.p_corrected is not None for t in tests) else ", uncorrected"
 
 
 def four(value: Number) -> str:

@@ -309,7 +309,9 @@ class CompareResult(InNotebooks):
         said = [line for part in [*self._ranked(), *self._people()] for line in part.split("\n")]
         every = self.settings.all_pairs
         note = " ".join([f"Bold: {_bold(every)}. †: {_daggers(every)}, p < {self.settings.alpha:g}.", *said])
-        return [Sheet(f"Systems by {scores}; n = {self.segments} segments; {self._test}", header, rows, note)]
+        uncorrected = ", uncorrected" if self.settings.correction == "none" else ""
+        title = f"Systems by {scores}; n = {self.segments} segments; {self._test}{uncorrected}"
+        return [Sheet(title, header, rows, note)]
 
     def to_markdown(self, *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:
         """Return the same table as Markdown, the signatures below."""

@@ -278,7 +278,8 @@ class DisentangleResult(InNotebooks):
         made = []
         for name, part in self.parts.items():
             header, *rows = _paper_rows(part, decimals, truncate=truncate)
-            made.append(Sheet(f"{name}: {_caption(part)}" if name else _caption(part), header, rows))
+            title = _caption(part) + ("; uncorrected" if part.correction == "none" else "")
+            made.append(Sheet(f"{name}: {title}" if name else title, header, rows))
         document = self.to_document()
         return [*made, *variance_sheets(document, decimals), *further_sheets(document, decimals)]
 

@@ -84,7 +84,7 @@ class Interventions(InNotebooks):
             cells = []
             for name, observed, span1, edited, span2, difference, span3, p in rows:
                 pairs = ((observed, span1), (edited, span2), (difference, span3))
-                mark = "†" if p and float(p) < ALPHA else ""
+                mark = "†" if p and float(p.removeprefix("<")) < ALPHA else ""
                 cells.append([name, *(f"{value} {ends}".strip() for value, ends in pairs), p + mark])
             names = ["factor", "observed", "edited", "difference", "p"]
             made.append(Sheet(title, names, cells, f"{_legend(self.document)}. †: p < {ALPHA}."))

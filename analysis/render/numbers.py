@@ -49,4 +49,6 @@ def p_value(value: float | None) -> str:
     """
     if value is None or math.isnan(value):
         return "-"
+    if value == 0:  # smaller than any number that a computer holds
+        return "<1e-300"
     return f"{value:.3f}" if value >= 0.0005 else f"{value:.0e}"

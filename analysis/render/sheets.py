@@ -25,6 +25,7 @@ _SIGNS = {
 }
 _MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
 _INTERVAL = re.compile(r"(?:(?<=\S) |^)(\[[^\]]*\])")
+_POWER = re.compile(r"(\d)e-0*(\d+)")
 _WIDE = 8  # columns from which a table goes over both columns of a page
 
 
@@ -176,6 +177,7 @@ def _latex_cell(cell: str, widest: str) -> str:
     """Return a cell with numbers: minus signs, small intervals, and a mark that hangs over the edge of the digits."""
     mark = _mark(cell)
     shown = _MINUS.sub("$-$", latex_text(cell.removesuffix(mark)))
+    shown = _POWER.sub(r"$\1\\cdot10^{-\2}$", shown)
     if isinstance(cell, Bold):
         head, space, ends = shown.partition(" [")
         shown = rf"\textbf{{{head}}}{space}{ends}"
