@@ -176,9 +176,8 @@ def triples_sheets(content: TriplesDocument) -> list[Sheet]:
         p = f"{p_value(r.p_two_sided)}{dagger(r.p_two_sided)}"
         rows.append([r.metric, Bold(rate) if r.metric in best else rate, *more, p])
     n = content.results[0].n
-    title = (
-        f"Share of triples in which the paraphrase scores higher, n = {n}; McNemar tests{_correction(content.tests)}"
-    )
+    how = f"; between metrics McNemar tests{_correction(content.tests)}" if content.tests else ""
+    title = f"Share of triples in which the paraphrase scores higher, n = {n}; sign tests, uncorrected{how}"
     note = f"p: as often as not, two-sided. {_DAGGER}"
     note = f"{BOLD}, p < {ALPHA}. {note}" if content.tests else note
     found = [

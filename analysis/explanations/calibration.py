@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-@dataclass(frozen=True)
-class Calibration:
+
+@dataclass(frozen=True, repr=False)
+class Calibration(InNotebooks):
     """How far risks are from the shares of marked words, over all words of all sentences.
 
     Attributes:
@@ -25,6 +33,30 @@ class Calibration:
 
     error: Estimate
     excess: Estimate
+
+    @property
+    def short(self) -> str:
+        """Both figures and the sentences."""
+        return f"error {self.error.estimate:.3f}, excess {self.excess.estimate:+.3f}; {self.error.n} sentences"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return both figures with intervals."""
+        rows = [[n, f"{one.estimate:.4f} [{one.low:.4f}, {one.high:.4f}]"] for n, one in self._figures()]
+        level = f"{100 * self.error.confidence:g} % bootstrap intervals"
+        title = f"Word risks as probabilities of a mark, n = {self.error.n} sentences; {level}, no tests"
+        return [Sheet(title, ["figure", "value"], rows)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a figure."""
+        return [{"figure": name, **asdict(one)} for name, one in self._figures()]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw both figures with their intervals."""
+        dots = [Dot(name, one.estimate, one.low, one.high) for name, one in self._figures()]
+        return draw_dots({"": dots}, "of word risks", path, line=0)
+
+    def _figures(self) -> tuple[tuple[str, Estimate], ...]:
+        return ("calibration error", self.error), ("excess", self.excess)
 
     def to_dict(self) -> dict[str, object]:
         """Return both figures with intervals."""

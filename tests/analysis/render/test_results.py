@@ -121,6 +121,7 @@ def _side_by_side() -> analysis.SideBySide:
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
     "Attribution": lambda: analysis.erasure(lambda kept: kept @ np.array([0.1, 0.4]), 2),
+    "Calibration": lambda: analysis.calibration([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "CardRun": lambda: CardRun([_card("m_1")], [], []),
     "ChallengeResult": _challenge,
     "CompareResult": lambda: CompareResult(
