@@ -17,7 +17,8 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec
-from bsx.data.corpus import Corpus, InContext, Segment
+from bsx.data.corpus import Corpus, InContext, Segment, without_context
+from bsx.data.long import SEGMENTS
 from bsx.data.open import open_corpus
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.data.run import as_one_run, is_stream
@@ -616,15 +617,27 @@ def _types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers:
 
 
 def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]:
-    """Yield the rows of the table: what the input has, and a column a metric."""
+    """Yield the rows of the table: what the input has, and a column a metric.
+
+    Of several systems, each row says which segment and candidate it is about, where no usual column does.
+    """
     systems = prepared.corpus.systems
     for i, segment in enumerate(block.segments):
         for k, system in enumerate(systems):
             row: dict[str, object] = dict(segment.row) if segment.row is not None else {"id": segment.id}
             if len(systems) > 1:
-                row["system"] = system
+                row = {**_long(segment, k), **row, "system": system}
             at = i * len(systems) + k
             yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
+
+
+def _long(segment: Segment, k: int) -> dict[str, object]:
+    """Return the cells by which a system's row of a wide table is one of a long table: segment and candidate."""
+    if segment.row is None:
+        return {}
+    named = {} if any(name in segment.row for name in SEGMENTS) else {"id": segment.id}
+    candidate = {} if "candidate" in segment.row else {"candidate": without_context(segment.candidates[k])}
+    return {**named, **candidate}
 
 
 def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, object]]:
@@ -641,6 +654,8 @@ def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[
                 if len(corpus.systems) > 1 or segment.system is not None:
                     row["system"] = segment.system or system
                 row |= segment.row or {}
+                if len(corpus.systems) > 1:
+                    row = {**row, **{name: cell for name, cell in _long(segment, k).items() if name not in row}}
                 if metric.settings.all_layers:
                     row["layer"] = layer
                 yield {**row, "precision": precision, "recall": recall, "f1": f1}

@@ -391,3 +391,25 @@ def test_explained_rows_keep_their_columns(table: Path, cli: Callable[..., Outco
     done = cli("explain", "--data", taken, "--metric", "chrf")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "has a column 'risk' already" in done.err
+
+
+def test_a_wide_table_comes_out_long(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"reference": "the cat sat", "a": "a cat sat", "b": "cats sit", "note": "x"},
+        {"reference": "it rains", "a": "it rained", "b": "it rains", "note": "y"},
+    ]
+    wide = ("--data", write(tmp_path / "wide.tsv", rows), "--candidate", "a", "--candidate", "b")
+    assert cli("score", *wide, "--metric", "chrf", "-o", tmp_path / "s.tsv").status == 0
+    found = rows_of(tmp_path / "s.tsv")
+    assert [(row["id"], row["system"], row["candidate"]) for row in found] == [
+        ("1", "a", "a cat sat"),
+        ("1", "b", "cats sit"),
+        ("2", "a", "it rained"),
+        ("2", "b", "it rains"),
+    ]
+    assert [row["note"] for row in found] == ["x", "x", "y", "y"]
+    assert cli("compare", "--scores", tmp_path / "s.tsv", "--test", "randomise").status == 0
+    assert cli("factors", tmp_path / "s.tsv", "--factor", "lex", "-o", tmp_path / "f.tsv").status == 0
+    assert [row["lex"] for row in rows_of(tmp_path / "f.tsv")][-1] == "1"
+    assert cli("score", *wide, "-m", "minilm", "-o", tmp_path / "b.tsv").status == 0
+    assert [row["candidate"] for row in rows_of(tmp_path / "b.tsv")] == [row["candidate"] for row in found]

@@ -190,7 +190,10 @@ def _segments(name: str, content: ScoreRows) -> Segments:
     """Return the rows; the texts of other systems in a row of one system are left out."""
     columns, rows = list(content.columns), [list(row) for row in content.rows]
     systems = _systems(content)
-    if "system" in columns and set(systems) <= set(columns) and "candidate" not in columns:
+    if "system" in columns and "candidate" in columns and "candidate" not in systems and set(systems) <= set(columns):
+        others = [place for place, column in enumerate(columns) if column not in systems]
+        columns, rows = [columns[place] for place in others], [[row[place] for place in others] for row in rows]
+    elif "system" in columns and set(systems) <= set(columns) and "candidate" not in columns:
         of = columns.index("system")
         own = {system: columns.index(system) for system in systems}
         first = min(own.values())
