@@ -18,6 +18,7 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.plots import Dot, draw_dots
 from bsx.analysis.render.sheets import Bold, Sheet
+from bsx.analysis.render.svg import dots_svg
 from bsx.analysis.stats.clusters import Clusters, adjust, significance_clusters
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -325,6 +326,14 @@ class CompareResult(InNotebooks):
         """Draw every system's score with its interval, a panel for each metric, the best on top."""
         level = f"{100 * self.settings.confidence:g} % interval"
         return draw_dots({found.shown: found.dots() for found in self.metrics}, f"{level}; {_HOLLOW}", path)
+
+    def charts(self) -> Mapping[str, str]:
+        """Return the same picture for pages, one for each metric."""
+        level = f"{100 * self.settings.confidence:g} % interval"
+        return {
+            found.shown: dots_svg(found.dots(), f"Systems by {found.shown}, the best on top", f"{level}; {_HOLLOW}")
+            for found in self.metrics
+        }
 
     def _ranked(self) -> list[str]:
         """Return the systems of each metric by their rank clusters, one line a metric."""

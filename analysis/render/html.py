@@ -12,13 +12,14 @@ _STYLE = """:root { color-scheme: light dark;
 body { background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto;
   max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere }
 h1 { font-size: 1.3rem } .scroll { overflow-x: auto }
-table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal }
+table { border-collapse: collapse; border-block: 2px solid; margin-block: 1rem; overflow-wrap: normal;
+  min-width: min(100%, 34rem) }
 caption { caption-side: bottom; text-align: left; padding-top: .4rem; color: var(--soft) }
 th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px solid } .n { text-align: right }
 tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem; margin: 0 }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 } svg { display: block; width: 100% }
-svg text { font-size: 12px; fill: var(--soft) } .rule { stroke: var(--line) }
+svg text { font-size: 13px; fill: var(--soft) } .rule { stroke: var(--line) }
 .interval { stroke: var(--mark); stroke-width: 2 } .dot { fill: var(--mark) }
 .hollow { fill: var(--paper); stroke: var(--mark); stroke-width: 2 }
 @media (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem } }

@@ -84,6 +84,10 @@ class InNotebooks:
         columns = list({name: None for row in rows for name in row})
         return csv_table([columns, *([_blank(row.get(name)) for name in columns] for row in rows)])
 
+    def charts(self) -> Mapping[str, str]:
+        """Return charts for a page of its own, see `bsx.analysis.render.html.html_page`: caption -> SVG element."""
+        return {}
+
     def to_html(self) -> str:
         """Return its tables as a piece of HTML, in the look of reports."""
         return html_piece(self.to_markdown())

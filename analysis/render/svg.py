@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bsx.analysis.render.plots import Dot
 
-_WIDE, _ROW, _LETTER = 420, 26, 7.0  # in the units of the picture, of which a letter of 12 is about 7 wide
+_WIDE, _ROW, _LETTER = 420, 28, 7.5  # in the units of the picture, of which a letter of 13 is about 7.5 wide
 _LONGEST = 24  # letters of a name
 
 
@@ -40,8 +40,7 @@ def dots_svg(dots: Sequence[Dot], title: str, axis: str) -> str:
     for tick in ticks:
         lines.append(f'<path class=rule d="M{across(tick)} 0V{bottom}"/>')
         lines.append(f'<text x="{across(tick)}" y="{bottom + 15}" text-anchor=middle>{tick:.{digits}f}</text>')
-    middle = (left + right) / 2
-    lines.append(f'<text x="{middle:.1f}" y="{bottom + 33}" text-anchor=middle>{html.escape(axis)}</text>')
+    lines.append(f'<text x="{_WIDE - 2}" y="{bottom + 33}" text-anchor=end>{html.escape(axis)}</text>')
     for place, (dot, name) in enumerate(zip(dots, names, strict=True)):
         y = _ROW * place + _ROW // 2 + 2
         lines.append(f'<text x="{left - 8:.1f}" y="{y + 4}" text-anchor=end>{html.escape(name)}</text>')

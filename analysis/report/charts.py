@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from bsx.analysis.documents.base import Number
 
@@ -70,6 +71,12 @@ def _spec(alt: str, values: list[dict[str, object]], series: int) -> dict[str, o
     }
 
 
+def _title(axis: str) -> str | list[str]:
+    """Return the title of an axis in lines that fit on the narrowest screen."""
+    lines = wrap(axis, 34)
+    return axis if len(lines) < 2 else lines
+
+
 def _scales(series: int, shapes: bool = True, ink: Callable[[int], str] = colour) -> dict[str, object]:
     places = list(range(max(series, 1)))
     scales: dict[str, object] = {
@@ -113,7 +120,7 @@ def intervals(
         if p.value is not None
     ]
     spec = _spec(alt, values, series)
-    x: dict[str, object] = {"type": "quantitative", "title": axis, "axis": {"tickCount": 5 if dense else 8}}
+    x: dict[str, object] = {"type": "quantitative", "title": _title(axis), "axis": {"tickCount": 5 if dense else 8}}
     x["scale"] = {"zero": False, "nice": True}
     if span is not None:
         x["scale"] = {"domain": list(span)}
@@ -215,7 +222,7 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
     keys = ("p5", "p25", "p50", "p75", "p95")
     values = [{"row": name, "series": 0, **dict(zip(keys, map(float, ends), strict=True))} for name, ends in rows]
     spec = {**_spec(alt, values, 1), "height": 24 * len(rows)}
-    x = {"type": "quantitative", "title": axis, "scale": {"zero": False}, "axis": {"tickCount": 5}}
+    x = {"type": "quantitative", "title": _title(axis), "scale": {"zero": False}, "axis": {"tickCount": 5}}
     y = {
         "field": "row",
         "type": "nominal",
@@ -255,7 +262,7 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
         "title": None,
         "axis": {"domain": False, "ticks": False, "labelLimit": 220},
     }
-    x = {"field": "value", "type": "quantitative", "title": axis, "stack": "zero", "axis": {"tickCount": 8}}
+    x = {"field": "value", "type": "quantitative", "title": _title(axis), "stack": "zero", "axis": {"tickCount": 8}}
     tips = [
         {"field": "row", "title": "metric"},
         {"field": "name", "title": "factor"},

@@ -170,7 +170,9 @@ def in_form(result: InNotebooks, form: str, origin: Callable[[], JsonObject]) ->
     from bsx.analysis.render.html import html_page
 
     markdown = result.to_markdown(**shown)
-    return html_page(markdown, " ".join(["bsx", *sys.argv[1:2]])) if form == "html" else markdown
+    if form != "html":
+        return markdown
+    return html_page(markdown, " ".join(["bsx", *sys.argv[1:2]]), result.charts())
 
 
 def split_names(names: str) -> list[str]:

@@ -12,6 +12,7 @@ from bsx.analysis.report.cells import FEWEST, NONE, heat, interval, listed, numb
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.scored import contents, titles
 
+_NAMED = 4  # metrics that a headline has room for
 _FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft accuracy"}
 
 
@@ -44,9 +45,10 @@ def _value(figure: MetaMetricRow, headline: str) -> Number:
     return value if isinstance(value, int | float) else None
 
 
-def _best(figures: Sequence[MetaMetricRow], headline: str) -> MetaMetricRow | None:
+def _ranked(figures: Sequence[MetaMetricRow], headline: str) -> list[MetaMetricRow]:
+    """Return the metrics that have a value, the best first."""
     defined = [figure for figure in figures if _value(figure, headline) is not None and not figure.control]
-    return max(defined, key=lambda figure: _value(figure, headline) or 0.0) if defined else None
+    return sorted(defined, key=lambda figure: -(_value(figure, headline) or 0.0))
 
 
 def _name(figure: MetaMetricRow) -> str:
@@ -55,15 +57,24 @@ def _name(figure: MetaMetricRow) -> str:
 
 def _lead(content: MetaDocument) -> str:
     several = len(content.groups) > 1
-    best = _best(content.average.metrics if several else content.groups[0].metrics, content.headline)
-    if best is None:
+    ranked = _ranked(content.average.metrics if several else content.groups[0].metrics, content.headline)
+    if not ranked:
         return f"No metric has a defined {content.headline} with {content.human}."
     rows = [group.n for group in content.groups]
     if sum(rows) < FEWEST:
         return f"{sum(rows)} rows are too few to say which metric agrees best with {content.human}."
     where = f"on average over {len(rows)} groups ({sum(rows):,} rows)" if several else f"on {rows[0]:,} rows"
+    best, *others = ranked
     value, ends = number(_value(best, content.headline)).text, interval(best.ci).text
-    return f"{best.metric} agrees best with {content.human}: {content.headline} {value} {ends} {where}."
+    said = f"{best.metric} agrees best with {content.human}: {content.headline} {value} {ends} {where}."
+    if others:
+        named = [f"{one.metric} ({number(_value(one, content.headline)).text})" for one in others[:_NAMED]]
+        rest = f" and {len(others) - _NAMED} metrics more" if len(others) > _NAMED else ""
+        said += f" Behind it: {listed(named) if not rest else ', '.join(named)}{rest}."
+        clusters = None if several else content.groups[0].clusters
+        alike = [] if clusters is None else [name for name in clusters.winners if name != best.metric]
+        said += f" Not significantly worse: {listed(alike)}." if alike else ""
+    return said
 
 
 def _chart(content: MetaDocument) -> Chart:

@@ -109,14 +109,19 @@ def _challenged(content: ChallengeDocument, aligner: Aligner, at_most: int) -> _
                     ]
                 )
     heads = ["metric", "severity", "rows", "right", "ties", "accuracy", "interval (%)"]
-    blocks: list[Block] = [table("Accuracy by severity", heads, rows, note="A tie counts as an error.")]
+    severe = any(one.severities for one in content.metrics.values())
+    if not severe:
+        heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]
+    caption = f"Accuracy{' by severity' if severe else ''}"
+    blocks: list[Block] = [table(caption, heads, rows, note="A tie counts as an error.")]
     first = next(iter(content.metrics.values()))
     shades = []
     for name, found in first.phenomena.items():
         rates = [one.phenomena[name].rate for one in content.metrics.values()]
         cells = [percent(rate, heat=heat(rate, 0, 1)) for rate in rates]
-        shades.append([text(name), text(found.severity), number(found.n), *cells])
-    blocks.append(table("Accuracy by phenomenon", ["phenomenon", "severity", "rows", *content.metrics], shades))
+        shades.append([text(name), *([text(found.severity)] if severe else []), number(found.n), *cells])
+    heads = ["phenomenon", *(["severity"] if severe else []), "rows", *content.metrics]
+    blocks.append(table("Accuracy by phenomenon", heads, shades))
     if content.tests:
         blocks.append(plain_table("Paired tests (McNemar, sentences as clusters; p is two-sided)", content.tests))
     blocks += _challenge_examples(content, aligner, at_most)

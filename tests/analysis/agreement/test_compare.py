@@ -299,6 +299,8 @@ def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> Non
     assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == page.count("<figcaption>") == page.count("<desc>") > 0
+    assert page.count("<circle") == len(order) * page.count("<svg")
     assert f"Ranks by chrf: {'; '.join(places)}." in page
     assert "metric:chrf|" in page
 

@@ -276,9 +276,28 @@ def test_without_javascript_the_tables_are_there(browser: Browser, report_file: 
     context.close()
 
 
-def test_a_narrow_screen_scrolls_tables_not_the_page(browser: Browser, report_file: Path) -> None:
-    with opened(browser, report_file, viewport={"width": 390, "height": 800}) as found:
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= 390
+OUTSIDE = """() => [...document.querySelectorAll(
+    'h1, h2, h3, h4, p, li, button, figcaption, summary, svg text')]
+  .filter(e => !e.closest('.scroll, .skip, .sr') && e.getBoundingClientRect().width)
+  .filter(e => e.getBoundingClientRect().left < -1 || e.getBoundingClientRect().right > innerWidth + 1)
+  .map(e => e.textContent.trim().slice(0, 40))"""
+SCROLLED = """() => {
+  const table = [...document.querySelectorAll('#agreement .scroll')].find(e => e.scrollWidth > e.clientWidth);
+  table.scrollLeft = 60;
+  return table.querySelector('tbody th').getBoundingClientRect().left - table.getBoundingClientRect().left;
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_a_narrow_screen_scrolls_tables_not_the_page(browser: Browser, crowded_file: Path, width: int) -> None:
+    """Tables may be wider than the screen, beside a first column that stays; nothing else is."""
+    with opened(browser, crowded_file, viewport={"width": width, "height": 800}) as found:
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+        faults = [one for one in found.page.evaluate(FAULTS) if not one.startswith(("cut off: ", "off the page: "))]
+        assert faults == []
+        assert found.page.evaluate(OUTSIDE) == []
+        if width == 360:
+            assert abs(found.page.evaluate(SCROLLED)) < 2
 
 
 def test_ten_thousand_segments_open_quickly(browser: Browser, tmp_path: Path) -> None:
@@ -479,7 +498,7 @@ FAULTS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1280, 1400, 1920])
+@pytest.mark.parametrize("width", [1280, 1600])
 def test_nothing_is_cut_off_empty_or_printed_over(browser: Browser, crowded_file: Path, width: int) -> None:
     """What a person would see at a glance: measured boxes, in a report of eight metrics and eight groups.
 
