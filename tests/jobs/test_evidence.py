@@ -110,8 +110,8 @@ def test_figures_go_into_the_overlay_and_rank(tmp_path: Path, cli: Cli) -> None:
         assert out.status == 0, out.err
         assert re.search(rf"ROC AUC of bertscore +{auc:.3f}", out.out)
     entry = yaml.safe_load((own / "models" / "me5-small-q4.yaml").read_text())
-    figure = next(one for one in entry["evidence"] if one.get("aspect") == "semantics")
-    assert figure["dataset"] == "pairs.tsv (bbbbbbbb)"
+    figure = next(one for one in entry["evidence"] if one["dataset"] == "pairs.tsv (bbbbbbbb)")
+    assert figure["aspect"] == "semantics"
     assert (figure["n"], figure["value"], figure["versions"]) == (50, 0.8, {"bsx": "0.1.0"})
     assert figure["interval"] == pytest.approx([0.7, 0.9])
     assert cli("registry", "validate", own).status == 0
