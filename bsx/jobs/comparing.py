@@ -114,8 +114,8 @@ def compare(
         return _compare_scores(scores, systems, config)
     if texts.test_set is not None:
         said: list[str] = []
-        with texts.opened(said.append) as found:
-            run = compare(metrics, found, systems=systems, judged=judged, settings=settings, progress=progress, **how)
+        with texts.opened(said.append) as opened:
+            run = compare(metrics, opened, systems=systems, judged=judged, settings=settings, progress=progress, **how)
         return replace(run, notes=[*said, *run.notes])
     if not metrics:
         raise InputError("name what to compare by: `metrics=` with texts, or `scores=FILE`")

@@ -296,25 +296,25 @@ def _told_apart(
     named: Wanted, wanted: Wanted, values: Mapping[str, Array | Labels | list[Cell]]
 ) -> tuple[Wanted, list[str]]:
     """Return the columns without a usual one of segments that leaves rows alike, and what is to be said of systems."""
-    if named.system is None:
+    if (system := named.system) is None:
         return named, []
     if named.segment is not None and wanted.segment is None:
         rows = list(zip(*(values[name] for name in named.labels()), strict=True))
         if len(set(rows)) < len(rows):
-            alike = f"several rows have the same {named.system!r} and {named.segment!r}"
+            alike = f"several rows have the same {system!r} and {named.segment!r}"
             named = replace(named, system=wanted.system, segment=None)
             return named, [f"{alike}: rows are taken as independent; `segment=` names a column that tells them apart"]
     if wanted.system is None:
         judged = ~np.isnan(number_column(named.human[0], values[named.human[0]]))
         groups = values[named.group] if named.group is not None else ["all"] * len(judged)
-        there = {*zip(np.array(groups, dtype=object)[judged], np.array(values[named.system])[judged], strict=True)}
+        there = {*zip(np.array(groups, dtype=object)[judged], np.array(values[system])[judged], strict=True)}
         if min(Counter(group for group, _ in there).values(), default=0) < 2:  # a group of one system is of rows
-            one = len({system for _, system in there}) < 2
+            one = len({name for _, name in there}) < 2
             named = replace(named, system=None, segment=None)
             return named, [] if one else ["a group has a single system: rows are taken as independent"]
-    if named.segment is None and wanted.system is None and len(set(values[named.system])) > 1:
+    if named.segment is None and wanted.system is None and len(set(values[system])) > 1:
         return named, [
-            f"the column {named.system!r} names systems, but none names segments: rows are taken as independent; "
+            f"the column {system!r} names systems, but none names segments: rows are taken as independent; "
             "`segment=` names it"
         ]
     return named, []
