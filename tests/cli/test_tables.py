@@ -70,29 +70,38 @@ COMMANDS = {
 }
 
 
+def test_every_form_by_option_and_by_name(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    command = COMMANDS["challenge"]
+    written = {}
+    for suffix, form in FORMS.items():
+        done = cli(*command, "-o", f"out.{suffix}")
+        assert (done.status, done.out) == (0, ""), done.err
+        written[form] = Path(f"out.{suffix}").read_text(encoding="utf-8")
+        if form != "json":  # which names the command
+            assert cli(*command, "--format", form).out == written[form]
+    assert "provenance" in json.loads(written["json"])
+    assert written["html"].startswith("<!doctype html>")
+    assert written["html"].count("<table>") == written["latex"].count(r"\begin{table")
+    assert cli(*command, "--format", "latex", "-o", "out.txt").status == 0  # what is said wins over the name
+    assert Path("out.txt").read_text(encoding="utf-8") == written["latex"]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_form_by_option_and_by_name(cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_name_what_they_are_of_and_what_marks_mean(
+    cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     command = COMMANDS[name]
     file = next(part for part in command if part.endswith(".tsv"))
-    written = {}
-    for suffix, form in FORMS.items():
-        done = cli(*command, "-o", f"{name}.{suffix}")
-        assert (done.status, done.out) == (0, ""), done.err
-        written[form] = Path(f"{name}.{suffix}").read_text(encoding="utf-8")
-    for form in ("markdown", "latex", "csv"):
-        assert cli(*command, "--format", form).out == written[form]
-    assert "provenance" in json.loads(written["json"])
-    rows = list(csv.DictReader(io.StringIO(written["csv"])))
+    latex, markdown, table = (cli(*command, "--format", form).out for form in ("latex", "markdown", "csv"))
+    rows = list(csv.DictReader(io.StringIO(table)))
     assert rows
     assert None not in rows[0]
-    assert f"{file}: " in written["markdown"]
-    assert written["html"].startswith("<!doctype html>")
-    assert written["html"].count("<table>") == written["latex"].count(r"\begin{table")
-    assert "n = " in written["latex"]
-    assert rf"\label{{tab:{name}}}" in written["latex"]
-    check_latex(written["latex"], data=file.replace("_", r"\_"))
-    for form in ("text", "markdown"):  # one mark for one meaning
-        assert "*" not in written[form].replace("**", "")
-        assert ("†" in written[form]) <= any(said in written[form] for said in ("†: ", "† p <"))
-        assert ("**" in written[form]) <= ("Bold: " in written[form])
+    assert f"{file}: " in markdown
+    assert "n = " in latex
+    assert rf"\label{{tab:{name}}}" in latex
+    check_latex(latex, data=file.replace("_", r"\_"))
+    assert "*" not in markdown.replace("**", "")  # one mark for one meaning
+    assert ("†" in markdown) <= any(said in markdown for said in ("†: ", "† p &lt;"))
+    assert ("**" in markdown) <= ("Bold: " in markdown)
