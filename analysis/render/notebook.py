@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import math
 from abc import abstractmethod
@@ -129,7 +130,8 @@ class FewNumbers(InNotebooks):
         """Return a row a figure, with the names of their fields."""
         words = {name: value for name, value in self.records()[0].items() if isinstance(value, str)}
         rows = [[name, _shown(value)] for name, value in self.records()[0].items() if name not in words]
-        return [Sheet("; ".join(filter(None, map(str, words.values()))), ["figure", "value"], rows)]
+        about = inspect.cleandoc(type(self).__doc__ or "").partition("\n")[0].rstrip(".")
+        return [Sheet("; ".join(filter(None, [about, *map(str, words.values())])), ["figure", "value"], rows)]
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw its main figures, with intervals where they have some."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers, InNotebooks
+from bsx.analysis.render.plots import draw_lines
+from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.preference import clustered_share, wilson_interval
 from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, percentile_interval
@@ -19,12 +23,15 @@ from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Mask = NDArray[np.bool_]
 Interval = Literal["logit", "delong", "bootstrap"]
 
 
-@dataclass(frozen=True)
-class PrecisionRecall:
+@dataclass(frozen=True, repr=False)
+class PrecisionRecall(InNotebooks):
     """Precision and recall at every threshold, from the highest to the lowest.
 
     Attributes:
@@ -41,6 +48,30 @@ class PrecisionRecall:
     recall: Array
     average_precision: Estimate
     positives: float
+
+    @property
+    def short(self) -> str:
+        """Average precision and thresholds."""
+        found = self.average_precision
+        return f"average precision {found.estimate:.3f}; {len(self.thresholds)} thresholds, {found.n} pairs"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return average precision with its interval, and the share of positives."""
+        found = self.average_precision
+        rows = [["average precision", f"{found.estimate:.4f} [{found.low:.4f}, {found.high:.4f}]"]]
+        rows.append(["share of positives", f"{self.positives:.4f}"])
+        return [Sheet(f"{found.method}, n = {found.n}", ["figure", "value"], rows)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a threshold."""
+        names = ("threshold", "precision", "recall")
+        columns = (self.thresholds, self.precision, self.recall)
+        return [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=False)]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw precision over recall."""
+        points = zip(map(float, self.recall), map(float, self.precision), strict=True)
+        return draw_lines({"": list(points)}, "recall", "precision", path)
 
 
 def roc_auc(
@@ -389,7 +420,7 @@ def _weighted_precision(true: Array, false: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class ThresholdAccuracy:
+class ThresholdAccuracy(FewNumbers):
     """Accuracy of "positive if the score is at least the threshold".
 
     Attributes:
@@ -403,6 +434,8 @@ class ThresholdAccuracy:
         n: items.
         confidence: level of the interval.
     """
+
+    DRAWN: ClassVar[Drawn] = {"accuracy": None, "cross_validated": ("low", "high"), "majority": None}
 
     threshold: float
     accuracy: float

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import (
     SAMPLED,
     Sampled,
@@ -39,7 +40,7 @@ _OVER = {"item": "segments", "sys": "systems", "none": "all cells"}
 
 
 @dataclass(frozen=True)
-class TiedAccuracy:
+class TiedAccuracy(FewNumbers):
     """How often metric and people agree on a pair of outputs, a tie being a verdict of its own.
 
     Attributes:
@@ -59,6 +60,8 @@ class TiedAccuracy:
         method: in words.
         confidence: level of the interval.
     """
+
+    DRAWN: ClassVar[Drawn] = {"acc_eq": ("low", "high")}
 
     acc_eq: float
     low: float

@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
+from bsx.analysis.render.notebook import Drawn, FewNumbers, InNotebooks
+from bsx.analysis.render.plots import Dot, draw_dots
+from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 StandardErrors = Literal["classic", "hc3", "cluster"]
 STANDARD_ERRORS = ("classic", "hc3", "cluster")
 
 
-@dataclass(frozen=True)
-class Ols:
+@dataclass(frozen=True, repr=False)
+class Ols(InNotebooks):
     """A fitted linear model; arrays have one entry for each column of the design, an intercept first if there is one.
 
     Attributes:
@@ -58,9 +64,35 @@ class Ols:
     leverage: Array = field(repr=False)
     intercept: bool
 
+    @property
+    def short(self) -> str:
+        """Terms, R² and degrees of freedom."""
+        return f"{len(self.coef)} terms, R²={self.r2:.3f}, {self.df} degrees of freedom"
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return a row a term, by its place from 0."""
+        rows = [
+            [str(row["term"]), f"{row['coef']:.4f} [{row['low']:.4f}, {row['high']:.4f}]", f"{row['p']:.3g}"]
+            for row in self.records()
+        ]
+        title = f"Least squares, R² = {self.r2:.3f}, n = {len(self.fitted)}; {self.reference}, uncorrected"
+        return [Sheet(title, ["term", "coefficient", "p"], rows)]
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return a row a term, by its place from 0."""
+        names = ("coef", "se", "statistic", "p", "low", "high")
+        columns = zip(*(getattr(self, name) for name in names), strict=True)
+        return [{"term": i, **dict(zip(names, map(float, row), strict=True))} for i, row in enumerate(columns)]
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the coefficients with their intervals."""
+        rows = zip(self.coef, self.low, self.high, strict=True)
+        dots = [Dot(str(i), *map(float, row)) for i, row in enumerate(rows)]
+        return draw_dots({"term": dots}, "coefficient", path, line=0)
+
 
 @dataclass(frozen=True)
-class WaldTest:
+class WaldTest(FewNumbers):
     """A test that several coefficients are all 0.
 
     Attributes:
@@ -69,6 +101,8 @@ class WaldTest:
         df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
         p: of "all are 0".
     """
+
+    DRAWN: ClassVar[Drawn] = {"p": None}
 
     statistic: float
     df1: int

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings, vectors
@@ -21,7 +22,7 @@ UNITS = ("segment", "judgment")
 
 
 @dataclass(frozen=True)
-class DarrTau:
+class DarrTau(FewNumbers):
     """A metric's tau over human preferences.
 
     Attributes:
@@ -36,6 +37,8 @@ class DarrTau:
         method: how ties count and what was resampled, in words.
         confidence: level of the interval.
     """
+
+    DRAWN: ClassVar[Drawn] = {"tau": ("low", "high")}
 
     tau: float
     low: float

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import (
     SAMPLED,
     Indices,
@@ -35,8 +36,8 @@ BY = ("none", "item", "sys", "means")
 POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
 
 
-@dataclass(frozen=True)
-class GroupedEstimate:
+@dataclass(frozen=True, repr=False)
+class GroupedEstimate(FewNumbers):
     """A correlation averaged over groups.
 
     Attributes:
@@ -52,6 +53,8 @@ class GroupedEstimate:
         method: statistic, grouping and interval in words.
         confidence: level of the interval.
     """
+
+    DRAWN: ClassVar[Drawn] = {"estimate": ("low", "high")}
 
     estimate: float
     low: float
