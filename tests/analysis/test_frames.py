@@ -63,5 +63,5 @@ def test_frames_become_tidy_tables() -> None:
 
 def test_factors_read_columns_of_frames() -> None:
     frame = pd.DataFrame({"one": ["a b", "c d"], "two": ["a", "c"], "grade": [1.0, 0.2]}, index=[7, 9])
-    found = analysis.compute_factors("sem", frame["one"], frame["two"], columns=frame, human="grade")
+    found = analysis.compute_factors("sem", frame["one"].tolist(), frame["two"].tolist(), columns=frame, human="grade")
     assert found["sem"].values.tolist() == [1.0, 0.2]
