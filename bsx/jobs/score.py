@@ -20,7 +20,7 @@ from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus, InContext, Segment, without_context
 from bsx.data.long import SEGMENTS
 from bsx.data.open import open_corpus
-from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.output import ScoreTable, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run, is_stream
 from bsx.data.sidecar import FIGURES, carried
 from bsx.data.tables import Row
@@ -159,7 +159,8 @@ def _line_files(table: JudgedTable, stem: Path) -> list[str]:
         if any("\n" in text for text in texts):
             raise InputError(f"{table.name}: a text has several lines, which files with a line a segment cannot hold")
         path = stem.with_name(f"{stem.name}.{name}.txt")
-        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8", newline="\n")
+        with atomic_text(path, own=True) as stream:
+            stream.writelines(f"{text}\n" for text in texts)
         written.append(str(path) if texts else "")
     return written
 

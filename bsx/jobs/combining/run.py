@@ -12,7 +12,7 @@ from bsx.analysis.ensembles.run import ensemble as combine
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
-from bsx.data.run import check_output
+from bsx.data.run import as_one_run, check_output
 from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -60,6 +60,7 @@ class Combined:
             written.sidecar = {"metrics": [*carried(table.file.path), own]}
 
 
+@as_one_run
 @takes(EnsembleColumns)
 def ensemble(
     file: Path,
