@@ -157,11 +157,11 @@ def million(results: dict[str, Any]) -> str:
     ]
     killed = part["killed_and_resumed"]
     same = "the same bytes as" if killed["same_bytes"] else "other bytes than"
-    tenths = part["runs"][str(killed["size"])]["mib_by_tenth"]
+    tenths = part["runs"][str(killed["size"])].get("mib_by_tenth", [])
+    flat = f"MiB in each tenth of the last run: {', '.join(f'{mib:,}' for mib in tenths)}.\n\n" if tenths else ""
     return (
         f"{table(['pairs', 'seconds', 'pairs a second', 'peak MiB'], rows)}\n\n"
-        f"MiB in each tenth of the last run: {', '.join(f'{mib:,}' for mib in tenths)}.\n\n"
-        f"Killed {len(killed['blocks_left_by_each_kill'])} times at random moments and resumed, {killed['size']:,} "
+        f"{flat}Killed {len(killed['blocks_left_by_each_kill'])} times at random moments and resumed, {killed['size']:,} "
         f"pairs gave {same} the run that was left alone. {part['model']}; {machine(part['machine'])}"
     )
 
