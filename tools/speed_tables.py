@@ -161,8 +161,8 @@ def million(results: dict[str, Any]) -> str:
     flat = f"MiB in each tenth of the last run: {', '.join(f'{mib:,}' for mib in tenths)}.\n\n" if tenths else ""
     return (
         f"{table(['pairs', 'seconds', 'pairs a second', 'peak MiB'], rows)}\n\n"
-        f"{flat}Killed {len(killed['blocks_left_by_each_kill'])} times at random moments and resumed, {killed['size']:,} "
-        f"pairs gave {same} the run that was left alone. {part['model']}; {machine(part['machine'])}"
+        f"{flat}Killed {len(killed['blocks_left_by_each_kill'])} times at random moments and resumed, "
+        f"{killed['size']:,} pairs gave {same} the run that was left alone. {part['model']}; {machine(part['machine'])}"
     )
 
 
