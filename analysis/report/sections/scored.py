@@ -300,12 +300,12 @@ def _ranking(content: CompareDocument) -> str:
     orders: dict[str, list[str]] = {}
     clustered = False
     for one in content.metrics:
-        order = ""
         known = _best_first(one)
-        for before, system in pairwise([None, *known]):
-            same = before is not None and before.rank is not None and before.rank == system.rank
+        order = "".join(system.system for system in known[:1])
+        for before, system in pairwise(known):
+            same = before.rank is not None and before.rank == system.rank
             clustered |= same
-            order += ("" if before is None else ", " if same else " > ") + system.system
+            order += f"{',' if same else ' >'} {system.system}"
         orders.setdefault(order, []).append(one.metric)
     said = [f"{order} under {listed(metrics)}" for order, metrics in orders.items()]
     note = " (no significant difference where there is a comma)" if clustered else ""
