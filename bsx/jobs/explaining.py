@@ -210,7 +210,11 @@ def disentangle(
     if segment is not None:
         read[SEGMENTS[0]] = read[segment]
     table: TableLike = read if lang is None else _into(read, language_code(lang), file)
-    notes = [] if system is None else together(list(map(str, table[system])), system, "`group=` fits each by itself")
+    notes = (
+        []
+        if system is None
+        else together(list(map(str, table[system])), system, f"`group={system}` fits each by itself")
+    )
     result = regress(
         table,
         columns,
