@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report.alignments import Align, Aligner
-from bsx.analysis.report.documents import Document
+from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.agreement import agreement
 from bsx.analysis.report.sections.cards import cards
@@ -57,8 +57,10 @@ def build_report(
     if not documents:
         raise InputError("a report needs at least one table of scores or document of results")
     aligner = Aligner(align)
+    what = scored(documents)
+    leads = any(isinstance(document.content, ScoreRows) for document in documents)  # else it is signatures alone
     found = [
-        scored(documents),
+        what if leads else None,
         agreement(documents),
         compared(documents),
         profiles(documents),
@@ -69,6 +71,7 @@ def build_report(
         *cards(documents),
         *reproduced(documents),
         segments(documents),
+        None if leads else what,
         repeat(documents, origin, aligner.signature),
     ]
     return Report(title, tuple(section for section in found if section is not None))

@@ -56,7 +56,7 @@ def test_sections_come_in_the_order_of_an_argument(report: Report) -> None:
 
 def test_a_report_has_only_what_it_was_given() -> None:
     only = build_report([read_only("ensemble")])
-    assert [section.id for section in only.sections] == ["scored", "ensembles", "repeat"]
+    assert [section.id for section in only.sections] == ["ensembles", "scored", "repeat"]
     with pytest.raises(InputError, match="at least one"):
         build_report([])
 
@@ -650,3 +650,17 @@ def test_systems_of_a_cluster_are_named_together_and_contradictions_are_a_surpri
 def test_a_report_without_scores_has_no_section_that_says_so() -> None:
     made = build_report([read_only("ensemble")])
     assert (section(made, "scored").title, section(made, "scored").lead) == ("Signatures", "")
+    assert [found.id for found in made.sections] == ["ensembles", "scored", "repeat"]  # the answer comes first
+
+
+def test_a_challenge_set_without_severities_has_no_empty_column() -> None:
+    def plain(content: dict[str, Any]) -> None:
+        for one in content["metrics"].values():
+            one["severities"] = {}
+            for row in one["phenomena"].values():
+                row["severity"] = ""
+
+    for change, severities in ((plain, False), (lambda _: None, True)):
+        tables = section(build_report([read_only("challenge", change)]), "robustness").blocks
+        heads = [b.columns for b in tables if isinstance(b, ReportTable) and b.caption.startswith("Accuracy")]
+        assert [("severity" in columns) for columns in heads] == [severities, severities]
