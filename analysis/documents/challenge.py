@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from bsx.analysis.documents.adversarial import TripleTestRow
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 
@@ -51,7 +53,7 @@ class ChallengedMetric(DocumentPart):
 class ChallengeDocument(ResultDocument):
     """``bsx adversarial challenge``: ``metrics`` is metric -> what it does."""
 
-    metrics: dict[str, ChallengedMetric]
+    metrics: dict[str, ChallengedMetric] = Field(min_length=1)
     tests: list[TripleTestRow] = []
     anchor: str = ""
     weights: dict[str, Number] = {}

@@ -569,6 +569,11 @@ def test_examples_of_a_challenge_set_show_every_verdict() -> None:
     assert [run.text for run in example.texts[3][1] if run.differs] == ["not"]
 
 
+def test_a_challenge_set_without_metrics_is_refused() -> None:
+    with pytest.raises(InputError, match=r"metrics: dictionary should have at least 1 item"):
+        read_only("challenge", lambda content: content["metrics"].clear())
+
+
 def rate(value: float, ci: list[float], n: int = 40) -> dict[str, Any]:
     return {"n": n, "right": round(n * value), "tied": 0, "rate": value, "ci": ci}
 
