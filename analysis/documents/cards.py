@@ -28,7 +28,7 @@ PartName = Literal[
 
 
 class CardTest(DocumentPart):
-    """One test of a card: ``p`` is two-sided unless ``method`` says one-sided; ``p_adjusted``: over all tests of the card.
+    """One test of a card: ``p`` is two-sided unless ``method`` says one-sided, ``p_adjusted`` is over all its tests.
 
     ``b`` is the other metric or the sentinel, or what the metric is tested against, such as 0.
     """
