@@ -362,6 +362,7 @@ TAGS = {
     "path",
     "g",
     "text",
+    "tspan",
     "line",
     "rect",
     "defs",
