@@ -383,7 +383,7 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob(".o.tsv.*")) and time.monotonic() < deadline:
         time.sleep(0.1)
-    time.sleep(8)  # well into loading or scoring
+    time.sleep(2)  # well into loading or scoring
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
