@@ -87,7 +87,7 @@ class Ols(InNotebooks):
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the coefficients with their intervals."""
         rows = zip(self.coef, self.low, self.high, strict=True)
-        dots = [Dot(str(i), *map(float, row)) for i, row in enumerate(rows)]
+        dots = [Dot(str(i), float(coef), float(low), float(high)) for i, (coef, low, high) in enumerate(rows)]
         return draw_dots({"term": dots}, "coefficient", path, line=0)
 
 

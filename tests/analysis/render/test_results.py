@@ -20,6 +20,7 @@ from bsx.analysis.documents.cards import AgreementPart, AgreementRow, CardDocume
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
 from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.stats.regression import Ols, WaldTest
 from bsx.jobs.carding.run import CardRun
 
 NAMES = ["good", "50%_x", "poor & slow"]
@@ -129,6 +130,12 @@ def _side_by_side() -> analysis.SideBySide:
     return analysis.probe_with_agreement([probes], people)
 
 
+def _wald() -> WaldTest:
+    fitted = made("Ols")
+    assert isinstance(fitted, Ols)
+    return analysis.wald(fitted, [0])
+
+
 BUILDERS: dict[str, Callable[[], object]] = {
     "Alignment": lambda: bsx.Scorer(model="minilm").align("a cat", "the cat"),
     "Attribution": lambda: analysis.erasure(lambda kept: kept @ np.array([0.1, 0.4]), 2),
@@ -156,7 +163,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "PooledTest": lambda: analysis.pooled_test(
         "m_1", ["lex"], {n: (table()["human"], table()[n][:, None]) for n in NAMES[:2]}
     ),
-    "WaldTest": lambda: analysis.wald(made("Ols"), [0]),  # type: ignore[arg-type]
+    "WaldTest": lambda: _wald(),
     "PrecisionRecall": lambda: analysis.precision_recall([0, 1] * 20, table()["good"], resamples=20),
     "Preference": lambda: analysis.preference(table()["good"], table()["50%_x"], resamples=20),
     "ThresholdAccuracy": lambda: analysis.best_threshold([0, 1] * 20, table()["good"]),
