@@ -627,7 +627,7 @@ def _rows(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]
         for k, system in enumerate(systems):
             row: dict[str, object] = dict(segment.row) if segment.row is not None else {"id": segment.id}
             if len(systems) > 1:
-                row = {**_long(segment, k), **row, "system": system}
+                row |= {**_long(segment, k), "system": system}
             at = i * len(systems) + k
             yield row | {m.spec: float(s.values[at]) for m, s in zip(prepared.metrics, block.scores, strict=True)}
 

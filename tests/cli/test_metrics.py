@@ -69,7 +69,8 @@ def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Run, tmp
     done = cli("score", "--metric", "chrf,ter", "--data", tmp_path / "in.parquet", *named, "-o", output)
     assert done.status == 0, done.err
     written = pandas.read_parquet(output)
-    assert list(written.columns) == ["a", "b", "reference", "n", "system", "chrf", "ter"]
+    assert list(written.columns) == ["a", "b", "reference", "n", "id", "candidate", "system", "chrf", "ter"]
+    assert written["candidate"].tolist() == [text for pair in zip(CANDIDATES, REFERENCES, strict=True) for text in pair]
     assert written["system"].tolist() == ["a", "b"] * 4
     assert written["n"].isna().sum() == 2
     assert list(written["reference"][0]) == [REFERENCES[0], "x"]
