@@ -176,7 +176,18 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     done = cli("adversarial", "challenge", table, "--metric", "chrf,bleu", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
-    assert {"metrics", "tests", "anchor", "weights", "settings", "notes", "provenance"} == set(content)
+    keys = {"metrics", "tests", "anchor", "weights", "examples", "settings", "notes", "provenance"}
+    assert keys == set(content)
+    for row in content["examples"]:  # of each phenomenon one row that fools a metric, with what all make of it
+        assert set(row["scores"]) == {"chrf", "bleu"}
+        assert any(good <= bad for good, bad in row["scores"].values())
+    named = [row["phenomenon"] for row in content["examples"]]
+    fooled = [
+        name
+        for name in content["metrics"]["chrf"]["phenomena"]
+        if any(one["phenomena"][name]["right"] < one["phenomena"][name]["n"] for one in content["metrics"].values())
+    ]
+    assert sorted(named) == sorted(fooled) != []
     typo = content["metrics"]["chrf"]["phenomena"]["typo"]
     assert (typo["right"], typo["tied"], typo["n"], typo["severity"]) == (1, 0, 2, "minor")
     assert content["metrics"]["bleu"]["overall"]["n"] == 3
