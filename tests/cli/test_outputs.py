@@ -32,7 +32,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (f"{TRAIN} -o ./bert", "is an input of this run, which would overwrite it: give --output another name"),
         (f"{TRAIN} -o {{cache}}/models/x", "which bsx keeps for itself: give --output another name"),
         (f"{TRAIN} -o {{home}}/x", "which bsx keeps for itself: give --output another name"),
-        (f"{EXPLAIN} -o scores.tsv", "dir 'scores.tsv' is a file"),
+        (f"{EXPLAIN} -o scores.tsv", "scores.tsv is not a folder"),
         ("disentangle f/disentangle.csv --column a,b --factor-column x1,x2 -o f", "is an input of this run"),
         (
             "ensemble scores.tsv --column a,b --human h --save scores.tsv.yaml -o scores.tsv",
