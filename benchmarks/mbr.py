@@ -3,9 +3,10 @@
 Run: ``.venv/bin/python benchmarks/mbr.py --data FOLDER -o FILE.md [--lists 60] [--size 200]``. The
 folder of data holds newstest2017-{cs,fi,tr}-en.systems.tsv with the columns system, sid, candidate.
 
-A list holds the outputs of all systems for a segment of newstest2017, and recombinations of them up to its size: one
-output, in which a random stretch of words is taken from another, where difflib aligns the two. So the candidates of a
-list differ in the places and ways in which systems differ.
+A list holds the outputs of all systems for a segment of newstest2017, and different recombinations of them up to its
+size: one output, in which random stretches of words are taken from another, where difflib aligns the two. So the
+candidates of a list differ in the places and ways in which systems differ. Segments whose outputs do not give enough
+are passed over.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import Path
 from statistics import median
 
@@ -45,9 +47,11 @@ def outputs(folder: Path) -> list[list[str]]:
 
 
 def recombined(texts: list[str], size: int, rng: np.random.Generator) -> list[str]:
-    """Return a list of so many candidates: the outputs, then recombinations, some of which may be equal."""
-    made = list(texts[:size])
-    while len(made) < size:
+    """Return so many different candidates: the outputs, then recombinations; fewer if there are not so many."""
+    made = dict.fromkeys(texts[:size])
+    tries = 0
+    while len(made) < size and tries < 10 * size:
+        tries += 1
         left, right = (texts[i].split() for i in rng.choice(len(texts), 2, replace=False))
         changes = [
             code for code in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if code[0] != "equal"
@@ -57,8 +61,8 @@ def recombined(texts: list[str], size: int, rng: np.random.Generator) -> list[st
         for (_, first, last, other, end), taken in zip(changes, some, strict=True):
             result += left[at:first] + (right[other:end] if taken else left[first:last])
             at = last
-        made.append(" ".join(result + left[at:]))
-    return made
+        made[" ".join(result + left[at:])] = None
+    return list(made)
 
 
 def plain(metric: bsx.Metric, texts: list[str], count: int) -> float:
@@ -138,14 +142,13 @@ def main() -> None:
     arguments = parser.parse_args()
     rng = np.random.default_rng(1)
     every = outputs(arguments.data)
-    drawn = [every[i] for i in rng.choice(len(every), arguments.lists, replace=False)]
-    lists = [recombined(texts, arguments.size, rng) for texts in drawn]
-    distinct = median(len(set(texts)) for texts in lists)
+    made = (recombined(every[i], arguments.size, rng) for i in rng.permutation(len(every)))
+    lists = list(islice((texts for texts in made if len(texts) == arguments.size), arguments.lists))
     rows = []
     for spec, count, contenders in (
         ("chrf", arguments.lists, [("aggregate", 0), ("prune", 10)]),
         ("sentbleu", arguments.slow, [("prune", 10), ("prune", 20)]),
-        ("bertscore", arguments.slow, [("prune", 10), ("prune", 20)]),
+        ("bertscore", arguments.slow, [("prune", 10), ("prune", 20), ("prune", 50)]),
     ):
         rows += compared(spec, lists[:count], contenders)
     header = [
@@ -167,7 +170,6 @@ def main() -> None:
         lists=len(lists),
         slow=arguments.slow,
         size=arguments.size,
-        distinct=distinct,
         machine=machine,
     )
     if arguments.output is not None:
