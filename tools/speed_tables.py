@@ -23,6 +23,13 @@ PAGES = (
     *(ROOT / "docs" / "scale" / f"{name}.md" for name in ("speed", "cache", "large-corpora", "cluster")),
 )
 PEER = "bert-score"
+OPERATORS = {
+    "FusedMatMul": "matrix products with the weights",
+    "MultiHeadAttention": "attention: products of queries, keys and values, softmax, transpositions",
+    "Add": "sums with biases and with what was before",
+    "Gelu": "GELU",
+    "LayerNormalization": "layer normalisation",
+}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -69,6 +76,14 @@ def encoder(results: dict[str, Any]) -> str:
         "largest change of F1",
     ]
     return table(head, rows)
+
+
+def profile(results: dict[str, Any]) -> str:
+    """Return which operators ONNX Runtime spends its time in the encoder on, from 1% upwards."""
+    models = [results[name]["profile"] for name in ("cpu", "cpu-me5")]
+    kinds = [kind for kind, share in models[0]["share"].items() if share >= 0.01]
+    rows = [[OPERATORS[kind], *(f"{part['share'].get(kind, 0):.0%}" for part in models)] for kind in kinds]
+    return table(["operators", *(part["model"] for part in models)], rows)
 
 
 def int8(results: dict[str, Any]) -> str:
@@ -217,6 +232,7 @@ def simulation(results: dict[str, Any]) -> str:
 SECTIONS = {
     "speed": speed,
     "speed-encoder": encoder,
+    "speed-profile": profile,
     "speed-int8": int8,
     "speed-me5": me5,
     "speed-int8-me5": int8_me5,
