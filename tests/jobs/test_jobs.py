@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bsx.jobs
+from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
@@ -188,9 +189,11 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
     wanted = bsx.jobs.Wanted(["a", "b"], ["human"])
     found = bsx.jobs.meta(wanted, file=judged, resamples=20)
+    assert isinstance(found.result, MetaResult)
     assert [one.metric for one in found.result.average] == ["a", "b"]
     texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
     scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, resamples=20)
+    assert isinstance(scored.result, MetaResult)
     assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
     with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):
