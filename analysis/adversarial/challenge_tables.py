@@ -79,7 +79,7 @@ def draw_challenge(content: ChallengeDocument, path: str | Path | None = None) -
         for row, column in np.ndindex(*rates.shape):
             colour = "white" if rates[row, column] < 0.6 else "black"
             axes.text(column, row, f"{rates[row, column]:.2f}", ha="center", va="center", fontsize=7, color=colour)
-        figure.colorbar(image, ax=axes, label="share of rows on which the good translation scores higher")
+        figure.colorbar(image, ax=axes, label="share of rows right")
     return figure
 
 

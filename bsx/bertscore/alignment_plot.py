@@ -31,13 +31,14 @@ def to_text(alignment: Alignment) -> str:
     return "\n".join([*lines, f"f1 {alignment.f1:.4f}", str(alignment.signature)])
 
 
-def draw_alignment(alignment: Alignment, path: Path) -> None:
+def draw_alignment(alignment: Alignment, path: Path | str) -> None:
     """Write a heatmap of all cosines, with the greedy matches marked, to a .png, .svg, .pdf or .html file.
 
     Raises:
         InputError: for another format, an unwritable place, or more tokens than can be shown.
         MissingExtraError: if matplotlib is missing, for any format but .html.
     """
+    path = Path(path)
     check_picture(path, FORMATS)
     rows, columns = alignment.cosines.shape
     if rows * columns > (limit := _MOST_CELLS[path.suffix == ".html"]):

@@ -88,7 +88,7 @@ def test_large_pictures_are_refused(tiny_model: Callable[[str], str], tmp_path: 
     alignment = scorer.align("a " * 150, "the " * 100)
     with pytest.raises(InputError, match=r"152 x 102 tokens make 15,504 cells, and at most 10,000 .* or write \.html"):
         draw_alignment(alignment, tmp_path / "a.png")
-    draw_alignment(alignment, tmp_path / "a.html")
+    draw_alignment(alignment, str(tmp_path / "a.html"))
     with pytest.raises(InputError, match="million pixels"), picture(tmp_path / "b.png", 100, 100):
         pass
     assert [file.name for file in tmp_path.iterdir()] == ["a.html"]
