@@ -36,7 +36,7 @@ def test_markdown_keeps_marks_outside_of_bold() -> None:
     assert lines[-1] == "5 % of a_b &amp; R². Bold: best. †: p &lt; 0.05."
     page = html_table(SHEET.to_markdown())
     assert "<td class=n><b>0.51 [0.40, 0.60]</b>†1,3</td>" in page
-    assert "<p>5 % of a_b &amp; R². Bold: best. †: p &lt; 0.05.</p>" in page
+    assert "<caption>5 % of a_b &amp; R². Bold: best. †: p &lt; 0.05.</caption>" in page
 
 
 def test_latex_escapes_hangs_marks_and_prints_intervals_small() -> None:
