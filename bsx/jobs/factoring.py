@@ -146,9 +146,10 @@ def factors(
     with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
         for index in np.flatnonzero(wanted):
             written.write(rows[index] | {name: float(scores.values[index]) for name, scores in kept.items()})
+        metrics = carried(file)
         written.sidecar = {
             **summary,
-            "metrics": carried(file),
+            **({"metrics": metrics} if metrics else {}),
             "factors": [*carried_factors(file), *summary["factors"]],
         }
     return Factored(summary, [note for scores in results.values() for note in scores.notes])

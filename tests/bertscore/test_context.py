@@ -12,6 +12,7 @@ import torch
 
 import bsx
 from bsx.data.corpus import BREAK, InContext, MemoryCorpus
+from bsx.data.sidecar import FIGURES
 from bsx.errors import InputError
 
 REFERENCES = ["the old man sat", "rain on the river", "it had rain", "the bank"]
@@ -117,7 +118,8 @@ def test_from_the_command_line(cli: Callable[..., Any], tiny_model: Callable[[st
     model = ["-m", tiny_model("bert"), "--layer", 2]
     done = cli("score", "--data", file, *model, "--context", 2, "--document", "doc", "-o", out)
     assert done.status == 0, done.err
-    found = np.loadtxt(out, delimiter="\t", skiprows=1, usecols=(2, 3, 4))
+    assert out.read_text(encoding="utf-8").split("\n")[0].split("\t") == [*lines[0].split("\t"), *FIGURES]
+    found = np.loadtxt(out, delimiter="\t", skiprows=1, usecols=(4, 5, 6))
     scores = bsx.Scorer(tiny_model("bert"), layer=2, context=2).score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
     for start in (0, 1):
         assert found[start::2, 2] == pytest.approx(scores.f1, abs=1e-6)
