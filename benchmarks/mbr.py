@@ -147,8 +147,8 @@ def main() -> None:
     rows = []
     for spec, count, contenders in (
         ("chrf", arguments.lists, [("aggregate", 0), ("prune", 10)]),
-        ("sentbleu", arguments.slow, [("prune", 10), ("prune", 20)]),
-        ("bertscore", arguments.slow, [("prune", 10), ("prune", 20), ("prune", 50)]),
+        ("sentbleu", arguments.slow, [("prune", 20), ("prune", 50), ("prune", 100)]),
+        ("bertscore", arguments.slow, [("prune", 20), ("prune", 50)]),
     ):
         rows += compared(spec, lists[:count], contenders)
     header = [

@@ -55,12 +55,14 @@ class Change:
         lstm: whether there is a BiLSTM; without one, the vectors themselves are pooled.
         absolute: the absolute difference of the two vectors in place of the difference.
         standardised: features are standardised over each batch (in scoring, over what training saw).
+        scaled: each dimension of the encoder's vectors has mean 0 and variance 1 over all pieces.
     """
 
     what: str
     lstm: bool = True
     absolute: bool = False
     standardised: bool = False
+    scaled: bool = False
 
 
 CHANGES = {
@@ -72,6 +74,7 @@ CHANGES = {
     ),
     "lstm": Change("BiLSTM"),
     "lstm-both": Change("BiLSTM, features standardised, absolute difference", absolute=True, standardised=True),
+    "lstm-scaled": Change("BiLSTM, vectors of pieces standardised", scaled=True),
 }
 
 
@@ -136,6 +139,7 @@ class Texts:
     Attributes:
         layers: mean vector of each text's pieces in every layer (texts, layers, dim).
         pooled: maximum and mean of each text's vectors (texts, 2 * dim).
+        scaled: give out vectors with mean 0 and variance 1 in each dimension.
     """
 
     def __init__(self, texts: list[str], model: str, work: Path) -> None:
@@ -154,6 +158,9 @@ class Texts:
         self.record = SimpleNamespace(layers=1, dimensions=encoder.record.dimensions)
         self._last = last
         each = [found[:, 0].astype(np.float32) for found in self._vectors]
+        pieces = np.concatenate(each)
+        self._mean, self._sd = pieces.mean(axis=0), pieces.std(axis=0)
+        self.scaled = False
         self.pooled = np.stack([np.concatenate([found.max(axis=0), found.mean(axis=0)]) for found in each])
 
     def pieces(self, text: str) -> int:
@@ -162,7 +169,8 @@ class Texts:
 
     def vectors(self, text: str) -> NDArray[np.floating]:
         """Return the vectors of a text (pieces, 1, dim)."""
-        return self._vectors[self.place[text]]
+        found = self._vectors[self.place[text]]
+        return ((found - self._mean) / self._sd).astype(np.float16) if self.scaled else found
 
     def bertr(self, rows: Rows) -> Array:
         """Return BERTR of some rows: the mean over the reference's pieces of the best cosine, in the last layer."""
@@ -184,6 +192,7 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
     assert human is not None
     target = Target.of(human)
     wanted = torch.from_numpy((human - target.mean) / target.sd).float()
+    texts.scaled = change.scaled
     view: Any = texts
     lengths = {name: lengths_of(part, view) for name, part in parts.items()}
 
