@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import SHORT, spelled
-from bsx.cli.output import names
+from bsx.cli.output import RESULT, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.support.settings import Config, Keywords, as_model, build_config, complete
@@ -23,9 +23,7 @@ TableFormat = Annotated[
     Literal["text", "csv", "json", "latex", "markdown", "html"],
     typer.Option("--format", help="How to print the tables; unless given, what the name of -o ends in says."),
 ]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write the result to this file instead.", writable=True)
-]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]
 System = Annotated[

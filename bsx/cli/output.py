@@ -34,6 +34,9 @@ FORMS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".js
 FILE_OR_FOLDER = "FILE|FOLDER"
 """What stands for an output in a command's help that is a file if its name ends in one of `FORMS`, else a folder."""
 
+RESULT = "Write the result to this file instead."
+"""The help of an output that gets what is otherwise printed."""
+
 
 class GuardedCommands(typer.Typer):
     """Commands that begin by holding their outputs, the options with ``writable=True``, against all else they name."""
@@ -84,6 +87,9 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
             for name in written:
                 named_by(name, Path(given[name]))
+            for name, option in written.items():
+                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
+                    _refuse_picture(Path(given[name]))
             files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
             outputs = [Path(given[name]) for name in written if files[name]]
             check_outputs(outputs)
@@ -95,6 +101,11 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                 return command(**given)
 
     return run
+
+
+def _refuse_picture(path: Path) -> None:
+    if path.suffix.lower() in (".png", ".svg", ".pdf"):
+        raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {', '.join(FORMS)}")
 
 
 def _is_file(option: Any, path: Path) -> bool:

@@ -87,6 +87,15 @@ def test_every_form_by_option_and_by_name(cli: Run, folder: Path, monkeypatch: p
     assert Path("out.txt").read_text(encoding="utf-8") == written["latex"]
 
 
+@pytest.mark.parametrize("name", ["meta", "compare", "disentangle"])
+def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(folder)
+    done = cli(*COMMANDS[name], "-o", "drawn.pdf")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "a picture's name" in done.err
+    assert not Path("drawn.pdf").exists()
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_tables_name_what_they_are_of_and_what_marks_mean(
     cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
