@@ -87,12 +87,12 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
             for name in written:
                 named_by(name, Path(given[name]))
-            for name, option in written.items():
-                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
-                    _refuse_picture(Path(given[name]))
             files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
             outputs = [Path(given[name]) for name in written if files[name]]
             check_outputs(outputs)
+            for name, option in written.items():
+                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
+                    _refuse_picture(Path(given[name]))
             for name in written:
                 if not files[name]:
                     check_folder(given[name])
