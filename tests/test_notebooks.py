@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 from functools import cache
@@ -117,3 +118,24 @@ def test_it_runs_to_the_same_kinds_of_outputs(path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@every_notebook
+def test_its_commands_are_ones_that_bsx_takes(path: Path) -> None:
+    """Every option is one of its command, and each column of texts is named by itself."""
+    from typer.main import get_command
+
+    from bsx.cli.commands import COMMANDS, build
+
+    prose = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    for block in re.findall(r"```console\n(.*?)```", prose, flags=re.DOTALL):
+        for line in block.replace("\\\n", " ").strip().splitlines():
+            words = shlex.split(line)
+            assert words.pop(0) == "bsx"
+            command: Any = get_command(build(list(COMMANDS)))
+            while words[0] in getattr(command, "commands", ()):
+                command = command.commands[words.pop(0)]
+            with command.make_context(command.name, [], resilient_parsing=True) as context:
+                given = command.make_parser(context).parse_args(words)[0]
+            named = [given.get(kind) or [] for kind in ("candidate", "reference", "source")]
+            assert not [column for column in named if "," in "".join(column)], line

@@ -12,8 +12,9 @@ import numpy as np
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
+from bsx.data.long import SEGMENTS
 from bsx.data.tables import Table
-from bsx.errors import InputError
+from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
 from bsx.support.untyped import Untyped
 
@@ -26,7 +27,7 @@ _NAMES = {
     "phenomenon": ("phenomenon", "phenomena", "category"),
     "severity": ("severity",),
     "lang": ("lang", "langpair", "lp"),
-    "id": ("id",),
+    "segment": SEGMENTS,
 }
 # HW-TSC's header calls two columns "source"; the second tells where a sentence comes from.
 _HWTSC = ["source", "good-translation", "incorrect-translation", "reference", "phenomena"]
@@ -38,7 +39,7 @@ _DEMETR = {
     "phenomenon": "pert_name",
     "severity": "severity",
     "lang": "lang_tag",
-    "id": "id",
+    "segment": "id",
 }
 
 
@@ -89,13 +90,15 @@ class ChallengeSet:
         return frozenset(kind for kind in kinds if all(getattr(pair, kind) is not None for pair in self.pairs))
 
 
-def load_challenge(path: Path | str, metrics: Sequence[str] = ()) -> ChallengeSet:
+def load_challenge(
+    path: Path | str, metrics: Sequence[str] = (), columns: Mapping[str, str] | None = None
+) -> ChallengeSet:
     """Load a challenge set, in the layout of its publishers or as a plain table.
 
     Layouts, told apart by name and header:
 
     - a table (.tsv, .csv, .jsonl or .parquet, perhaps gzip-compressed) with the columns good and bad, reference or
-      source or both, and perhaps phenomenon (or category), severity, lang and id;
+      source or both, and perhaps phenomenon (or category), severity, lang (or lp) and segment (or sid, or id);
     - ACES (Amrhein, Moghe & Guillou 2022) and HW-TSC (Chen et al. 2022): the same with good-translation,
       incorrect-translation, phenomena, langpair;
     - DEMETR (Karpinska et al. 2022): a .json file of the set, or the folder with all of them; rows whose perturbation
@@ -104,19 +107,27 @@ def load_challenge(path: Path | str, metrics: Sequence[str] = ()) -> ChallengeSe
     Args:
         path: file or folder.
         metrics: scores in the table: of ``chrf`` the columns ``chrf-good`` and ``chrf-bad``.
+        columns: columns of the table that are called otherwise: ``good``, ``bad``, ``reference``, ``source``,
+            ``phenomenon``, ``severity``, ``lang`` or ``segment`` -> column.
 
     Raises:
         InputError: naming file, row and reason.
+        UnknownNameError: for a column that is not there.
     """
-    place = Path(path)
+    place, named = Path(path), columns or {}
+    for kind in named:
+        if kind not in _NAMES:
+            raise UnknownNameError(f"a challenge set has no {kind!r}; it has {', '.join(_NAMES)}")
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     if not files:
         raise InputError(f"{place}: the folder holds no .json file of DEMETR; name a table by its file")
     if place.is_dir() or NamedFile(place).suffix == ".json":
         if metrics:
             raise InputError(f"{place}: files of DEMETR hold no scores: compute them with `metrics=METRICS`")
+        if named:
+            raise InputError(f"{place}: files of DEMETR have fields of their own: name columns of tables only")
         return _read_demetr(files)
-    return _read_table(place, metrics)
+    return _read_table(place, metrics, named)
 
 
 def load_challenge_table(path: Path | str, *, name: str | None = None) -> JudgedTable:
@@ -165,7 +176,7 @@ def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
             name = fields["phenomenon"].removeprefix(f"{severity}_")
             head, _, rest = name.partition("_")
             fields["phenomenon"] = rest if rest and head.startswith("id") and head[2:].isdigit() else name
-            identity = f"{fields['lang']} {fields.pop('id')}"
+            identity = f"{fields['lang']} {fields.pop('segment')}"
             pairs.append(MinimalPair(**fields, item=identity, where=where))
     if not pairs:
         raise InputError(f"{files[0]}: holds no item whose perturbation was marked as right")
@@ -180,22 +191,27 @@ def _demetr_fields(item: Untyped, where: str) -> dict[str, str]:
     for name, key in _DEMETR.items():
         if key not in item:
             raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
-        found[name] = cells.text(item[key] if name != "id" else str(item[key]), f"{where}, {key!r}")
+        found[name] = cells.text(item[key] if name != "segment" else str(item[key]), f"{where}, {key!r}")
     return found
 
 
-def _read_table(path: Path, metrics: Sequence[str]) -> ChallengeSet:
+def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) -> ChallengeSet:
     file = NamedFile(path)
     problems = Problems()
     first = "" if file.suffix in (".parquet", ".jsonl") else next(file.lines(), "").rstrip("\r\n")
     repeated = first.split("\t") == [*_HWTSC, "source"]
     table = Table(file, problems, header=[*_HWTSC, "origin"] if repeated else None)
-    columns = {name: table.first(*spellings) for name, spellings in _NAMES.items()}
+    table.require(*named.values())
+    columns = {name: named.get(name, table.first(*spellings)) for name, spellings in _NAMES.items()}
     for name in ("good", "bad"):
         if columns[name] is None:
-            table.require(_NAMES[name][0])
+            there = ", ".join(table.columns)
+            raise UnknownNameError(f"{table.name}: has no column {name!r}; `{name}=COL` names it; it has {there}")
     if columns["reference"] is None and columns["source"] is None:
-        raise InputError(f"{table.name}: has neither a column reference nor a column source to compare with")
+        raise InputError(
+            f"{table.name}: has neither a column reference nor a column source to compare with; `reference=COL` or "
+            "`source=COL` names one"
+        )
     sides = {metric: [f"{metric}-{side}" for side in ("good", "bad")] for metric in metrics}
     table.require(*(column for both in sides.values() for column in both))
     pairs: list[MinimalPair] = []
@@ -211,12 +227,14 @@ def _read_table(path: Path, metrics: Sequence[str]) -> ChallengeSet:
         }
         label = {
             name: "" if (column := columns[name]) is None or row[column] is None else str(row[column]).strip()
-            for name in ("phenomenon", "severity", "lang", "id")
+            for name in ("phenomenon", "severity", "lang", "segment")
         }
         if columns["phenomenon"] is not None and not label["phenomenon"]:
             raise InputError(f"{row.where}: names no phenomenon (column {columns['phenomenon']!r})")
         good, bad = str(text["good"]), str(text["bad"])
-        identity = f"{label['lang']} {label['id']}" if label["id"] else f"{text['source']}\t{text['reference']}"
+        identity = (
+            f"{label['lang']} {label['segment']}" if label["segment"] else f"{text['source']}\t{text['reference']}"
+        )
         pairs.append(
             MinimalPair(
                 good,

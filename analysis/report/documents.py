@@ -15,7 +15,7 @@ from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.kinds import KINDS
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
-from bsx.data.long import HUMAN, SYSTEM
+from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
@@ -63,7 +63,7 @@ class TableColumns:
         columns: scores of metrics; those that are known by what lies beside a table unless given.
         lower: those of them of which lower is better, beside those that are known.
         system: systems; ``system`` unless given.
-        segment: segments; ``id`` unless given.
+        segment: segments; ``segment``, ``sid`` or ``id`` unless given.
         human: human scores; ``human``, ``human_z`` or ``z`` unless given.
     """
 
@@ -99,7 +99,10 @@ class TableColumns:
             InputError: if another column has that name.
         """
         human = self.human if self.human is not None else next((name for name in HUMAN if name in columns), None)
-        wanted = {self.system: SYSTEM, self.segment: "id", human: HUMAN[0]}
+        segment = self.segment if self.segment is not None else "id"
+        if self.segment is None and "id" not in columns:
+            segment = next((name for name in SEGMENTS if name in columns), segment)
+        wanted = {self.system: SYSTEM, segment: "id", human: HUMAN[0]}
         found = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
         for name, to in found.items():
             if to in columns:

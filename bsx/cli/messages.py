@@ -24,6 +24,7 @@ SHORT = {
     "dtype": ["--dtype", "--precision"],
     "precision": ["--vector-precision"],  # of stored vectors, beside the encoder's
     "id": ["--segment", "--id"],
+    "segment": ["--id", "--segment"],
     "sentence1": ["--reference", "--sentence1"],
     "sentence2": ["--candidate", "--sentence2"],
     "parser_dir": ["--stanza-dir", "--parser-dir"],

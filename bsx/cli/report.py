@@ -10,7 +10,7 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, System, take, with_settings
+from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, Segment, System, take, with_settings
 from bsx.cli.output import form_of, names, progress_bar, show, write_result
 from bsx.errors import InputError
 from bsx.support.json_text import to_json
@@ -30,9 +30,7 @@ def report(
     lower: Lower = None,
     human: Annotated[str | None, typer.Option(help="Column of human scores. [human, human_z or z]")] = None,
     system: System = None,
-    segment: Annotated[
-        str | None, typer.Option("--segment", "--id", help="Column that names the segments. [id]")
-    ] = None,
+    segment: Segment = None,
     examples: Annotated[int, typer.Option(help="Worst examples to show, and to align, of each document.")] = 10,
     format: Annotated[
         Literal["html", "markdown"] | None, typer.Option(help="For a name that ends in neither .html nor .md.")

@@ -265,7 +265,6 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
     named, notes = _told_apart(named, wanted, values)
     notes += _pairs_together(named, [label for name in pairs for label in values.pop(name)])
     turned = [name for name in lower_by_sidecar(file) if name in read and name not in wanted.lower]
-    notes += [f"lower is better for {name}, as {file}.signatures.json says: its sign is turned" for name in turned]
     signatures = known_signatures(file, read)
     named = replace(named, lower=[*wanted.lower, *turned], categories=categories)
     return Columns(values, named, notes, signatures=signatures)

@@ -288,7 +288,36 @@ class FoolSettings(TypedDict, total=False):
     ]
 
 
-class ChallengeSettings(TypedDict, total=False):
+class ChallengeColumns(TypedDict, total=False):
+    """Which columns a challenge set has, where they have none of the usual names."""
+
+    good: Annotated[
+        str | None, Field(default=None, description="Column of good translations. [good or good-translation]")
+    ]
+    bad: Annotated[
+        str | None, Field(default=None, description="Column of bad translations. [bad or incorrect-translation]")
+    ]
+    reference: Annotated[str | None, Field(default=None, description="Column of references. [reference, if there]")]
+    source: Annotated[str | None, Field(default=None, description="Column of sources. [source, if there]")]
+    segment: Annotated[
+        str | None,
+        Field(
+            default=None,
+            description="Column of segments; rows of one are not independent. [segment, sid or id, if there]",
+        ),
+    ]
+    phenomenon: Annotated[
+        str | None,
+        Field(default=None, description="Column of phenomena. [phenomenon, phenomena or category, if there]"),
+    ]
+    severity: Annotated[str | None, Field(default=None, description="Column of severities. [severity, if there]")]
+    lang_column: Annotated[
+        str | None,
+        Field(default=None, description="Column of languages or language pairs. [lang, langpair or lp, if there]"),
+    ]
+
+
+class ChallengeSettings(ChallengeColumns, total=False):
     """How metrics are tested on a challenge set."""
 
     anchor: Annotated[str, Field(default="empty", description="Phenomenon whose mean drop is the unit of sensitivity.")]

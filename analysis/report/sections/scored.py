@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 from typing import TypeVar
@@ -23,6 +24,7 @@ Kind = TypeVar("Kind", bound=ResultDocument)
 Content = TypeVar("Content")
 _TEXTS = ("candidate", "reference", "source")
 _PERCENTILES = (5, 25, 50, 75, 95)
+_MOST = 8  # systems that a sentence can name
 
 
 def scored(documents: Sequence[Document]) -> Section | None:
@@ -54,13 +56,28 @@ def scored(documents: Sequence[Document]) -> Section | None:
 
 def _against_people(content: ScoreRows) -> str:
     """Return how human scores rank the systems of a table, and which metrics rank them otherwise."""
-    systems = _systems(content)
-    if not {"system", "human"} <= set(content.columns) or "human" not in content.numeric or len(systems) < 2:
+    if not {"system", "human"} <= set(content.columns) or "human" not in content.numeric:
+        return ""
+    of, judged = content.columns.index("system"), content.columns.index("human")
+    rows = [row for row in content.rows if row[judged] is not None]
+    counts = Counter(str(row[of]) for row in rows)
+    enough = [system for system in counts if counts[system] >= FEWEST]
+    systems = enough if len(enough) > 1 else list(counts)
+    if len(systems) < 2:
         return ""
     better = {entry.metric: entry.higher_is_better for entry in content.sidecar.metrics} if content.sidecar else {}
-    ranked = {name: _ranked(content, systems, name, better.get(name, True)) for name in ("human", *content.metrics)}
+    ranked = {
+        name: _ranked(rows, of, content.columns.index(name), systems, better.get(name, True))
+        for name in ("human", *content.metrics)
+    }
     people = ranked.pop("human")
-    said = f"Human scores rank {listed([f'{system} ({mean:.3g})' for system, mean in people])}, in this order."
+    named = [f"{system} ({mean:.3g})" for system, mean in people]
+    if len(named) > _MOST:
+        said = f"Human scores rank {listed(named[:3])} highest of {len(named)} systems, {named[-1]} lowest."
+    else:
+        said = f"Human scores rank {listed(named)}, in this order."
+    if left := len(counts) - len(systems):
+        said += f" Systems with fewer than {FEWEST} rows, {left}, are left out of that."
     order = [system for system, _ in people]
     same = [name for name, found in ranked.items() if [system for system, _ in found] == order]
     for first in dict.fromkeys(found[0][0] for name, found in ranked.items() if name not in same):
@@ -73,12 +90,13 @@ def _against_people(content: ScoreRows) -> str:
     return said
 
 
-def _ranked(content: ScoreRows, systems: Sequence[str], column: str, higher: bool) -> list[tuple[str, float]]:
-    """Return the systems with their mean in a column, the best first."""
-    of, place = content.columns.index("system"), content.columns.index(column)
+def _ranked(
+    rows: Sequence[Sequence[object]], of: int, column: int, systems: Sequence[str], higher: bool
+) -> list[tuple[str, float]]:
+    """Return the systems with their mean in a column, the best first; `of` is the column of systems."""
     means = []
     for system in systems:
-        cells = [row[place] for row in content.rows if str(row[of]) == system and row[place] is not None]
+        cells = [row[column] for row in rows if str(row[of]) == system and row[column] is not None]
         means.append((system, float(np.mean(np.array(cells, dtype=np.float64))) if cells else -np.inf))
     return sorted(means, key=lambda found: -found[1] if higher else found[1])
 

@@ -18,7 +18,7 @@ from bsx.analysis.render.sheets import Sheet
 from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings import ChallengeSettings
+from bsx.jobs.settings import ChallengeColumns, ChallengeSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
@@ -107,7 +107,9 @@ def challenge_metrics(
     if not columns and not metrics:
         raise InputError("give `columns=COL,…` for columns of scores, or `metrics=METRICS` to compute them")
     asked = complete(how, ChallengeSettings)
-    found = load_challenge(file, columns)
+    kinds = {name: "lang" if name == "lang_column" else name for name in ChallengeColumns.__annotations__}
+    given = {kinds[name]: column for name, column in asked.items() if name in kinds and isinstance(column, str)}
+    found = load_challenge(file, columns, given)
     scores = dict(found.scores)
     for name in lower:
         if name not in scores:

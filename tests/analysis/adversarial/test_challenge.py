@@ -207,6 +207,37 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     assert "Accuracy by phenomenon" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> None:
+    head = ("gold", "src", "right", "wrong", "kind", "weight", "target", "sid")
+    row = ("r", "s", "g", "b", "typo", "minor", "de", "7")
+    file = tmp_path / "own.tsv"
+    file.write_text("".join("\t".join(cells) + "\n" for cells in (head, row)), encoding="utf-8")
+    options = ("--reference", "--source", "--good", "--bad", "--phenomenon", "--severity", "--lang-column")
+    named = [word for both in zip(options, head[:-1], strict=True) for word in both]
+    done = cli("adversarial", "challenge", file, "--metric", "chrf", "--format", "json", *named)
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["metrics"]["chrf"]["phenomena"]["typo"]["severity"] == "minor"
+    assert (found["settings"]["good"], found["settings"]["segment"]) == ("right", None)
+    kinds = ("reference", "source", "good", "bad", "phenomenon", "severity", "lang")
+    (pair,) = load_challenge(file, (), dict(zip(kinds, head[:-1], strict=True))).pairs
+    assert (pair.good, pair.source, pair.severity, pair.item) == ("g", "s", "minor", "de 7")  # sid is a usual name
+    for wrong, said in {
+        (): "has no column 'good'; --good COL names it; it has gold, src",
+        ("--good", "right", "--bad", "wrong"): "neither a column reference nor a column source to compare with; "
+        "--reference COL or --source COL names one",
+        ("--good", "rigth"): "has no column 'rigth'",
+        ("--segment", "no"): "has no column 'no'",
+    }.items():
+        done = cli("adversarial", "challenge", file, "--metric", "chrf", *wrong)
+        assert (done.status, said in done.err) == (2, True), done.err
+    (tmp_path / "d.json").write_text("[{}]", encoding="utf-8")
+    with pytest.raises(InputError, match="name columns of tables only"):
+        load_challenge(tmp_path / "d.json", (), {"good": "mt_sent"})
+    with pytest.raises(UnknownNameError, match="a challenge set has no 'candidate'; it has good, bad, reference"):
+        load_challenge(file, (), {"candidate": "right"})
+
+
 def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
     file = tmp_path / "s.tsv"
     file.write_text(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bsx.analysis.report.blocks import Chart, Example, Heading, Prose, ReportTable, Section, Segments
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.cells import number, p_value
-from bsx.analysis.report.documents import parse_document, read_document
+from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.words import differing
 from bsx.errors import InputError
@@ -535,6 +535,31 @@ def test_a_report_begins_with_who_is_best_and_which_metrics_say_otherwise(tmp_pa
     assert found.answers
     glance = made.to_html().partition('id="glance"')[2]
     assert glance.index("Human scores rank good") < glance.index("agrees best with human")
+
+
+def test_many_systems_are_not_all_named_and_few_rows_rank_nobody(tmp_path: Path) -> None:
+    rows = [(f"s{place:02}", place / 10) for place in range(12) for _ in range(20)] + [("lucky", 9.0)] * 3
+    file = tmp_path / "scores.tsv"
+    lines = [
+        "system\tsegment\thuman\tchrf",
+        *(f"{name}\t{i}\t{grade}\t{grade}" for i, (name, grade) in enumerate(rows)),
+    ]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = section(build_report([read_document(file, TableColumns(columns=["chrf"]))]), "scored")
+    assert found.lead.startswith(
+        "Human scores rank s11 (1.1), s10 (1) and s09 (0.9) highest of 12 systems, s00 (0) lowest. "
+        "Systems with fewer than 20 rows, 1, are left out of that. chrf ranks them in the same order."
+    )
+
+
+@pytest.mark.parametrize("name", ["segment", "sid", "id"])
+def test_segments_have_their_usual_names(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "scores.tsv"
+    file.write_text(f"system\t{name}\tchrf\na\tone\t1\nb\tone\t2\n", encoding="utf-8")
+    made = build_report([read_document(file, TableColumns(columns=["chrf"]))])
+    rows = next(block for block in section(made, "segments").blocks if isinstance(block, Segments))
+    assert rows.columns[0] == "id"
+    assert 0 not in rows.hidden
 
 
 def test_compared_systems_have_a_chart_the_best_first(report: Report) -> None:
