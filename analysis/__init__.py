@@ -117,9 +117,10 @@ if TYPE_CHECKING:
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document
     from bsx.analysis.report.result import Report as Report
-    from bsx.analysis.stats.classification import compare_auc as compare_auc, compare_auc_between as compare_auc_between
-    from bsx.analysis.stats.classification import precision_recall as precision_recall, roc_auc as roc_auc
-    from bsx.analysis.stats.classification import best_threshold as best_threshold
+    from bsx.analysis.stats.detection.roc import compare_auc as compare_auc, compare_auc_between as compare_auc_between
+    from bsx.analysis.stats.detection.precision import precision_recall as precision_recall
+    from bsx.analysis.stats.detection.roc import roc_auc as roc_auc
+    from bsx.analysis.stats.detection.threshold import best_threshold as best_threshold
     from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
@@ -129,9 +130,9 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.folds import unit_folds as unit_folds, units as units
     from bsx.analysis.stats.importance import dominance as dominance
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
-    from bsx.analysis.stats.pairwise import calibrate_ties as calibrate_ties, compare_ties as compare_ties
-    from bsx.analysis.stats.pairwise import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
-    from bsx.analysis.stats.pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
+    from bsx.analysis.stats.systems.ties import calibrate_ties as calibrate_ties, compare_ties as compare_ties
+    from bsx.analysis.stats.systems.ties import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
+    from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy as soft_pairwise_accuracy
     from bsx.analysis.stats.preference import mcnemar as mcnemar, preference as preference
     from bsx.analysis.stats.preference import wilson_interval as wilson_interval
     from bsx.analysis.stats.regression import pooled_test as pooled_test, fit_ols as fit_ols, wald as wald

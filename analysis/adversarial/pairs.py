@@ -23,17 +23,10 @@ from bsx.analysis.documents.adversarial import (
 )
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.classification import (
-    Interval,
-    PrecisionRecall,
-    ThresholdAccuracy,
-    best_threshold,
-    compare_auc,
-    compare_auc_between,
-    precision_recall,
-    roc_auc,
-)
 from bsx.analysis.stats.clusters import Correction
+from bsx.analysis.stats.detection.precision import PrecisionRecall, precision_recall
+from bsx.analysis.stats.detection.roc import Interval, compare_auc, compare_auc_between, roc_auc
+from bsx.analysis.stats.detection.threshold import ThresholdAccuracy, best_threshold
 from bsx.analysis.stats.resample import Resampling, Seed
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.errors import InputError

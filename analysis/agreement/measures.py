@@ -14,7 +14,6 @@ import numpy as np
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
 from bsx.analysis.stats.correlation import HEAVY_TAILS, bootstrap_correlations, pairwise_accuracy, tail_weight
-from bsx.analysis.stats.pairwise import calibrate_ties, compare_ties, soft_pairwise_accuracy
 from bsx.analysis.stats.resample import SAMPLED, DrawOptions, Resampling, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
@@ -35,6 +34,8 @@ from bsx.analysis.stats.systems.grouped import (
     resampled_scores,
 )
 from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
+from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
+from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties
 from bsx.errors import InputError
 from bsx.support.checks import Array
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 StandardErrors = Literal["classic", "hc3", "cluster"]
-STANDARD_ERRORS = ("classic", "hc3", "cluster")
 
 
 @dataclass(frozen=True, repr=False)

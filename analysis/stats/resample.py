@@ -96,6 +96,27 @@ def compared(a: float, b: float, draws: Array, n: int, method: str, confidence: 
     return Comparison(a, b, a - b, *ends, a - b, *p, n, method, confidence)
 
 
+def permuted(
+    a: float,
+    b: float,
+    draws: Array,
+    n: int,
+    method: str,
+    *,
+    plus_one: bool = True,
+    sign: int = 1,
+    ends: tuple[float, float] = (float("nan"), float("nan")),
+    confidence: float = 0.95,
+) -> Comparison:
+    """Return two values compared by the differences (resamples,) that chance alone would give.
+
+    The interval's ends come from elsewhere, if at all; ``sign`` is -1 where lower is better.
+    """
+    p = permutation_p(sign * draws, sign * (a - b), plus_one=plus_one)
+    two_sided = permutation_p(np.abs(draws), abs(a - b), plus_one=plus_one)
+    return Comparison(a, b, a - b, *ends, a - b, p, two_sided, n, method, confidence)
+
+
 def permutation_p(draws: Array, observed: float, *, plus_one: bool = True) -> float:
     """Return the share of permutation draws (resamples,) that reach the observed value, at least 1 / (n + 1).
 

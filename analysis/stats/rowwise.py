@@ -43,16 +43,12 @@ def kendall_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-b of each row of x (…, n) with that of y (…, n): (…,)."""
     if x.shape[-1] <= ALL_PAIRS_UP_TO:
         return _over_pairs(_tau_b, x, y)
-    x, y = np.broadcast_arrays(x, y)
-    rows = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]), strict=True)
-    return np.array([_kendall(row, other) for row, other in rows]).reshape(x.shape[:-1])
+    return _row_by_row(_kendall, x, y)
 
 
 def kendall_c_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-c (Stuart 1953) of each row of x (…, n) with that of y (…, n): (…,)."""
-    x, y = np.broadcast_arrays(x, y)
-    rows = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]), strict=True)
-    return np.array([_tau_c(row, other) for row, other in rows]).reshape(x.shape[:-1])
+    return _row_by_row(_tau_c, x, y)
 
 
 def pairwise_accuracy_rows(x: Array, y: Array) -> Array:
@@ -137,17 +133,21 @@ def _accuracy(dx: Array, dy: Array) -> Array:
     return accuracy
 
 
+def _row_by_row(statistic: Callable[[Array, Array], float], x: Array, y: Array) -> Array:
+    """Return a statistic of what each row of x and y (…, n) has of both, one row after the other: (…,)."""
+    x, y = np.broadcast_arrays(x, y)
+    shape, missing = x.shape[:-1], np.isnan(x) | np.isnan(y)
+    rows = zip(*(z.reshape(-1, x.shape[-1]) for z in (x, y, ~missing)), strict=True)
+    return np.array([statistic(row[present], other[present]) for row, other, present in rows]).reshape(shape)
+
+
 def _tau_c(x: Array, y: Array) -> float:
-    present = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[present], y[present]
     if min(len(np.unique(x)), len(np.unique(y))) < 2:
         return float("nan")
     return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant="c", method="asymptotic").statistic)
 
 
 def _kendall(x: Array, y: Array) -> float:
-    present = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[present], y[present]
     if len(x) <= ALL_PAIRS_UP_TO:
         return float(_over_pairs(_tau_b, x, y))
     return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, method="asymptotic").statistic)

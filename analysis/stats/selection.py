@@ -155,7 +155,7 @@ class _Shares:
     def __init__(self, n: int, sample: int) -> None:
         self.sample = sample
         self.gammaln = need("scipy.special", "model selection").gammaln
-        self.total = self._log_binomial(np.array([n]))[0]
+        self.total = self.log_binomial(n, sample)
 
     def __call__(self, upper: NDArray[np.int64], lower: NDArray[np.int64]) -> Array:
         return self._share(upper) - self._share(lower)
@@ -163,12 +163,12 @@ class _Shares:
     def _share(self, places: NDArray[np.int64]) -> Array:
         enough = places >= self.sample
         share: Array = np.where(
-            enough, np.exp(self._log_binomial(np.where(enough, places, self.sample)) - self.total), 0.0
+            enough, np.exp(self.log_binomial(np.where(enough, places, self.sample), self.sample) - self.total), 0.0
         )
         return share
 
-    def _log_binomial(self, n: NDArray[np.int64]) -> Array:
-        k = self.sample
+    def log_binomial(self, n: NDArray[np.int64] | int, k: NDArray[np.int64] | int) -> Array:
+        """Return log C(n, k)."""
         value: Array = self.gammaln(n + 1.0) - self.gammaln(k + 1.0) - self.gammaln(n - k + 1.0)
         return value
 
@@ -213,18 +213,13 @@ def _expected_reciprocal_rank(
             f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "
             "sample_model_selection draws samples instead"
         )
-    gammaln = share.gammaln
+    log_binomial = share.log_binomial
     for i in np.flatnonzero(~alone):
         # A random order of the tied: t of them end up below item i, r of its rivals among these (hypergeometric).
         t, r = np.arange(tied[i])[:, None], np.arange(rivals[i] + 1)[None, :]
         others = t - r
         possible = (others >= 0) & (others <= equal[i])
         others = np.where(possible, others, 0)
-
-        def log_binomial(n: int, k: NDArray[np.int64]) -> Array:
-            value: Array = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-            return value
-
         log_p = log_binomial(rivals[i], r) + log_binomial(equal[i], others) - log_binomial(tied[i] - 1, t)
         p = np.where(possible, np.exp(log_p), 0.0) / tied[i]
         value = share(below[i] + t + 1, worse[i] + others) / (preferred[i] + r + 1)

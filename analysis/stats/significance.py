@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
-from bsx.analysis.stats.resample import CELLS, Seed, compared, permutation_p, swaps
+from bsx.analysis.stats.resample import CELLS, Seed, compared, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, pearson_rows
 from bsx.analysis.stats.systems.grouped import BY, POOLING, By, Statistic, group_mean, group_values, system_means
@@ -233,7 +233,6 @@ def perm_both(
     values = [float(group_mean(group_values(z, h, by, statistic), constant)) for z in (x, y)]
     if any(math.isnan(value) for value in values):
         raise InputError(f"no {statistic} is defined: every group is constant or has fewer than two values")
-    observed = values[0] - values[1]
     if by == "means" and swap == "systems":  # the systems' means trade places
         x, y, h = (system_means(z)[:, None] for z in (x, y, h))
         x, y = ((z - z.mean()) / (z.std() or 1.0) for z in (x, y))
@@ -250,18 +249,8 @@ def perm_both(
         draws = _swapped_means(x, y, h, statistic, resamples, seed)
     else:
         draws = _swapped(x, y, h, by, statistic, constant, swap, resamples, seed)
-    return Comparison(
-        a=values[0],
-        b=values[1],
-        difference=observed,
-        low=float("nan"),
-        high=float("nan"),
-        statistic=observed,
-        p=permutation_p(draws, observed, plus_one=plus_one),
-        p_two_sided=permutation_p(np.abs(draws), abs(observed), plus_one=plus_one),
-        n=int(present.sum()),
-        method=f"difference of {statistic} ({POOLING[by]}), {_PERMUTATIONS[swap]}",
-    )
+    method = f"difference of {statistic} ({POOLING[by]}), {_PERMUTATIONS[swap]}"
+    return permuted(values[0], values[1], draws, int(present.sum()), method, plus_one=plus_one)
 
 
 def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamples: int, seed: Seed) -> Array:

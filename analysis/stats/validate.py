@@ -47,16 +47,13 @@ def vectors(
     return tuple(arrays.values())
 
 
-def grids(
-    columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems: int = 2, segments: int = 1
-) -> tuple[Array, ...]:
+def grids(columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems: int = 2) -> tuple[Array, ...]:
     """Return the columns as float64 matrices (systems, segments) that miss the same cells.
 
     Args:
         columns: name in messages -> (systems, segments).
         nan: ``error`` refuses NaN; ``omit`` makes a cell NaN in all columns if it is NaN in any.
         systems: fewest rows.
-        segments: fewest columns.
 
     Returns:
         The matrices in the given order; with ``omit`` a missing cell is NaN in all of them.
@@ -67,9 +64,9 @@ def grids(
     arrays = {name: _numbers(name, values, dimensions=2) for name, values in columns.items()}
     _same_shape(arrays)
     for name, values in arrays.items():
-        if values.shape[0] < systems or values.shape[1] < segments:
+        if values.shape[0] < systems or values.shape[1] < 1:
             shape = f"{values.shape[0]} systems x {values.shape[1]} segments"
-            raise InputError(f"{name}: {shape} are too few, at least {systems} x {segments} are needed")
+            raise InputError(f"{name}: {shape} are too few, at least {systems} x 1 are needed")
     missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
     if missing.any():
         _refuse_missing(arrays, nan)

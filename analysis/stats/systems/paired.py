@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
@@ -119,18 +119,5 @@ def _comparison(
 ) -> Comparison:
     """Return the result, given the differences (resamples,) that chance alone would give."""
     first, second = float(score(x.mean(axis=0))), float(score(y.mean(axis=0)))
-    difference = first - second
-    sign = 1 if higher_is_better else -1
-    return Comparison(
-        a=first,
-        b=second,
-        difference=difference,
-        low=interval[0],
-        high=interval[1],
-        statistic=difference,
-        p=permutation_p(sign * null, sign * difference),
-        p_two_sided=permutation_p(np.abs(null), abs(difference)),
-        n=len(x),
-        method=f"difference of systems, paired {test} of segments",
-        confidence=confidence,
-    )
+    method, sign = f"difference of systems, paired {test} of segments", 1 if higher_is_better else -1
+    return permuted(first, second, null, len(x), method, sign=sign, ends=interval, confidence=confidence)

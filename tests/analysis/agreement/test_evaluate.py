@@ -22,7 +22,6 @@ from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.correlation import kendall
-from bsx.analysis.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both
 from bsx.analysis.stats.systems.darr import compare_darr, preferences
@@ -34,6 +33,8 @@ from bsx.analysis.stats.systems.hybrid import (
     hybrid_correlation_limit,
     hybrid_systems,
 )
+from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
+from bsx.analysis.stats.systems.ties import calibrate_ties
 from bsx.errors import InputError, UnknownNameError
 from tests.helpers import wmt20
 

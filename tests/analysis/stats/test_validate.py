@@ -13,12 +13,6 @@ import pytest
 from bsx.analysis.stats import resample
 from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
-from bsx.analysis.stats.pairwise import (
-    calibrate_ties,
-    compare_ties,
-    pairwise_accuracy_with_ties,
-    soft_pairwise_accuracy,
-)
 from bsx.analysis.stats.selection import expected_model_selection, sample_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.stats.systems.darr import compare_darr, darr, darr_from_pairs, preferences
@@ -26,6 +20,8 @@ from bsx.analysis.stats.systems.grid import grid
 from bsx.analysis.stats.systems.grouped import compare_grouped, grouped
 from bsx.analysis.stats.systems.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
+from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
 from bsx.analysis.stats.validate import grids, vectors
 from bsx.errors import InputError
 

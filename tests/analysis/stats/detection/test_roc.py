@@ -1,4 +1,4 @@
-"""ROC AUC, DeLong, precision and recall, thresholds and preference tests against literal code and other packages."""
+"""ROC AUC, DeLong, precision and recall against literal code and other packages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("scipy")
-from bsx.analysis.stats.classification import (
-    best_threshold,
-    compare_auc,
-    compare_auc_between,
-    precision_recall,
-    roc_auc,
-)
-from bsx.analysis.stats.preference import mcnemar, preference, wilson_interval
+from bsx.analysis.stats.detection.precision import precision_recall
+from bsx.analysis.stats.detection.roc import compare_auc, compare_auc_between, roc_auc
+from bsx.analysis.stats.detection.threshold import best_threshold
 from bsx.errors import InputError
 
 Array = np.ndarray
@@ -186,94 +181,6 @@ def test_a_perfect_detector_and_one_item_of_a_class() -> None:
     assert compare_auc([1, 2, 3, 4], [4, 3, 2, 1], [0, 0, 1, 1]).p == 0
 
 
-def accuracy_at(labels: Array, scores: Array, threshold: float) -> float:
-    return float(((scores >= threshold) == (labels == 1)).mean())
-
-
-def test_the_best_threshold_is_the_best_of_all() -> None:
-    for seed in range(6):
-        labels, a, _ = make(60, seed)
-        found = best_threshold(labels, a, folds=5)
-        every = [accuracy_at(labels, a, t) for t in (*np.unique(a), np.inf)]
-        assert found.accuracy == pytest.approx(max(every))
-        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.accuracy)
-        assert found.low <= found.cross_validated <= found.high
-        assert found.majority == pytest.approx(max(labels.mean(), 1 - labels.mean()))
-
-
-def test_clusters_stay_in_one_fold_and_widen_the_interval() -> None:
-    """Each pair stands ten times in the table: apart from its copies, a threshold cannot be learnt from them."""
-    rng = np.random.default_rng(5)
-    labels, scores = np.arange(24) % 2, rng.normal(size=24)
-    rows = np.repeat(np.arange(24), 10)
-    alone = best_threshold(labels, scores, folds=4)
-    cloned = best_threshold(labels[rows], scores[rows], folds=4)
-    clustered = best_threshold(labels[rows], scores[rows], cluster=rows, folds=4)
-    assert cloned.cross_validated > alone.cross_validated + 0.05
-    assert clustered.cross_validated <= cloned.cross_validated - 0.05
-    assert clustered.high - clustered.low == pytest.approx(alone.high - alone.low, abs=0.05)
-    assert cloned.high - cloned.low < 0.4 * (clustered.high - clustered.low)
-    assert best_threshold(labels[rows], scores[rows], cluster=rows, folds=50).folds == 24
-
-
-def test_cross_validation_does_not_flatter_noise() -> None:
-    """Scores that say nothing: the best threshold looks better than a coin on its own items, not on others."""
-    rng = np.random.default_rng(3)
-    both = []
-    for _ in range(60):
-        labels = np.arange(40) % 2
-        found = best_threshold(labels, rng.normal(size=40), folds=10, seed=rng)
-        both.append((found.accuracy, found.cross_validated))
-    fitted, honest = np.mean(both, axis=0)
-    assert fitted > 0.58
-    assert honest < 0.53
-
-
-def test_wilson_is_its_formula() -> None:
-    from scipy.stats import norm
-
-    z = norm.ppf(0.975)
-    for k, n in ((0, 7), (3, 7), (7, 7), (47, 1452)):
-        p = k / n
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        assert wilson_interval(k, n) == pytest.approx((middle - half, middle + half), abs=1e-12)
-    with pytest.raises(InputError, match="8 of 7 items is no share"):
-        wilson_interval(8, 7)
-
-
-def binomial_tail(k: int, n: int) -> float:
-    return sum(math.comb(n, i) for i in range(k, n + 1)) / 2**n
-
-
-def test_preference_counts_ties_and_leaves_them_out_of_the_test() -> None:
-    found = preference([3, 3, 3, 2, 1, 5], [1, 3, 2, 1, 2, 1], resamples=200)
-    assert (found.n, found.first, found.ties) == (6, 4, 1)
-    assert found.rate == pytest.approx(4 / 6)
-    assert found.margin == pytest.approx(np.mean([2, 0, 1, 1, -1, 4]))
-    assert found.p == pytest.approx(binomial_tail(4, 5))
-    assert found.p_two_sided == pytest.approx(2 * binomial_tail(4, 5))
-    rng = np.random.default_rng(1)
-    margins = np.array([2.0, 0, 1, 1, -1, 4])
-    draws = margins[rng.integers(6, size=(200, 6))].mean(axis=1)
-    assert (found.margin_low, found.margin_high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])))
-    even = preference([1, 1], [1, 1])
-    assert (even.ties, even.rate, even.p, even.p_two_sided) == (2, 0, 1, 1)
-
-
-def test_mcnemar_is_that_of_statsmodels() -> None:
-    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
-    rng = np.random.default_rng(4)
-    for n in (5, 30, 200):
-        a, b = rng.random(n) < 0.6, rng.random(n) < 0.5
-        found = mcnemar(a, b)
-        counts = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
-        assert found.p == pytest.approx(tables.mcnemar(counts, exact=True).pvalue)
-        assert (found.only_a, found.only_b, found.both) == (counts[0][1], counts[1][0], counts[0][0])
-        assert found.p_better == pytest.approx(binomial_tail(found.only_a, found.only_a + found.only_b))
-    assert mcnemar([1, 0], [1, 0]).p == 1
-
-
 @pytest.mark.parametrize(
     ("labels", "scores", "message"),
     [
@@ -288,14 +195,6 @@ def test_bad_input_is_named(labels: list[float], scores: list[float], message: s
     for function in (roc_auc, precision_recall, best_threshold):
         with pytest.raises(InputError, match=message):
             function(labels, scores)
-
-
-def test_too_few_for_folds_and_other_settings() -> None:
-    with pytest.raises(InputError, match="`folds=10` with 1 items of the rarer label"):
-        best_threshold([0, 0, 1], [1, 2, 3])
-    with pytest.raises(InputError, match="interval='no'"):
-        roc_auc([0, 1], [1, 2], interval="no")  # type: ignore[arg-type]
-    assert roc_auc([0, 1, 1], [1, math.nan, 3], nan="omit").n == 2
 
 
 def test_clusters_of_one_item_change_nothing_and_doubled_items_count_once() -> None:
@@ -315,18 +214,3 @@ def test_clusters_of_one_item_change_nothing_and_doubled_items_count_once() -> N
     assert found.high - found.low == pytest.approx(plain_precision.high - plain_precision.low, rel=0.25)
     with pytest.raises(InputError, match="one set"):
         roc_auc(labels, a, cluster=np.zeros(n))
-
-
-def test_preferences_in_clusters() -> None:
-    rng = np.random.default_rng(3)
-    first, second = rng.normal(size=(2, 200)) + np.array([[0.3], [0.0]])
-    plain = preference(first, second, resamples=300)
-    of = np.repeat(np.arange(200), 3)
-    tripled = preference(np.repeat(first, 3), np.repeat(second, 3), cluster=of, resamples=300)
-    assert (tripled.low, tripled.high) == pytest.approx((plain.low, plain.high), abs=0.002)
-    assert tripled.margin_low == pytest.approx(plain.margin_low, abs=0.03)
-    assert tripled.p_two_sided == pytest.approx(plain.p_two_sided, abs=0.02)
-    a, b = first > 0, second > 0
-    same = mcnemar(np.repeat(a, 3), np.repeat(b, 3), cluster=of)
-    assert same.p == pytest.approx(mcnemar(a, b).p, abs=0.02)
-    assert mcnemar(np.repeat(a, 3), np.repeat(b, 3)).p < same.p

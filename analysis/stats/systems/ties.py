@@ -1,12 +1,7 @@
-"""Does the metric order pairs as people do? Pairwise accuracy with ties, calibration of ties, soft pairwise accuracy.
-
-Segment level: pairs of systems on one segment (`pairwise_accuracy_with_ties`, `calibrate_ties`). System level: pairs of
-systems by the confidence with which they differ (`soft_pairwise_accuracy`).
-"""
+"""Does the metric order pairs of outputs as people do? Pairwise accuracy with ties, their calibration, a test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -14,23 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.render.notebook import Drawn, FewNumbers
-from bsx.analysis.stats.resample import (
-    SAMPLED,
-    Sampled,
-    Seed,
-    block_sizes,
-    bootstrap_counts,
-    compared,
-    percentile_interval,
-    permutation_p,
-)
-from bsx.analysis.stats.results import Comparison, Estimate
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval, permuted, swaps
+from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.optional import need
 
-Method = Literal["permutation", "wmt", "normal"]
 Grouping = Literal["item", "sys", "none"]
 GROUPINGS = ("item", "sys", "none")
 ROUNDING = 1e-12  # two values of the statistic this close are the same one
@@ -113,33 +97,8 @@ def pairwise_accuracy_with_ties(
     """
     if not epsilon >= 0:
         raise InputError(f"epsilon={epsilon}: it must be 0 or more")
-    settings(resamples=resamples, confidence=confidence)
     x, y = grids({"metric": metric, "human": human}, nan=nan)
-    pairs = TiedPairs.of(x, y, by, human_epsilon)
-    tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
-    low, high = percentile_interval(pairs.resampled(alike[None], resamples, seed)[0], confidence)
-    acc_eq = pairs.mean(alike)
-    human_tied = pairs.human == 0
-    tie_share = pairs.mean(human_tied)
-    concordant = int((alike & ~tied).sum())
-    drawn = "" if pairs.share == 1 else f", {pairs.share:.2%} of the pairs"
-    return TiedAccuracy(
-        acc_eq=acc_eq,
-        low=low,
-        high=high,
-        tau_eq=2 * acc_eq - 1,
-        epsilon=float(epsilon),
-        chance=max(tie_share, (1 - tie_share) / 2),
-        concordant=concordant,
-        discordant=int((~tied & ~human_tied).sum()) - concordant,
-        tied_human=int((human_tied & ~tied).sum()),
-        tied_metric=int((tied & ~human_tied).sum()),
-        tied_both=int((tied & human_tied).sum()),
-        n=len(pairs.human),
-        segments=pairs.segments,
-        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over segments{drawn}",
-        confidence=confidence,
-    )
+    return _accuracy(TiedPairs.of(x, y, by, human_epsilon), epsilon, by, confidence, resamples, seed)
 
 
 def calibrate_ties(
@@ -163,17 +122,37 @@ def calibrate_ties(
     Args and errors: as `pairwise_accuracy_with_ties`.
     """
     x, y = grids({"metric": metric, "human": human}, nan=nan)
-    best = TiedPairs.of(x, y, by, human_epsilon).best_epsilon()
-    return pairwise_accuracy_with_ties(
-        x,
-        y,
-        epsilon=best,
-        human_epsilon=human_epsilon,
-        by=by,
+    pairs = TiedPairs.of(x, y, by, human_epsilon)
+    return _accuracy(pairs, pairs.best_epsilon(), by, confidence, resamples, seed)
+
+
+def _accuracy(
+    pairs: TiedPairs, epsilon: float, by: Grouping, confidence: float, resamples: int, seed: Seed
+) -> TiedAccuracy:
+    settings(resamples=resamples, confidence=confidence)
+    tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
+    low, high = percentile_interval(pairs.resampled(alike[None], resamples, seed)[0], confidence)
+    acc_eq = pairs.mean(alike)
+    human_tied = pairs.human == 0
+    tie_share = pairs.mean(human_tied)
+    concordant = int((alike & ~tied).sum())
+    drawn = "" if pairs.share == 1 else f", {pairs.share:.2%} of the pairs"
+    return TiedAccuracy(
+        acc_eq=acc_eq,
+        low=low,
+        high=high,
+        tau_eq=2 * acc_eq - 1,
+        epsilon=float(epsilon),
+        chance=max(tie_share, (1 - tie_share) / 2),
+        concordant=concordant,
+        discordant=int((~tied & ~human_tied).sum()) - concordant,
+        tied_human=int((human_tied & ~tied).sum()),
+        tied_metric=int((tied & ~human_tied).sum()),
+        tied_both=int((tied & human_tied).sum()),
+        n=len(pairs.human),
+        segments=pairs.segments,
+        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over segments{drawn}",
         confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        nan="omit",
     )
 
 
@@ -245,21 +224,11 @@ def compare_ties(
     if swap == "segments":
         difference = np.bincount(pairs.first, weights=difference)
     matters = difference[difference != 0]
-    draws = [block @ matters for block in _signs(resamples, len(matters), np.random.default_rng(seed))]
-    observed, permuted = values[0] - values[1], np.concatenate(draws)
-    low, high = percentile_interval(drawn[0] - drawn[1], confidence)
-    return Comparison(
-        a=values[0],
-        b=values[1],
-        difference=observed,
-        low=low,
-        high=high,
-        statistic=observed,
-        p=permutation_p(permuted, observed, plus_one=plus_one),
-        p_two_sided=permutation_p(np.abs(permuted), abs(observed), plus_one=plus_one),
-        n=len(pairs.human),
-        method=f"difference of acc_eq, permutation of {swap}",
-        confidence=confidence,
+    draws = [np.where(mask, -1.0, 1.0) @ matters for mask in swaps(resamples, len(matters), seed)]
+    ends = percentile_interval(drawn[0] - drawn[1], confidence)
+    method = f"difference of acc_eq, permutation of {swap}"
+    return permuted(
+        *values, np.concatenate(draws), len(pairs.human), method, plus_one=plus_one, ends=ends, confidence=confidence
     )
 
 
@@ -385,132 +354,3 @@ def _far_pairs(
     left, right, group = np.concatenate(lefts), np.concatenate(rights), np.concatenate(of)
     (left_system, first), (right_system, second) = (divmod(side, present.shape[1]) for side in (left, right))
     return left_system, first, right_system, second, group, share
-
-
-def soft_pairwise_accuracy(
-    metric: ArrayLike,
-    human: ArrayLike,
-    *,
-    method: Method = "permutation",
-    permutations: int = 1000,
-    resample: Sampled = "segments",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> Estimate:
-    """Return soft pairwise accuracy: 1 - mean |p_human - p_metric| over pairs of systems.
-
-    p is the one-sided mid-p-value of a paired permutation test on segment scores: permutations that repeat the observed
-    difference count half, so that it does not matter which system of a pair comes first, and two equal systems have
-    1/2. The same permutations serve all pairs, and people and metric alike.
-
-    Source: Thompson, Mathur, Deutsch & Khayrallah 2024, equations 2 and 3.
-
-    Args:
-        metric: scores (systems, segments).
-        human: human scores (systems, segments).
-        method: ``permutation`` draws signs from ``seed``; ``normal`` needs none: p is the upper tail of
-            sum(d) / sqrt(sum(d²)), the limit of many segments; ``wmt`` takes generator, single precision, sums and
-            plain p-values of WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if systems
-            and segments are in the same order (``seed`` is not used, every cell is needed).
-        permutations: random sign vectors.
-        resample: what the interval resamples: ``segments``, ``systems`` (a pair of a system with itself is left out) or
-            ``both``.
-        confidence: level of the interval.
-        resamples: bootstrap resamples for the interval; those of segments take the p-values of ``normal``. Resampled
-            systems differ more than the observed ones do, so that interval may lie low.
-        seed: of permutations and bootstrap.
-        nan: ``error``, or ``omit``: a pair of systems is then compared on the segments that both have.
-
-    Raises:
-        InputError: if shapes differ, values are missing or infinite, two systems share no segment, or cells are missing
-            with ``method="wmt"``.
-    """
-    choice("method", method, ("permutation", "wmt", "normal"))
-    choice("resample", resample, tuple(SAMPLED))
-    settings(resamples=min(resamples, permutations), confidence=confidence)
-    x, y = grids({"metric": metric, "human": human}, nan=nan)
-    if method == "wmt" and np.isnan(x).any():
-        raise InputError(
-            "`method='wmt'` needs every system's score of every segment: drop segments or use `method='permutation'`"
-        )
-    i, j = np.triu_indices(len(x), k=1)
-    differences = [z[i] - z[j] for z in (x, y)]  # each (pairs, segments)
-    lonely = np.isnan(differences[0]).all(axis=1)
-    if lonely.any():
-        first = int(np.argmax(lonely))
-        raise InputError(f"systems {i[first]} and {j[first]} share no segment, so they cannot be compared")
-    differences = [np.nan_to_num(d, nan=0.0) for d in differences]  # adds nothing to any sum
-    rng = np.random.default_rng(seed)
-    if method == "normal":
-        p = [_upper_tail(d.sum(axis=1), (d * d).sum(axis=1)) for d in differences]
-    elif method == "wmt":
-        p = _wmt_p_values(x, y, permutations)
-    else:
-        p = _p_values(differences, _signs(permutations, x.shape[1], rng))
-    draws = []
-    if resample == "systems":
-        draws.append(_mean_of_pairs(np.abs(p[0] - p[1])[None], _counts(resamples, len(x), rng), i, j))
-    else:
-        for counts in bootstrap_counts(resamples, x.shape[1], rng):
-            tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
-            apart = np.abs(tails[0] - tails[1])
-            chosen = _counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
-            draws.append(_mean_of_pairs(apart, chosen, i, j))
-    low, high = percentile_interval(1 - np.concatenate(draws), confidence)
-    value = float(1 - np.abs(p[0] - p[1]).mean())
-    described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
-    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {SAMPLED[resample]}"
-    return Estimate(value, low, high, float("nan"), len(x), words, confidence)
-
-
-def _counts(resamples: int, systems: int, rng: np.random.Generator) -> Array:
-    return np.concatenate(list(bootstrap_counts(resamples, systems, rng)))
-
-
-def _mean_of_pairs(values: Array, counts: Array, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
-    """Return the mean of values (b or 1, pairs) over pairs of different systems, drawn counts (b, systems) times."""
-    weights = counts[:, i] * counts[:, j]
-    with np.errstate(invalid="ignore"):
-        mean: Array = (values * weights).sum(axis=1) / weights.sum(axis=1)
-    return mean
-
-
-def _signs(permutations: int, segments: int, rng: np.random.Generator) -> Iterator[Array]:
-    for size in block_sizes(permutations, segments):
-        yield np.where(rng.random((size, segments)) < 0.5, -1.0, 1.0)
-
-
-def _p_values(differences: list[Array], signs: Iterator[Array]) -> list[Array]:
-    """Return the one-sided mid-p-value of each pair for each of the matrices of differences (pairs, segments)."""
-    reached = [np.zeros(len(d)) for d in differences]
-    drawn = 0
-    for block in signs:
-        drawn += len(block)
-        for d, count in zip(differences, reached, strict=True):
-            over, slack = block @ d.T - d.sum(axis=1), 1e-12 * np.abs(d).sum(axis=1)
-            count += (over > slack).sum(axis=0) + (np.abs(over) <= slack).sum(axis=0) / 2
-    return [count / drawn for count in reached]
-
-
-def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
-    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, sums."""
-    draws = np.random.default_rng(4).random((permutations, x.shape[1]), dtype=np.float32)
-    signs = np.rint(draws) * np.float32(2) - np.float32(1)
-    i, j = np.triu_indices(len(x), k=1)
-    p_values = []
-    # The layout too decides how NumPy and BLAS round in single precision, which tips ties of permutations.
-    for scores in (np.array(x, dtype=np.float32, order="C"), np.array(y, dtype=np.float32, order="C")):
-        observed, permuted = scores.sum(axis=1), signs @ scores.T
-        reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
-        p_values.append(reached.mean(axis=0))
-    return p_values
-
-
-def _upper_tail(total: Array, squares: Array) -> Array:
-    """Return P(Z >= total / sqrt(squares)), and 1/2 where all differences are zero, as permutations would give."""
-    sf = need("scipy.stats", "soft pairwise accuracy").norm.sf
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p: Array = np.where(squares > 0, sf(total / np.sqrt(squares)), 0.5)
-    return p

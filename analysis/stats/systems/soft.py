@@ -1,0 +1,143 @@
+"""Soft pairwise accuracy: are metric and people equally sure of which of two systems is better?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bsx.analysis.stats.resample import SAMPLED, Sampled, Seed, bootstrap_counts, percentile_interval, swaps
+from bsx.analysis.stats.results import Estimate
+from bsx.analysis.stats.validate import grids, settings
+from bsx.errors import InputError
+from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.optional import need
+
+Method = Literal["permutation", "wmt", "normal"]
+
+
+def soft_pairwise_accuracy(
+    metric: ArrayLike,
+    human: ArrayLike,
+    *,
+    method: Method = "permutation",
+    permutations: int = 1000,
+    resample: Sampled = "segments",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: Seed = 1,
+    nan: NanPolicy = "error",
+) -> Estimate:
+    """Return soft pairwise accuracy: 1 - mean |p_human - p_metric| over pairs of systems.
+
+    p is the one-sided mid-p-value of a paired permutation test on segment scores: permutations that repeat the observed
+    difference count half, so that it does not matter which system of a pair comes first, and two equal systems have
+    1/2. The same permutations serve all pairs, and people and metric alike.
+
+    Source: Thompson, Mathur, Deutsch & Khayrallah 2024, equations 2 and 3.
+
+    Args:
+        metric: scores (systems, segments).
+        human: human scores (systems, segments).
+        method: ``permutation`` draws signs from ``seed``; ``normal`` needs none: p is the upper tail of
+            sum(d) / sqrt(sum(d²)), the limit of many segments; ``wmt`` takes generator, single precision, sums and
+            plain p-values of WMT's tool mt-metrics-eval, whose figures it repeats for 1,000 permutations if systems
+            and segments are in the same order (``seed`` is not used, every cell is needed).
+        permutations: random sign vectors.
+        resample: what the interval resamples: ``segments``, ``systems`` (a pair of a system with itself is left out) or
+            ``both``.
+        confidence: level of the interval.
+        resamples: bootstrap resamples for the interval; those of segments take the p-values of ``normal``. Resampled
+            systems differ more than the observed ones do, so that interval may lie low.
+        seed: of permutations and bootstrap.
+        nan: ``error``, or ``omit``: a pair of systems is then compared on the segments that both have.
+
+    Raises:
+        InputError: if shapes differ, values are missing or infinite, two systems share no segment, or cells are missing
+            with ``method="wmt"``.
+    """
+    choice("method", method, ("permutation", "wmt", "normal"))
+    choice("resample", resample, tuple(SAMPLED))
+    settings(resamples=min(resamples, permutations), confidence=confidence)
+    x, y = grids({"metric": metric, "human": human}, nan=nan)
+    if method == "wmt" and np.isnan(x).any():
+        raise InputError(
+            "`method='wmt'` needs every system's score of every segment: drop segments or use `method='permutation'`"
+        )
+    i, j = np.triu_indices(len(x), k=1)
+    differences = [z[i] - z[j] for z in (x, y)]  # each (pairs, segments)
+    lonely = np.isnan(differences[0]).all(axis=1)
+    if lonely.any():
+        first = int(np.argmax(lonely))
+        raise InputError(f"systems {i[first]} and {j[first]} share no segment, so they cannot be compared")
+    differences = [np.nan_to_num(d, nan=0.0) for d in differences]  # adds nothing to any sum
+    rng = np.random.default_rng(seed)
+    if method == "normal":
+        p = [_upper_tail(d.sum(axis=1), (d * d).sum(axis=1)) for d in differences]
+    elif method == "wmt":
+        p = _wmt_p_values(x, y, permutations)
+    else:
+        p = _p_values(differences, swaps(permutations, x.shape[1], rng))
+    draws = []
+    if resample == "systems":
+        draws.append(_mean_of_pairs(np.abs(p[0] - p[1])[None], _counts(resamples, len(x), rng), i, j))
+    else:
+        for counts in bootstrap_counts(resamples, x.shape[1], rng):
+            tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
+            apart = np.abs(tails[0] - tails[1])
+            chosen = _counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
+            draws.append(_mean_of_pairs(apart, chosen, i, j))
+    low, high = percentile_interval(1 - np.concatenate(draws), confidence)
+    value = float(1 - np.abs(p[0] - p[1]).mean())
+    described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
+    words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {SAMPLED[resample]}"
+    return Estimate(value, low, high, float("nan"), len(x), words, confidence)
+
+
+def _counts(resamples: int, systems: int, rng: np.random.Generator) -> Array:
+    return np.concatenate(list(bootstrap_counts(resamples, systems, rng)))
+
+
+def _mean_of_pairs(values: Array, counts: Array, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
+    """Return the mean of values (b or 1, pairs) over pairs of different systems, drawn counts (b, systems) times."""
+    weights = counts[:, i] * counts[:, j]
+    with np.errstate(invalid="ignore"):
+        mean: Array = (values * weights).sum(axis=1) / weights.sum(axis=1)
+    return mean
+
+
+def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:
+    """Return the one-sided mid-p-value of each pair for each of the matrices of differences (pairs, segments)."""
+    reached = [np.zeros(len(d)) for d in differences]
+    drawn = 0
+    for mask in swapped:
+        block = np.where(mask, -1.0, 1.0)
+        drawn += len(block)
+        for d, count in zip(differences, reached, strict=True):
+            over, slack = block @ d.T - d.sum(axis=1), 1e-12 * np.abs(d).sum(axis=1)
+            count += (over > slack).sum(axis=0) + (np.abs(over) <= slack).sum(axis=0) / 2
+    return [count / drawn for count in reached]
+
+
+def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
+    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, sums."""
+    draws = np.random.default_rng(4).random((permutations, x.shape[1]), dtype=np.float32)
+    signs = np.rint(draws) * np.float32(2) - np.float32(1)
+    i, j = np.triu_indices(len(x), k=1)
+    p_values = []
+    # The layout too decides how NumPy and BLAS round in single precision, which tips ties of permutations.
+    for scores in (np.array(x, dtype=np.float32, order="C"), np.array(y, dtype=np.float32, order="C")):
+        observed, permuted = scores.sum(axis=1), signs @ scores.T
+        reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
+        p_values.append(reached.mean(axis=0))
+    return p_values
+
+
+def _upper_tail(total: Array, squares: Array) -> Array:
+    """Return P(Z >= total / sqrt(squares)), and 1/2 where all differences are zero, as permutations would give."""
+    sf = need("scipy.stats", "soft pairwise accuracy").norm.sf
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p: Array = np.where(squares > 0, sf(total / np.sqrt(squares)), 0.5)
+    return p
