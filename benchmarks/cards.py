@@ -23,7 +23,7 @@ from bsx.analysis.report.cells import number, percent
 from bsx.analysis.report.sections.cards import card_sections
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries import Evidence
+from bsx.catalog.entries.evidence import Evidence
 from bsx.data.output import atomic_text
 from bsx.jobs.carding.desk import CardSettings
 from bsx.jobs.carding.evidence import evidence_of

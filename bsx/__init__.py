@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bsx.bertscore.results import Scores as Scores
     from bsx.bertscore.scorer import Scorer as Scorer, score as score
     from bsx.catalog.catalog import Catalog as Catalog, load_registry as load_registry
-    from bsx.catalog.entries import Check as Check, MetricEntry as MetricEntry
+    from bsx.catalog.entries.metrics import Check as Check, MetricEntry as MetricEntry
     from bsx.catalog.overlay import write_baseline as write_baseline, write_ensemble as write_ensemble
     from bsx.catalog.overlay import write_model as write_model
     from bsx.cluster.dataset import score_dataset as score_dataset

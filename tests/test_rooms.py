@@ -144,7 +144,7 @@ def test_imports_follow_the_table() -> None:
         ("bsx.errors", "def late():\n    from bsx.support import near"),
         ("bsx.match.greedy", "from bsx import Scorer"),
         ("bsx.analysis.probing.run", "from bsx.analysis.agreement.evaluate import meta_evaluate"),
-        ("bsx.jobs.score", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bsx.cli.main import run"),
+        ("bsx.jobs.layers", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bsx.cli.main import run"),
     ],
 )
 def test_a_forbidden_arrow_would_be_found(module: str, code: str, tmp_path: Path) -> None:

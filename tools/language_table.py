@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog, shipped
-from bsx.catalog.entries import LanguageEntry, ModelEntry
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.models.ranking import cost, knows, rank
 
 ROOT = Path(__file__).resolve().parent.parent

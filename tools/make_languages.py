@@ -10,7 +10,7 @@ language (Aragonese, Croatian, Scots …), that of its nearest relatives there. 
 
 ``model`` is the papers' choice (Zhang et al. 2020, section 4, and bert-score's lang2model): en, zh, tr and en-sci have
 models of their own, every other language multilingual BERT. Where that one was not trained on the language, ``model``
-is the best one that was, by `bsx.models.ranking.by_evidence`, and ``papers`` names the papers' choice.
+is the best one that was, by `bsx.models.evidence.by_evidence`, and ``papers`` names the papers' choice.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 
 import yaml
 
-from bsx.catalog.catalog import read_yaml
-from bsx.catalog.entries import LanguageEntry, ModelEntry, validate
-from bsx.models.ranking import by_evidence
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry
+from bsx.catalog.reading import read_entry
+from bsx.models.evidence import by_evidence
 
 REGISTRY = Path(__file__).resolve().parent.parent / "registry"
 
@@ -245,7 +245,7 @@ def languages() -> dict[str, LanguageEntry]:
             fasttext=FASTTEXT_NAMES.get(code, code if code in FASTTEXT.split() else None),
         )
     files = sorted((REGISTRY / "models").glob("*.yaml"))
-    models = {file.stem: validate(ModelEntry, read_yaml(file), file) for file in files}
+    models = {file.stem: read_entry(ModelEntry, file) for file in files}
     return {code: with_default(draft, models, drafts) for code, draft in drafts.items()}
 
 

@@ -16,7 +16,7 @@ import textwrap
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog, shipped
-from bsx.catalog.entries import MetricEntry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.metrics.inventory import describe
 from bsx.metrics.zoo import find_metric
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypedDict
 
 from bsx.analysis.datasets.fetch import check, copy, download, unpack
 from bsx.analysis.datasets.store import find_layout, how_to_get
-from bsx.catalog.dataset_entries import DatasetEntry, DatasetFile, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
 from bsx.data.output import atomic_text
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.folders import data_folder

@@ -20,7 +20,7 @@ from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
-from bsx.catalog.dataset_entries import DatasetEntry, Layout, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, Layout, load_dataset_catalog
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
 from bsx.support.folders import data_folder
 from bsx.support.near import did_you_mean

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.store import LoaderOptions, find_layout, load_dataset
-from bsx.catalog.dataset_entries import DatasetEntry, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, load_dataset_catalog
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 

@@ -16,7 +16,7 @@ from typing_extensions import TypeVar
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.plots import draw_histogram
 from bsx.analysis.render.sheets import Sheet
-from bsx.catalog.entries import FactorEntry
+from bsx.catalog.entries.metrics import FactorEntry
 from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size

@@ -9,7 +9,7 @@ import numpy as np
 
 from bsx.analysis.factors.base import Factor, FactorScores, ResourceOptions, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries import FactorEntry
+from bsx.catalog.entries.metrics import FactorEntry
 from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import read_spec, split_specs
 from bsx.data.columns import TableLike, column_names

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bsx.catalog.entries import Baseline
+from bsx.catalog.entries.models import Baseline
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.run import prepare, stream

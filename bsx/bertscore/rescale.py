@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.catalog.catalog import Catalog, read_yaml
-from bsx.catalog.entries import Baseline, validate
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.models import Baseline
+from bsx.catalog.reading import read_entry
 from bsx.data.columns import read_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
@@ -86,7 +87,7 @@ def read_baseline(path: Path, layers: int) -> LayerBaselines:
     if not path.exists():
         raise InputError(f"{path}: there is no such baseline file")
     if path.suffix in (".yaml", ".yml"):
-        return _from_entry(validate(Baseline, read_yaml(path), path), str(path), layers)
+        return _from_entry(read_entry(Baseline, path), str(path), layers)
     try:
         layer, *figures = (
             column for column in read_columns(Table(path, separator=",", quoted=True), _COLUMNS).values()

@@ -4,41 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
-from bsx.catalog.entries import (
-    Baseline,
-    EnsembleEntry,
-    ExplainerEntry,
-    FactorEntry,
-    Family,
-    LanguageEntry,
-    MetricEntry,
-    ModelEntry,
-    validate,
-)
-from bsx.data.lines import NamedFile
+from bsx.catalog.entries.base import validate
+from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
+from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
+from bsx.catalog.entries.risks import ExplainerEntry
+from bsx.catalog.reading import read_entry, read_list, read_mapping, read_named
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.support.folders import user_folder
 from bsx.support.near import did_you_mean
 
-
-def read_yaml(file: Path) -> object:
-    """Parse one YAML file safely.
-
-    Raises:
-        RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
-    """
-    try:
-        return NamedFile(file).yaml()
-    except InputError as error:
-        raise RegistryError(str(error)) from error
-
-
+_ColumnT = TypeVar("_ColumnT", MetricEntry, FactorEntry)
 _FILES = (
     "families.yaml",
     "languages.yaml",
@@ -95,15 +76,13 @@ class Catalog:
         if (folder / "languages.yaml").is_file() or not tolerant:
             steps.append(("languages.yaml", partial(self._add_languages, folder / "languages.yaml")))
         for file in sorted((folder / "metrics").glob("*.yaml")):
-            steps.append((f"metric {file.stem}", partial(self._add_metric, file)))
+            steps.append((f"metric {file.stem}", partial(self._add_column, "metric", MetricEntry, file, self.metrics)))
         for file in sorted((folder / "factors").glob("*.yaml")):
-            steps.append((f"factor {file.stem}", partial(self._add_factor, file)))
+            steps.append((f"factor {file.stem}", partial(self._add_column, "factor", FactorEntry, file, self.factors)))
         for file in sorted((folder / "baselines").glob("*/*.yaml")):
             self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
-        for file in sorted((folder / "ensembles").glob("*.yaml")):
-            self.origins["ensemble", file.stem] = file
-        for file in sorted((folder / "explainers").glob("*.yaml")):
-            self.origins["explainer", file.stem] = file
+        for kind in ("ensemble", "explainer"):
+            self.origins |= {(kind, file.stem): file for file in sorted((folder / f"{kind}s").glob("*.yaml"))}
         for name, step in steps:
             try:
                 step()
@@ -122,16 +101,17 @@ class Catalog:
         Raises:
             RegistryError: if an overlay has a broken one.
         """
-        if file in self._broken:
-            raise self._broken[file]
+        self._whole(file)
+
+    def _whole(self, name: str) -> None:
+        if name in self._broken:
+            raise self._broken[name]
 
     def _add_families(self, file: Path) -> None:
-        self.families |= {name: validate(Family, value, file, name) for name, value in _mapping(file).items()}
+        self.families |= {name: validate(Family, value, file, name) for name, value in read_mapping(file).items()}
 
     def _add_model(self, file: Path) -> None:
-        entry = validate(ModelEntry, read_yaml(file), file)
-        if entry.name != file.stem:
-            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
+        entry = read_named(ModelEntry, file)
         if entry.family not in self.families:
             raise RegistryError(f"{file}: family: {entry.family!r} is not one of {', '.join(sorted(self.families))}")
         names = {name: target for name, target in self._names.items() if target != entry.name}
@@ -147,19 +127,9 @@ class Catalog:
         self.models[entry.name] = entry
         self.origins["model", entry.name] = file
 
-    def _add_metric(self, file: Path) -> None:
-        entry = validate(MetricEntry, read_yaml(file), file)
-        if entry.name != file.stem:
-            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
-        self.metrics[entry.name] = entry
-        self.origins["metric", entry.name] = file
-
-    def _add_factor(self, file: Path) -> None:
-        entry = validate(FactorEntry, read_yaml(file), file)
-        if entry.name != file.stem:
-            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {file.stem!r}")
-        self.factors[entry.name] = entry
-        self.origins["factor", entry.name] = file
+    def _add_column(self, kind: str, entry: type[_ColumnT], file: Path, to: dict[str, _ColumnT]) -> None:
+        to[file.stem] = read_named(entry, file)
+        self.origins[kind, file.stem] = file
 
     def factor(self, name: str) -> FactorEntry | None:
         """Return the linguistic factor called ``name``, or None.
@@ -167,8 +137,7 @@ class Catalog:
         Raises:
             RegistryError: if an overlay has a file for this factor that is broken.
         """
-        if f"factor {name}" in self._broken:
-            raise self._broken[f"factor {name}"]
+        self._whole(f"factor {name}")
         return self.factors.get(name)
 
     def metric(self, name: str) -> MetricEntry | None:
@@ -177,25 +146,17 @@ class Catalog:
         Raises:
             RegistryError: if an overlay has a file for this metric that is broken.
         """
-        if f"metric {name}" in self._broken:
-            raise self._broken[f"metric {name}"]
+        self._whole(f"metric {name}")
         return self.metrics.get(name)
 
     def _add_languages(self, file: Path) -> None:
-        listed = read_yaml(file)
-        if not isinstance(listed, list):
-            raise RegistryError(f"{file}: must be a list of languages")
-        languages: dict[str, LanguageEntry] = {}
-        for index, value in enumerate(listed):
-            entry = validate(LanguageEntry, value, file, f"[{index}]")
-            if entry.code in languages:
-                raise RegistryError(f"{file}: [{index}].code: {entry.code!r} is listed twice")
+        languages = read_list(LanguageEntry, file, "code", "languages")
+        for index, entry in enumerate(languages.values()):
             papers = [entry.papers] if entry.papers is not None else []
             for field, names in (("model", [entry.model]), ("papers", papers), ("alternatives", entry.alternatives)):
                 unknown = [name for name in names if name not in self.models]
                 if unknown:
                     raise RegistryError(f"{file}: [{index}].{field}: there is no model {unknown[0]!r}")
-            languages[entry.code] = entry
         self.languages |= languages
         self.origins |= {("language", code): file for code in languages}
 
@@ -208,7 +169,7 @@ class Catalog:
         file = self.origins.get(("baseline", f"{language}/{model}"))
         if file is None:
             return None
-        entry = validate(Baseline, read_yaml(file), file)
+        entry = read_entry(Baseline, file)
         if (entry.language, entry.model) != (language, model):
             raise RegistryError(f"{file}: language and model do not match the file's place")
         if model not in self.models:
@@ -237,10 +198,7 @@ class Catalog:
                 f"unknown ensemble {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; "
                 "`bsx.jobs.ensemble(…, save=NAME)` adds one"
             )
-        entry = validate(EnsembleEntry, read_yaml(file), file)
-        if entry.name != name:
-            raise RegistryError(f"{file}: name: is {entry.name!r}, but the file is called {name!r}")
-        return entry
+        return read_named(EnsembleEntry, file)
 
     def explainer(self, model: str) -> ExplainerEntry | None:
         """Return how the risk of words is told from a model's vectors (canonical name), or None.
@@ -251,7 +209,7 @@ class Catalog:
         file = self.origins.get(("explainer", model))
         if file is None:
             return None
-        entry = validate(ExplainerEntry, read_yaml(file), file)
+        entry = read_entry(ExplainerEntry, file)
         if entry.model != model or model not in self.models:
             raise RegistryError(f"{file}: model: is {entry.model!r}; the file must be called after a model it is for")
         wanted = [part.layer for part in (entry.reference, entry.free) if part is not None]
@@ -303,8 +261,7 @@ class Catalog:
             RegistryError: if an overlay has a file for this model that is broken.
         """
         canonical = self._names.get(name, name)
-        if canonical in self._broken:
-            raise self._broken[canonical]
+        self._whole(canonical)
         return self.models.get(canonical)
 
     def model(self, name: str) -> ModelEntry:
@@ -320,13 +277,6 @@ class Catalog:
                 "`bsx.load_registry().models` lists all of them."
             )
         return entry
-
-
-def _mapping(file: Path) -> Mapping[str, object]:
-    value = read_yaml(file)
-    if not isinstance(value, dict):
-        raise RegistryError(f"{file}: must be a mapping of names to entries")
-    return value
 
 
 def shipped_folder() -> Path:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import LanguageEntry
+from bsx.catalog.entries.models import LanguageEntry
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import near
 

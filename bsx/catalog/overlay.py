@@ -6,7 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from bsx.catalog.entries import Baseline, EnsembleEntry, MetricEntry, ModelEntry, _Entry, validate
+from bsx.catalog.entries.base import Entry, validate
+from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
+from bsx.catalog.entries.models import Baseline, ModelEntry
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_output
 from bsx.data.seal import sealed
@@ -32,7 +34,7 @@ def _content(entry: BaseModel) -> dict[str, object]:
     return {name: value for name, value in said.items() if value is not None or fields[name].default is not None}
 
 
-def _write(file: Path, entry: _Entry, *, own: bool = True) -> Path:
+def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:
     """Write an entry that is right when it is read again; otherwise nothing is written."""
     import yaml
 

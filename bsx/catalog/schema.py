@@ -7,17 +7,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from bsx.catalog.dataset_entries import DatasetEntry
-from bsx.catalog.entries import (
-    Baseline,
-    EnsembleEntry,
-    ExplainerEntry,
-    FactorEntry,
-    Family,
-    LanguageEntry,
-    MetricEntry,
-    ModelEntry,
-)
+from bsx.catalog.datasets import DatasetEntry
+from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
+from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
+from bsx.catalog.entries.risks import ExplainerEntry
 from bsx.errors import UnknownNameError
 
 KINDS: dict[str, Any] = {

@@ -24,12 +24,12 @@ from bsx.cli.options import (
 from bsx.cli.output import form_of, group, names, progress_bar, show, write_result, write_tables
 from bsx.data.cells import finite
 from bsx.errors import InputError
-from bsx.jobs.settings import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
+from bsx.jobs.settings.fooling import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
-    from bsx.jobs.fooling.run import Fooled
+    from bsx.jobs.fooling.result import Fooled
 
 adversarial = group()
 
@@ -73,7 +73,7 @@ def pairs(
 ) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
     from bsx.data.output import check_table
-    from bsx.jobs.fooling.run import fool_pairs
+    from bsx.jobs.fooling.pairs import fool_pairs
 
     if curves is not None:
         check_table(curves)
@@ -114,7 +114,7 @@ def triples(
     **settings: Any,
 ) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    from bsx.jobs.fooling.run import fool_triples
+    from bsx.jobs.fooling.triples import fool_triples
 
     with progress_bar() as report:
         found = fool_triples(

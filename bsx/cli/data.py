@@ -17,7 +17,7 @@ from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
-    from bsx.catalog.dataset_entries import DatasetEntry
+    from bsx.catalog.datasets import DatasetEntry
 
 data = group()
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
@@ -36,7 +36,7 @@ def show_help(context: typer.Context) -> None:
 @data.command("list")
 def list_data(data_dir: Folder = None, format: Format = "text") -> None:
     """List the data sets of the registry and say which are here."""
-    from bsx.catalog.dataset_entries import load_dataset_catalog
+    from bsx.catalog.datasets import load_dataset_catalog
 
     rows = [_row(entry, data_dir) for entry in load_dataset_catalog().entries.values()]
     if format == "json":
@@ -54,7 +54,7 @@ def list_test_sets(data_dir: Folder = None, format: Format = "text") -> None:
     """List the test sets that `--test-set` takes: parts of data sets with candidates, and which are here."""
     from bsx.analysis.datasets.store import find_layout
     from bsx.analysis.datasets.testsets import test_sets
-    from bsx.catalog.dataset_entries import load_dataset_catalog
+    from bsx.catalog.datasets import load_dataset_catalog
 
     catalog = load_dataset_catalog()
     here = {entry.name: find_layout(entry, data_dir) is not None for entry in catalog.entries.values()}
@@ -71,7 +71,7 @@ def list_test_sets(data_dir: Folder = None, format: Format = "text") -> None:
 @data.command()
 def show(name: Name, data_dir: Folder = None, format: Format = "text") -> None:
     """Show everything the registry says about one data set, and where it is."""
-    from bsx.catalog.dataset_entries import load_dataset_catalog
+    from bsx.catalog.datasets import load_dataset_catalog
 
     row = _row(load_dataset_catalog().entry(name), data_dir)
     if format == "json":

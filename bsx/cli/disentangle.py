@@ -10,7 +10,7 @@ import typer
 from bsx.cli.messages import say
 from bsx.cli.options import Column, TableFormat, take_keywords, with_settings
 from bsx.cli.output import FILE_OR_FOLDER, FORMS, form_of, names, split_names, write_tables
-from bsx.jobs.settings import DisentangleSettings
+from bsx.jobs.settings.factors import DisentangleSettings
 
 
 @with_settings(config=DisentangleSettings, before="add")

@@ -10,7 +10,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, Output, one_spec, take, take_keywords, with_settings
 from bsx.cli.output import progress_bar, write_result
-from bsx.jobs.settings import ExplainSettings
+from bsx.jobs.settings.factors import ExplainSettings
 
 _ROWS = 500
 """Rows on a page; of more, the riskiest."""

@@ -12,7 +12,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Format, Output, TableFormat, specs, take, take_keywords, with_settings
 from bsx.cli.output import names, progress_bar, show, write_tables
-from bsx.jobs.settings import FactorSettings, InterveneSettings
+from bsx.jobs.settings.factors import FactorSettings, InterveneSettings
 
 
 @with_settings("progress", config=Resources, before="format")

@@ -92,9 +92,9 @@ def meta(
     from bsx.analysis.agreement.result import MetaResult
     from bsx.cli.output import write_tables
     from bsx.errors import InputError
-    from bsx.jobs.evaluating import Wanted
-    from bsx.jobs.evaluating import meta as evaluate
-    from bsx.jobs.score import Input
+    from bsx.jobs.evaluating.columns import Wanted
+    from bsx.jobs.evaluating.run import meta as evaluate
+    from bsx.jobs.scoring.input import Input
     from bsx.support.provenance import provenance
 
     how = take(settings, MetaSettings)  # before anything is read or scored
@@ -186,7 +186,7 @@ def compare(
     from bsx.errors import InputError
     from bsx.jobs.comparing import ScoresFile
     from bsx.jobs.comparing import compare as run
-    from bsx.jobs.score import Input
+    from bsx.jobs.scoring.input import Input
     from bsx.support.provenance import provenance
 
     how = take(settings, CompareSettings)

@@ -12,7 +12,7 @@ from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry, specs, take_keywords, with_settings
 from bsx.cli.output import group, progress_bar
 from bsx.cli.output import show as show_result
-from bsx.jobs.settings import AblationSettings, SweepSettings
+from bsx.jobs.settings.layers import AblationSettings, SweepSettings
 from bsx.support.aligned import text_table
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def show(
     if format == "json":
         print(to_json(details))
         return
-    from bsx.catalog.entries import Evidence
-    from bsx.models.ranking import spelled_figure
+    from bsx.catalog.entries.evidence import Evidence
+    from bsx.models.evidence import spelled_figure
 
     settings: list[dict[str, object]] = details.pop("settings")
     figures = [Evidence.model_validate(figure) for figure in details.pop("evidence")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import ModelEntry
+from bsx.catalog.entries.models import ModelEntry
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
 from bsx.cli.output import group
@@ -18,7 +18,8 @@ from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
-    from bsx.models.ranking import Prefer, Weights
+    from bsx.models.evidence import Weights
+    from bsx.models.ranking import Prefer
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
@@ -53,8 +54,9 @@ def list_models(
         _print_rows("languages", rows, ["code", "name", "script", "model"], format)
         return
     columns = ["name", "layer", "layers", "parameters", "licence", "baseline", "available"]
-    from bsx.models.ranking import Constraints, select_model
+    from bsx.models.constraints import Constraints
     from bsx.models.ranking import list_models as fitting
+    from bsx.models.ranking import select_model
 
     if lang is None:
         wanted = Constraints(max_parameters, max_memory, licence, available)
@@ -92,7 +94,7 @@ def list_models(
 @models.command()
 def show(name: Name, registry: Registry = None, format: Format = "text") -> None:
     """Show everything the registry says about one model, and where the entry comes from."""
-    from bsx.models.ranking import spelled_figure
+    from bsx.models.evidence import spelled_figure
 
     catalog = _load(registry)
     entry = catalog.model(name)

@@ -12,7 +12,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import TableFormat, take, take_keywords, whole_numbers, with_settings
 from bsx.cli.output import FORMS, progress_bar, write_tables
-from bsx.jobs.settings import PeopleColumns, ProbePlan
+from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
 from bsx.support.provenance import provenance
 
 _SCORING = (

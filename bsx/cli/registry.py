@@ -12,7 +12,8 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import Format, take, take_keywords, with_settings
 from bsx.cli.output import group, progress_bar, show
-from bsx.jobs.settings import LANG, BaselineSettings, TuneSettings
+from bsx.jobs.settings.layers import BaselineSettings, TuneSettings
+from bsx.jobs.settings.shared import LANG
 
 registry = group()
 Overlay = Annotated[Path | None, typer.Option("--registry", help="Overlay folder to read and write; the user's own.")]
@@ -115,7 +116,7 @@ def validate(
 ) -> None:
     """Read every file of the registry and report all problems."""
     from bsx.catalog.catalog import load_registry
-    from bsx.catalog.dataset_entries import load_dataset_catalog
+    from bsx.catalog.datasets import load_dataset_catalog
     from bsx.errors import RegistryError
 
     named = Path(folder) if folder is not None else None

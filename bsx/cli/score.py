@@ -23,11 +23,11 @@ from bsx.cli.options import (
 )
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
-from bsx.jobs.settings import MbrSettings
+from bsx.jobs.settings.combining import MbrSettings
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
-    from bsx.jobs.score import ScoredLanguages
+    from bsx.jobs.scoring.by_language import ScoredLanguages
 
 
 @with_settings()
@@ -93,7 +93,9 @@ def score(
     **settings: Any,
 ) -> None:
     """Score candidates against references; a file called - is standard input."""
-    from bsx.jobs.score import Cluster, Input, ScoredFiles, score_files, score_languages
+    from bsx.jobs.scoring.by_language import score_languages
+    from bsx.jobs.scoring.input import Input
+    from bsx.jobs.scoring.run import Cluster, ScoredFiles, score_files
 
     cluster = Cluster(address, workers)
     if engine == "local" and (address is not None or workers > 1):

@@ -15,7 +15,7 @@ from bsx.cli.messages import say
 from bsx.cli.options import Column, Output, TableFormat, take, take_keywords, whole_numbers, with_settings
 from bsx.cli.output import group, progress_bar
 from bsx.encode.run_config import RunConfig
-from bsx.jobs.settings import EnsembleColumns, TrainingColumns
+from bsx.jobs.settings.combining import EnsembleColumns, TrainingColumns
 from bsx.support.json_text import to_json
 from bsx.train.config import ARCHITECTURES, Architecture, TrainConfig
 

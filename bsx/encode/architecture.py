@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from bsx.catalog.entries import Family
+from bsx.catalog.entries.models import Family
 from bsx.encode.light.settings import filled, known
 from bsx.errors import InputError
 from bsx.support.optional import need

@@ -11,7 +11,7 @@ from typing import Literal
 
 import torch
 
-from bsx.catalog.entries import Family
+from bsx.catalog.entries.models import Family
 from bsx.encode.architecture import Architecture
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of

@@ -21,22 +21,26 @@ if TYPE_CHECKING:
     from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
     from bsx.jobs.comparing import Compared as Compared, ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
-    from bsx.jobs.evaluating import MetaRun as MetaRun, Wanted as Wanted, meta as meta
+    from bsx.jobs.evaluating.columns import Wanted as Wanted
+    from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
     from bsx.jobs.explaining import Explained as Explained, disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
     from bsx.jobs.fooling.challenge import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
-    from bsx.jobs.fooling.run import Fooled as Fooled, fool_pairs as fool_pairs, fool_triples as fool_triples
+    from bsx.jobs.fooling.pairs import fool_pairs as fool_pairs
+    from bsx.jobs.fooling.result import Fooled as Fooled
+    from bsx.jobs.fooling.triples import fool_triples as fool_triples
     from bsx.jobs.intervening import IntervenedRun as IntervenedRun, intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.result import Findings as Findings
     from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
-    from bsx.jobs.score import Cluster as Cluster, Input as Input, ScoredFiles as ScoredFiles
-    from bsx.jobs.score import ScoredLanguages as ScoredLanguages, score_files as score_files
-    from bsx.jobs.score import score_languages as score_languages
-    from bsx.jobs.settings import ProbePlan as ProbePlan, TrainingColumns as TrainingColumns
+    from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
+    from bsx.jobs.scoring.input import Input as Input
+    from bsx.jobs.scoring.run import Cluster as Cluster, ScoredFiles as ScoredFiles, score_files as score_files
+    from bsx.jobs.settings.combining import TrainingColumns as TrainingColumns
+    from bsx.jobs.settings.layers import ProbePlan as ProbePlan
     from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
     from bsx.jobs.word_risks import explain as explain, explain_table as explain_table

@@ -16,7 +16,7 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
-from bsx.jobs.settings import AblationSettings
+from bsx.jobs.settings.layers import AblationSettings
 from bsx.metrics.embedding.ablation import MATCHINGS, grid
 from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about

@@ -14,12 +14,12 @@ from bsx.bertscore.baseline import FIGURES, BaselineRun
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.entries import Baseline
+from bsx.catalog.entries.models import Baseline
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_baseline
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
-from bsx.jobs.settings import BaselineSettings
+from bsx.jobs.settings.layers import BaselineSettings
 from bsx.support.aligned import text_table
 from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, set_fields, takes

@@ -24,7 +24,8 @@ from bsx.errors import InputError
 from bsx.jobs.carding.agreeing import curves
 from bsx.jobs.carding.data import JudgedRows, read_data
 from bsx.jobs.carding.scoring import score_rows
-from bsx.jobs.score import Input, load_metrics, wanted_sides
+from bsx.jobs.scoring.input import Input
+from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.metrics.base import Metric
 from bsx.metrics.paired import paired_scores, split
 from bsx.metrics.summary import about, flags

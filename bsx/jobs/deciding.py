@@ -20,12 +20,12 @@ from bsx.data.output import ScoreTable, atomic_text, check_table
 from bsx.data.run import as_one_run, check_output, is_stream
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.resume import Say, keeping
-from bsx.jobs.settings import MbrSettings
+from bsx.jobs.scoring.resume import keeping
+from bsx.jobs.settings.combining import MbrSettings
 from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Say, Watch, told
 from bsx.support.settings import complete, in_range, set_fields, takes
 
 _BLOCK = 8  # lists that a run which is stopped may lose
@@ -139,7 +139,7 @@ def mbr(
         settings: model, language, and where and within what limits metrics run.
         progress: called with a phase's name, lists done and lists in all; True draws bars.
         say: told what the user should know while it runs.
-        **how: see `bsx.jobs.settings.MbrSettings`.
+        **how: see `bsx.jobs.settings.combining.MbrSettings`.
 
     Raises:
         InputError: for a file, column or metric that cannot be used.

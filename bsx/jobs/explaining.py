@@ -26,7 +26,7 @@ from bsx.data.run import check_outputs
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.settings import DisentangleSettings
+from bsx.jobs.settings.factors import DisentangleSettings
 from bsx.support.checks import Array
 from bsx.support.json_text import to_json
 from bsx.support.settings import complete, takes

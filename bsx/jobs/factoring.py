@@ -19,7 +19,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.jobs.settings import FactorSettings
+from bsx.jobs.settings.factors import FactorSettings
 from bsx.support.aligned import text_table
 from bsx.support.settings import complete, takes
 

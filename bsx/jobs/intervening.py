@@ -21,7 +21,7 @@ from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
-from bsx.jobs.settings import InterveneSettings
+from bsx.jobs.settings.factors import InterveneSettings
 from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, takes
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bsx.analysis.stats.layers import LayerAgreement, layer_agreement
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.settings import JudgedColumns, TuneSettings
+from bsx.jobs.settings.layers import JudgedColumns, TuneSettings
 
 Scores = NDArray[np.float32]
 

@@ -15,7 +15,7 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.jobs.judged import read_judged
-from bsx.jobs.settings import SweepSettings
+from bsx.jobs.settings.layers import SweepSettings
 from bsx.metrics.run import score_corpus
 from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metrics

@@ -18,7 +18,8 @@ from bsx.data.long import together
 from bsx.data.output import refuse_taken
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings import ParseSettings, PerturbSettings
+from bsx.jobs.settings.fooling import PerturbSettings
+from bsx.jobs.settings.shared import ParseSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress, Watch, told

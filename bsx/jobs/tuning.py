@@ -15,11 +15,12 @@ from bsx.analysis.stats.layers import LayerAgreement
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import Evidence, ModelEntry, Source
+from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
 from bsx.jobs.judged import read_judged
-from bsx.jobs.settings import TuneSettings
+from bsx.jobs.settings.layers import TuneSettings
 from bsx.support.aligned import text_table
 from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, set_fields, takes

@@ -23,7 +23,7 @@ from bsx.data.run import as_one_run
 from bsx.data.tables import Row
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.settings import ExplainSettings
+from bsx.jobs.settings.factors import ExplainSettings
 from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Ty
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
-from bsx.catalog.entries import MetricEntry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.memory import PER_BYTE, text_size

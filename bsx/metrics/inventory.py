@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import MetricEntry, Source
+from bsx.catalog.entries.metrics import MetricEntry
+from bsx.catalog.entries.models import Source
 from bsx.errors import BsxError
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.zoo import find_metric, metric_names, plugins

@@ -71,6 +71,14 @@ class ScoredBlock:
     scores: list[BlockScores]
     undefined: list[NDArray[np.bool_]]
 
+    def select(self, rows: NDArray[np.int64]) -> ScoredBlock:
+        """Return some segments of a block of one system."""
+        return ScoredBlock(
+            [self.segments[row] for row in rows],
+            [scores.select(rows) for scores in self.scores],
+            [undefined[rows] for undefined in self.undefined],
+        )
+
 
 def check_needs(metrics: Sequence[MetricCore], has: frozenset[str]) -> None:
     """Refuse metrics that need what the data lacks, or that are asked for twice.

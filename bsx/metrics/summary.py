@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.metrics.core import Figures, MetricCore
-from bsx.metrics.run import Prepared
+from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.metrics.totals import Totals
 from bsx.support.aligned import text_table
 from bsx.support.untyped import JsonObject
@@ -21,12 +21,77 @@ _REMARKS = {
 }
 
 
-def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
+class Tally:
+    """What a run comes to, block by block.
+
+    Args:
+        prepared: metrics and corpus.
+
+    Attributes:
+        totals: each metric's.
+        by_system: the same for each system whose rows stand below those of others.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._metrics = prepared.metrics
+        self.totals = [Totals(metric, len(prepared.corpus.systems)) for metric in self._metrics]
+        self.by_system: dict[str, list[Totals]] = {}
+
+    def add(self, block: ScoredBlock, systems: Sequence[str | None] | None = None) -> None:
+        """Count a block in.
+
+        Args:
+            block: its scores.
+            systems: the system of each segment, None of one that names none; as the corpus says unless given.
+        """
+        _count(self.totals, block)
+        rows: dict[str, list[int]] = {}
+        for row, system in enumerate([one.system for one in block.segments] if systems is None else systems):
+            if system is not None:
+                rows.setdefault(system, []).append(row)
+        for system, some in rows.items():
+            totals = self.by_system.setdefault(system, [Totals(metric, 1) for metric in self._metrics])
+            _count(totals, block.select(np.array(some)))
+
+
+def _count(totals: Sequence[Totals], block: ScoredBlock) -> None:
+    for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
+        total.add(scores, undefined, block.segments)
+
+
+def summarise(
+    prepared: Prepared, totals: Sequence[Totals], by_system: Mapping[str, Sequence[Totals]] | None = None
+) -> JsonObject:
     """Return signatures, and every system's scores with their counts.
 
     Of metrics, that is one entry each. A metric that is summed up by several figures stands by itself, its figures
     over all systems' rows at the top level, where ``n`` counts those rows.
+
+    Args:
+        prepared: metrics and corpus.
+        totals: each metric's.
+        by_system: each system's, where systems stand one below the other: if there are several, each is summed up by
+            itself.
     """
+    pooled = _summarise(prepared, totals)
+    if by_system is None or len(by_system) < 2:
+        return pooled
+    parts = {}
+    for name, own in by_system.items():
+        plan = replace(prepared.plan, segments=own[0].segments)
+        parts[name] = _summarise(replace(prepared, plan=plan), own)
+    if prepared.metrics[0].figures is not None:
+        return {**pooled, "systems": [{**part["systems"][0], "name": name} for name, part in parts.items()]}
+    metrics = []
+    for i, entry in enumerate(pooled["metrics"]):
+        scores = [
+            {**part["metrics"][i]["scores"][0], "system": name, "n": part["segments"]} for name, part in parts.items()
+        ]
+        metrics.append({**entry, "scores": scores})
+    return {**pooled, "systems": list(parts), "metrics": metrics}
+
+
+def _summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
     figures, systems, n = prepared.metrics[0].figures, prepared.corpus.systems, prepared.segments
     if figures is not None:
         sums, counts = totals[0].figure_sums(), totals[0].counts
@@ -70,29 +135,6 @@ def summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
             }
         )
     return {"segments": n, "systems": list(systems), "metrics": metrics}
-
-
-def apart(prepared: Prepared, pooled: JsonObject, by_system: Mapping[str, Sequence[Totals]]) -> JsonObject:
-    """Return a summary in which systems whose rows stand one below the other are summed up each by itself.
-
-    Args:
-        prepared: metrics and corpus.
-        pooled: what `summarise` makes of all rows.
-        by_system: each system's totals.
-    """
-    parts = {}
-    for name, totals in by_system.items():
-        plan = replace(prepared.plan, segments=totals[0].segments)
-        parts[name] = summarise(replace(prepared, plan=plan), totals)
-    if prepared.metrics[0].figures is not None:
-        return {**pooled, "systems": [{**part["systems"][0], "name": name} for name, part in parts.items()]}
-    metrics = []
-    for i, entry in enumerate(pooled["metrics"]):
-        scores = [
-            {**part["metrics"][i]["scores"][0], "system": name, "n": part["segments"]} for name, part in parts.items()
-        ]
-        metrics.append({**entry, "scores": scores})
-    return {**pooled, "systems": list(parts), "metrics": metrics}
 
 
 def _counts(counts: dict[str, int], undefined: str) -> dict[str, int]:

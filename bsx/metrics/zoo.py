@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import MetricEntry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.specs import UNNAMED, read_spec, split_specs
 from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.session import Encoders

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import LanguageEntry, ModelEntry, Source
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.errors import InputError, UnknownNameError
 from bsx.models.ranking import rank

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bsx.catalog.entries import Source
+from bsx.catalog.entries.models import Source
 from bsx.errors import NO_ROOM, InputError, ModelUnavailableError
 from bsx.models.files import converted_folder, digest_of, find, package_folder
 from bsx.support.untyped import JsonObject

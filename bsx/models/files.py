@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
-from bsx.catalog.entries import Source
+from bsx.catalog.entries.models import Source
 from bsx.errors import ModelUnavailableError
 from bsx.models.digests import file_digest
 from bsx.support.folders import cache_folder

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import LanguageEntry, ModelEntry, Source
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
 from bsx.catalog.overlay import write_model
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.choice import Choice
 from bsx.models.conversion import convert
+from bsx.models.evidence import by_evidence
 from bsx.models.files import TOKENIZERS, digest_of, fetch, find, is_here, matching_files, weight_files
-from bsx.models.ranking import by_evidence, knows
+from bsx.models.ranking import knows
 from bsx.support.optional import runs_encoders
 
 

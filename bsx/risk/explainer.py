@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from bsx.catalog.entries import ExplainerEntry, MatchedRisks, RiskCurve
+from bsx.catalog.entries.risks import ExplainerEntry, MatchedRisks, RiskCurve
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError
 from bsx.risk.features import Floats, best_matches, word_features, worst_piece

@@ -12,6 +12,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with a phase's name, what is done and what there is in all (0 if that is not known)."""
 Watch: TypeAlias = Progress | bool | None
 """What long functions take as ``progress``: such a function, or True for a bar in terminals and notebooks."""
+Say: TypeAlias = Callable[[str], None]
+"""Called with a sentence that the user should know while something runs."""
 
 
 def told(progress: Watch) -> Progress | None:

@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries import Evidence, MetricEntry, ModelEntry
+from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.metrics import MetricEntry
+from bsx.catalog.entries.models import ModelEntry
 from tests.conftest import REPOSITORY
 
 PAPERS = {"Zhang et al. 2020": "000_*.txt", "Mathur et al. 2019": "003_*.txt", "Zhang et al. 2019": "002_*.txt"}

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bsx.catalog.catalog import Catalog, read_yaml, shipped, shipped_folder
-from bsx.catalog.entries import EnsembleEntry, ModelEntry, validate
+from bsx.catalog.catalog import Catalog, shipped, shipped_folder
+from bsx.catalog.entries.metrics import EnsembleEntry
+from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.overlay import write_baseline, write_ensemble, write_model
+from bsx.catalog.reading import read_entry
 from bsx.errors import RegistryError
 from tests.helpers.damage import damaged
 
@@ -45,7 +47,7 @@ def test_a_flipped_byte_of_a_saved_ensemble_is_found(tmp_path: Path) -> None:
     file = write_ensemble(shipped().ensemble("lexical"), tmp_path)
 
     def read() -> EnsembleEntry:
-        return validate(EnsembleEntry, read_yaml(file), file)
+        return read_entry(EnsembleEntry, file)
 
     content = read()
     for _ in damaged(file, 300):

@@ -185,7 +185,7 @@ def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
 
 
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
-    from bsx.catalog.entries import Source
+    from bsx.catalog.entries.models import Source
     from bsx.models.choice import Choice
     from bsx.models.files import find
 

@@ -493,7 +493,7 @@ def test_the_layers_of_a_sentence_model_are_fetched_with_it(
 
     import huggingface_hub
 
-    from bsx.catalog.entries import Source
+    from bsx.catalog.entries.models import Source
     from bsx.models.files import fetch
 
     hub, cache = tmp_path / "hub", tmp_path / "cache"

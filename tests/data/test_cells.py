@@ -30,9 +30,10 @@ from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_table
-from bsx.jobs.evaluating import Wanted, read_scores
+from bsx.jobs.evaluating.columns import Wanted, read_scores
 from bsx.jobs.judged import read_judged
-from bsx.jobs.settings import JudgedColumns, TrainingColumns
+from bsx.jobs.settings.combining import TrainingColumns
+from bsx.jobs.settings.layers import JudgedColumns
 from bsx.jobs.training.data import read_data
 from bsx.support.settings import complete
 

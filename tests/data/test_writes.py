@@ -42,7 +42,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/train/run.py": {"rmtree"},  # of the folder that the training made
     "analysis/datasets/fetch.py": {"replace", "rmtree", "write_text", "copyfile", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
-    "bsx/jobs/score.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
+    "bsx/jobs/scoring/input.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
 }
 INPUTS = {  # options and arguments of commands that name a file or folder to read, or one that bsx keeps things in

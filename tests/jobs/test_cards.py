@@ -16,7 +16,7 @@ from bsx.analysis import compare_cards, metric_card, read_cards
 from bsx.analysis.documents.cards import CardDocument, CardParts
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries import Check, MetricEntry
+from bsx.catalog.entries.metrics import Check, MetricEntry
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding import cost, scoring
 from bsx.jobs.carding.data import RowTexts

@@ -13,10 +13,11 @@ import yaml
 
 from bsx.analysis import read_cards
 from bsx.catalog.catalog import load_registry, shipped
-from bsx.catalog.entries import Evidence
+from bsx.catalog.entries.evidence import Evidence
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs import add_evidence
-from bsx.models.ranking import by_aspects, select_model
+from bsx.models.evidence import by_aspects
+from bsx.models.ranking import select_model
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]

@@ -20,7 +20,7 @@ from bsx.analysis.published.kaster2021 import reproduce
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.errors import InputError
-from bsx.jobs.score import SHARED, wanted_sides
+from bsx.jobs.scoring.metrics import SHARED, wanted_sides
 from bsx.metrics.zoo import find_metric
 from bsx.support.faces import exports
 from bsx.support.settings import as_model

@@ -17,8 +17,8 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs import settings
-from bsx.jobs.settings import ProbePlan
+from bsx.jobs.settings import combining, factors, fooling, layers
+from bsx.jobs.settings.layers import ProbePlan
 from bsx.support.provenance import provenance
 from bsx.support.settings import as_model, complete
 from bsx.train.config import TrainConfig
@@ -54,16 +54,16 @@ def test_every_job_shows_its_settings() -> None:
 
 
 SETTINGS: list[tuple[Callable[..., object], type]] = [
-    (bsx.jobs.tune, settings.TuneSettings),
-    (bsx.jobs.baseline, settings.BaselineSettings),
-    (bsx.jobs.sweep_layers, settings.SweepSettings),
-    (bsx.jobs.ablate, settings.AblationSettings),
-    (bsx.jobs.probe, settings.PeopleColumns),
-    (bsx.jobs.factors, settings.FactorSettings),
-    (bsx.jobs.disentangle, settings.DisentangleSettings),
-    (bsx.jobs.perturb, settings.PerturbSettings),
-    (bsx.jobs.mbr, settings.MbrSettings),
-    (bsx.jobs.ensemble, settings.EnsembleColumns),
+    (bsx.jobs.tune, layers.TuneSettings),
+    (bsx.jobs.baseline, layers.BaselineSettings),
+    (bsx.jobs.sweep_layers, layers.SweepSettings),
+    (bsx.jobs.ablate, layers.AblationSettings),
+    (bsx.jobs.probe, layers.PeopleColumns),
+    (bsx.jobs.factors, factors.FactorSettings),
+    (bsx.jobs.disentangle, factors.DisentangleSettings),
+    (bsx.jobs.perturb, fooling.PerturbSettings),
+    (bsx.jobs.mbr, combining.MbrSettings),
+    (bsx.jobs.ensemble, combining.EnsembleColumns),
 ]
 
 

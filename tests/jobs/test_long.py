@@ -13,7 +13,7 @@ import pytest
 import bsx
 from bsx.data.long import rows_by_system
 from bsx.jobs.comparing import ScoresFile, compare
-from bsx.jobs.score import Input
+from bsx.jobs.scoring.input import Input
 from tests.conftest import Outcome
 
 EXAMPLES = Path(bsx.__file__).parent / "examples" / "en-systems.tsv"

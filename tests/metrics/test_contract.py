@@ -18,7 +18,7 @@ from pydantic import BaseModel
 import bsx
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries import MetricEntry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.overlay import write_ensemble
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
@@ -629,7 +629,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bsx.catalog.entries import Check, MetricEntry
+from bsx.catalog.entries.metrics import Check, MetricEntry
 from bsx.metrics.blocks import BlockScores
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bsx
-from bsx.jobs.score import Input, score_files
+from bsx.jobs import Input, score_files
 from bsx.metrics.gates import read_gates
 from tests.conftest import Outcome
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries import Conversion, Source
+from bsx.catalog.entries.models import Conversion, Source
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.choice import Choice
 from bsx.models.conversion import convert
@@ -186,7 +186,7 @@ def test_two_processes_make_it_once(package: Callable[..., Source], tmp_path: Pa
 
     source = package()
     shutil.rmtree(converted_folder(source))
-    code = "from bsx.catalog.entries import Source; from bsx.models.conversion import convert\n"
+    code = "from bsx.catalog.entries.models import Source; from bsx.models.conversion import convert\n"
     code += f"print(convert(Source.model_validate_json({source.model_dump_json()!r})))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *sys.path])}
     started = [

@@ -14,7 +14,7 @@ from bsx.data.columns import number_column
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows, Kind
 from bsx.jobs.carding.scoring import Lab, Problem, Scored
-from bsx.jobs.settings import Confidence, Seed
+from bsx.jobs.settings.shared import Confidence, Seed
 from bsx.support.untyped import JsonObject
 
 

@@ -11,7 +11,9 @@ from bsx.analysis.cards.reading import read_cards
 from bsx.analysis.documents.base import Interval, Number
 from bsx.analysis.documents.cards import CardDocument
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import Aspect, Evidence, MetricEntry, ModelEntry
+from bsx.catalog.entries.evidence import Aspect, Evidence
+from bsx.catalog.entries.metrics import MetricEntry
+from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.overlay import write_metric, write_model
 from bsx.catalog.specs import read_spec
 from bsx.data.run import as_one_run

@@ -18,7 +18,7 @@ from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_profiles, read_table
 from bsx.jobs.combining.save import new_place, save_ensemble
-from bsx.jobs.settings import EnsembleColumns
+from bsx.jobs.settings.combining import EnsembleColumns
 from bsx.support.settings import complete, set_fields, takes
 
 ENSEMBLE = "ensemble"

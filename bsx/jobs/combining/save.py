@@ -59,7 +59,7 @@ def save_ensemble(
             there is an ensemble of that name or file already.
     """
     from bsx.catalog.catalog import load_registry
-    from bsx.catalog.entries import EnsembleEntry, EnsembleOrigin
+    from bsx.catalog.entries.metrics import EnsembleEntry, EnsembleOrigin
     from bsx.catalog.overlay import write_ensemble
     from bsx.support.provenance import provenance
 

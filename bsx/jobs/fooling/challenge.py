@@ -18,7 +18,7 @@ from bsx.analysis.render.sheets import Sheet
 from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings import ChallengeColumns, ChallengeSettings
+from bsx.jobs.settings.fooling import ChallengeColumns, ChallengeSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
@@ -98,7 +98,7 @@ def challenge_metrics(
         weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total; True draws bars.
-        **how: see `bsx.jobs.settings.ChallengeSettings`.
+        **how: see `bsx.jobs.settings.fooling.ChallengeSettings`.
 
     Raises:
         InputError: for a file or metric that cannot be used.

@@ -26,7 +26,7 @@ from bsx.errors import InputError
 from bsx.jobs.judged import Judged, read_judged
 from bsx.jobs.probing.input import agreement, read_tasks
 from bsx.jobs.probing.result import Findings, People
-from bsx.jobs.settings import PeopleColumns, ProbePlan
+from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
 from bsx.support.optional import need
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, set_fields, takes

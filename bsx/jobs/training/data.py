@@ -15,7 +15,7 @@ from bsx.analysis.datasets.wmt import load_darr
 from bsx.catalog.languages import language_code
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.settings import TrainingColumns
+from bsx.jobs.settings.combining import TrainingColumns
 from bsx.train.config import Inputs
 from bsx.train.data import Instances
 

@@ -16,7 +16,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.jobs.settings import TrainingColumns
+from bsx.jobs.settings.combining import TrainingColumns
 from bsx.jobs.training.data import TrainingData, read_data
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import in_range, set_fields

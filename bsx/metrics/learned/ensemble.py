@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from bsx.catalog.catalog import Catalog, read_yaml
-from bsx.catalog.entries import EnsembleEntry, MetricEntry, validate
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
+from bsx.catalog.reading import read_entry
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
 from bsx.errors import InputError
@@ -58,7 +59,7 @@ def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
         if not file.is_file():
             raise InputError(f"there is no file {named} with an ensemble")
-        entry, where = validate(EnsembleEntry, read_yaml(file), file), str(file)
+        entry, where = read_entry(EnsembleEntry, file), str(file)
     else:
         entry = catalog.ensemble(named)
         where = str(catalog.origins["ensemble", named])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bsx.catalog.entries import Source
+from bsx.catalog.entries.models import Source
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.files import fetch, find, identify
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import MetricEntry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef

@@ -20,7 +20,7 @@ from bsx.analysis.datasets.store import LOADERS, load_dataset
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
-from bsx.catalog.dataset_entries import DatasetCatalog, LoaderName, load_dataset_catalog
+from bsx.catalog.datasets import DatasetCatalog, LoaderName, load_dataset_catalog
 from bsx.errors import DataUnavailableError, InputError, RegistryError, UnknownNameError
 
 Write = Callable[..., Path]

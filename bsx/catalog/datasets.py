@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from bsx.catalog.catalog import overlay_folders, read_yaml, shipped_folder
-from bsx.catalog.entries import Sha256, _Entry, validate
-from bsx.errors import RegistryError, UnknownNameError
+from bsx.catalog.catalog import overlay_folders, shipped_folder
+from bsx.catalog.entries.base import Entry, Sha256
+from bsx.catalog.reading import read_list
+from bsx.errors import UnknownNameError
 from bsx.support.near import did_you_mean
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
@@ -47,7 +48,7 @@ def _inside(path: str) -> str:
     return path
 
 
-class DatasetFile(_Entry):
+class DatasetFile(Entry):
     """One file to fetch. ``sha256`` and ``size`` (bytes) are null where nobody published or checked them.
 
     An archive is unpacked into a folder of its own name without the ending, and so is each archive of ``inner``, which
@@ -85,7 +86,7 @@ class DatasetFile(_Entry):
         return self
 
 
-class Layout(_Entry):
+class Layout(Entry):
     """Where a loader finds the data, below the data set's folder, and what it is told.
 
     A path may be a pattern (``**/test.tsv``), which just one file must match. ``arguments`` are further paths that the
@@ -126,7 +127,7 @@ class LocalTables(Layout):
         return self
 
 
-class DatasetEntry(_Entry):
+class DatasetEntry(Entry):
     """One data set.
 
     ``files`` are what ``bsx data get`` fetches, and ``layout`` how they are read. ``local`` is a plain table of the
@@ -171,7 +172,7 @@ class DatasetCatalog:
         for folder in folders:
             file = folder / "datasets.yaml"
             if file.is_file() or folder == folders[0]:
-                self.entries |= _read(file)
+                self.entries |= read_list(DatasetEntry, file, "name", "data sets")
 
     def entry(self, name: str) -> DatasetEntry:
         """Return a data set's entry.
@@ -183,19 +184,6 @@ class DatasetCatalog:
             near = did_you_mean(name, self.entries)
             raise UnknownNameError(f"unknown data set {name!r}.{near} There are {', '.join(self.entries)}.")
         return self.entries[name]
-
-
-def _read(file: Path) -> dict[str, DatasetEntry]:
-    listed = read_yaml(file)
-    if not isinstance(listed, list):
-        raise RegistryError(f"{file}: must be a list of data sets")
-    entries: dict[str, DatasetEntry] = {}
-    for index, value in enumerate(listed):
-        entry = validate(DatasetEntry, value, file, f"[{index}]")
-        if entry.name in entries:
-            raise RegistryError(f"{file}: [{index}].name: {entry.name!r} is listed twice")
-        entries[entry.name] = entry
-    return entries
 
 
 def load_dataset_catalog(named: Path | None = None) -> DatasetCatalog:

@@ -14,8 +14,7 @@ from bsx.data.run import is_stream
 from bsx.errors import BsxError
 from bsx.metrics.blocks import BlockScores
 from bsx.metrics.run import Prepared, ScoredBlock
-
-Say = Callable[[str], None]
+from bsx.support.progress import Say
 
 
 @contextlib.contextmanager

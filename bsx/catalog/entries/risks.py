@@ -1,0 +1,66 @@
+"""Entries of explainers: how the risk of a word is told from the vectors of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bsx.catalog.entries.base import Entry, Sha256
+
+
+class RiskCurve(Entry):
+    """P(error) = 1 / (1 + exp(-(slope * x + shift))) of what a word's match or network gives, x; it rises with x."""
+
+    slope: Annotated[float, Field(gt=0)]
+    shift: float
+
+
+class MatchedRisks(Entry):
+    """Risks by the best match of a word's pieces on one ``layer``; x is 1 less its cosine.
+
+    ``candidate`` and ``source`` are the curves of the two sides; without one, the risk is x itself.
+    """
+
+    layer: Annotated[int, Field(ge=0)]
+    candidate: RiskCurve | None = None
+    source: RiskCurve | None = None
+
+
+class TrainedRisks(Entry):
+    """Risks by small networks on a word's vector of layer ``vectors`` and its matches on several ``layers``.
+
+    ``weights`` is a safetensors file beside the entry, with its ``sha256``; ``data`` says what the networks learned.
+    """
+
+    weights: Annotated[str, Field(pattern=r"^[\w.-]+\.safetensors$")]
+    sha256: Sha256
+    vectors: Annotated[int, Field(ge=0)]
+    layers: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+    candidate: RiskCurve
+    source: RiskCurve
+    data: str
+
+
+class WordEvidence(Entry):
+    """How well the risks of one side find the words that people marked on some data; the figures of `bsx explain`."""
+
+    dataset: str
+    side: Literal["candidate", "source"]
+    method: Literal["trained", "match"]
+    sentences: int
+    auc: float
+    average_precision: float
+    recall: float
+    source: str
+
+
+class ExplainerEntry(Entry):
+    """How the risk of a word is told from a model's vectors: beside a ``reference``, ``free`` of one, ``trained``."""
+
+    model: str
+    reference: MatchedRisks | None = None
+    free: MatchedRisks | None = None
+    trained: TrainedRisks | None = None
+    evidence: list[WordEvidence] = []
+    notes: str | None = None
