@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards
     from bsx.analysis.cards.pages import card_report as card_report
     from bsx.analysis.cards.reading import read_cards as read_cards
+    from bsx.analysis.datasets.appraise import load_da_sqm as load_da_sqm, load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
     from bsx.analysis.datasets.eval4nlp import load_eval4nlp as load_eval4nlp
     from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
     from bsx.analysis.datasets.judged import JudgedTable as JudgedTable
     from bsx.analysis.datasets.mlqe import load_mlqe as load_mlqe
-    from bsx.analysis.datasets.mqm import load_da_sqm as load_da_sqm, load_esa as load_esa, load_mqm as load_mqm
+    from bsx.analysis.datasets.mqm import load_mqm as load_mqm
     from bsx.analysis.datasets.mtme import load_mt_metrics_eval as load_mt_metrics_eval
     from bsx.analysis.datasets.obtain import get_dataset as get_dataset, verify_dataset as verify_dataset
     from bsx.analysis.datasets.pairs import load_pairs as load_pairs, load_paws as load_paws, load_qqp as load_qqp
@@ -152,7 +153,8 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
     from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
-    from bsx.jobs.carding.run import CardRun as CardRun, metric_card as metric_card
+    from bsx.jobs.carding.result import CardRun as CardRun
+    from bsx.jobs.carding.run import metric_card as metric_card
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

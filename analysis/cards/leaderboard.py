@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bsx.analysis.documents.base import DocumentPart, Interval, Number
-from bsx.analysis.documents.cards import CardDocument, CardTest
+from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.plots import Dot, draw_dots
 from bsx.analysis.render.sheets import Bold, Sheet
@@ -205,7 +205,8 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
             values.setdefault(_named(key, digests), {})[card.metric] = value, ends
         for part, test in ((part, test) for part, content in card.parts.made().items() for test in content.tests):
             if test.b in names and test.p is not None:
-                tests[_named(_test_key(part, test), digests), test.a, test.b] = float(test.p)
+                key = CardFigure(part, test.figure, test.data, test.level, test.group)
+                tests[_named(key, digests), test.a, test.b] = float(test.p)
     figures = [_ranked(key, of, tests, alpha) for key, of in values.items() if len(of) > 1]
     if not figures:
         raise InputError("the cards share no figure: they were measured on different tables")
@@ -226,7 +227,7 @@ def _named(key: CardFigure, digests: Mapping[str, Sequence[str]]) -> CardFigure:
     """Return a key in which the table is one content, not one name."""
     known = digests.get(key.data)
     data = f"{key.data} ({known[0]})" if known else key.data
-    return CardFigure(key.part, key.figure, data, key.level, key.group, key.lower)
+    return replace(key, data=data)
 
 
 def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interval]]:
@@ -256,7 +257,7 @@ def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interv
         yield (
             CardFigure("cost", "seconds for 1,000 segments", cost.data, "", cost.group, True),
             float(cost.metric.seconds or 0),
-            (cost.metric.seconds_range),
+            cost.metric.seconds_range,
         )
         if cost.times_chrf is not None:
             figure = CardFigure("cost", cost.times_what, cost.data, "", cost.group, True)
@@ -266,10 +267,6 @@ def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interv
 TRIPLES = "share of triples in which the paraphrase scores higher"
 TOLD_APART = "share of changed meanings that cost more than the control"
 CHALLENGE = "share of rows on which the good translation scores higher"
-
-
-def _test_key(part: str, test: CardTest) -> CardFigure:
-    return CardFigure(part, test.figure, test.data, test.level, test.group)
 
 
 def _ranked(

@@ -1,16 +1,13 @@
-"""Judgments by marked errors: MQM spans turned into scores, and error span annotation (ESA)."""
+"""Judgments by marked errors: MQM spans turned into scores."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
-from bsx.data import cells
 from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError
@@ -120,7 +117,7 @@ def load_mqm(
         for number, group in enumerate(groups):
             scores = {column: _score(group, column, parts) for column in ("human", *parts)}
             counted: dict[str, Given] = {"judge": list(raters)[number]} if per_rater else {"judgments": len(raters)}
-            builder.add(**values, **scores, human_system=_human(system), **counted)
+            builder.add(**values, **scores, human_system=human_translation(system), **counted)
     if checks:
         builder.notes.append(f"{checks} attention checks (HOTW-test) are left out")
     if lacking:
@@ -193,164 +190,8 @@ def _score(group: Sequence[_Rating], column: str, parts: Mapping[str, tuple[int,
     return -total / len(group) if total else 0.0
 
 
-_Judgment = tuple[str, float, float]
-_Judged = dict[tuple[str, str, str, str], list[_Judgment]]
-
-
-def _add(
-    builder: Builder, found: _Judged, figures: Callable[[str, Sequence[_Judgment]], dict[str, Given]], per_rater: bool
-) -> None:
-    """Add a row for each translation, or for each judgment of it; ``figures`` has language pair and judgments."""
-    for (pair, system, document, item), judged in found.items():
-        for group in [[one] for one in judged] if per_rater else [judged]:
-            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
-            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
-            builder.add(**values, **figures(pair, group), human_system=_human(system), **counted)
-
-
-def load_esa(
-    path: Path | str,
-    *,
-    lp: str | None = None,
-    per_rater: bool = False,
-    drop_human: bool = False,
-    name: str | None = None,
-    skip_malformed: bool = False,
-) -> JudgedTable:
-    """Load error span annotation as WMT24 gives it out: a CSV without a header, one row a judgment, without texts.
-
-    The fields are annotator, system, item, kind (TGT, or BAD for an attention check), source and target language,
-    score from 0 to 100, document, whether the row is about the whole document, spans as JSON, start and end time.
-    ``human`` is the mean score of a segment over annotators, ``human_spans`` minus 5 for each major and 1 for each
-    minor span.
-    Tutorials, attention checks and judgments of whole documents are left out and counted.
-
-    Source: Kocmi et al. 2024.
-
-    Args:
-        path: the file.
-        lp: load only this language pair, such as eng-jpn.
-        per_rater: one row a judgment, with the column ``judge``, instead of the mean over annotators.
-        drop_human: leave out human translations (see ``human_system``), and count them.
-        name: name of the data set; the path's unless given.
-        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-    """
-    fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
-    found, problems, notes = _appraised(path, fields, lp, skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
-
-    def figures(_: str, group: Sequence[_Judgment]) -> dict[str, Given]:
-        mean = sum(score for _, score, _ in group) / len(group)
-        spans = sum(spans for _, _, spans in group) / len(group)
-        return {"human": float(mean), "human_spans": float(spans)}
-
-    _add(builder, found, figures, per_rater)
-    builder.notes += notes
-    return builder.finish(str(path), drop_human=drop_human)
-
-
-def load_da_sqm(
-    path: Path | str,
-    *,
-    lp: str | None = None,
-    per_rater: bool = False,
-    drop_human: bool = False,
-    name: str | None = None,
-    skip_malformed: bool = False,
-) -> JudgedTable:
-    """Load direct assessment with labels of a scalar quality metric (DA+SQM), as Appraise exports it: without a header.
-
-    The fields are those of `load_esa` without spans. ``human`` is the mean over annotators of scores that are
-    standardised for each annotator and language pair, ``human_raw`` the mean of the scores from 0 to 100.
-
-    Source: Kocmi et al. 2022 (WMT22) for the protocol; Graham et al. 2013 for the standardisation.
-
-    Args and errors: as `load_esa`.
-    """
-    fields = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "start", "end"]
-    found, problems, notes = _appraised(path, fields, lp, skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
-    by_annotator: dict[tuple[str, str], list[float]] = {}
-    for (pair, *_), judged in found.items():
-        for annotator, score, _ in judged:
-            by_annotator.setdefault((pair, annotator), []).append(score)
-    level = {key: (sum(scores) / len(scores), _deviation(scores)) for key, scores in by_annotator.items()}
-    flat = sum(deviation == 0 for _, deviation in level.values())
-
-    def figures(pair: str, group: Sequence[_Judgment]) -> dict[str, Given]:
-        z = []
-        for annotator, score, _ in group:
-            mean, deviation = level[pair, annotator]
-            z.append((score - mean) / deviation if deviation else 0.0)
-        raw = sum(score for _, score, _ in group) / len(group)
-        return {"human": float(sum(z) / len(z)), "human_raw": float(raw)}
-
-    _add(builder, found, figures, per_rater)
-    if flat:
-        builder.notes.append(f"{flat} annotators gave one score only, which says nothing: it stands as 0")
-    builder.notes += notes
-    return builder.finish(str(path), drop_human=drop_human)
-
-
-def _deviation(scores: Sequence[float]) -> float:
-    mean = sum(scores) / len(scores)
-    return math.sqrt(sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1))
-
-
-def _human(system: str) -> int:
+def human_translation(system: str) -> int:
     """Return 1 for a system whose name says that it is a human translation: ref, ref-A, refB, Human-A.0, HUMAN."""
     return int(
         re.match(r"(?:ref|human)(?:erence)?(?:$|[-_.:0-9]|[A-Z](?:$|[^a-z]))", system, re.IGNORECASE) is not None
     )
-
-
-def _appraised(
-    path: Path | str, fields: Sequence[str], lp: str | None, skip_malformed: bool
-) -> tuple[_Judged, Problems, list[str]]:
-    """Return (pair, system, document, item) -> (annotator, score, score of spans), and what is left out."""
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems, separator=",", quoted=True, header=list(fields))
-    left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
-    found: _Judged = {}
-    for row in table.rows():
-        with problems:
-            pair = f"{row.name('src')}-{row.name('tgt')}"
-            document = row.name("doc").removesuffix("#incomplete")
-            if lp not in (None, pair):
-                continue
-            kind = (
-                "tutorials"
-                if "tutorial" in document or "tutorial" in row.name("system")
-                else "attention checks"
-                if row.name("kind") != "TGT" or document.endswith("#bad")
-                else "judgments of whole documents"
-                if row.name("whole").lower() == "true"
-                else None
-            )
-            if kind is not None:
-                left_out[kind] += 1
-                continue
-            score = row.finite("score")
-            if not 0 <= score <= 100:
-                raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
-            key = (pair, row.name("system"), document, row.name("item"))
-            spans = _span_score(row) if "spans" in fields else 0.0
-            found.setdefault(key, []).append((row.name("annotator"), score, spans))
-    notes = [f"{count} {what} are left out" for what, count in left_out.items() if count]
-    return found, problems, [*notes, "the file has no texts; segments have the numbers that the test set gives them"]
-
-
-def _span_score(row: Row) -> float:
-    where = f"{row.where}, column 'spans'"
-    try:
-        spans = json.loads(cells.text(row["spans"], where))
-        severities = [str(span["severity"]).lower() for span in spans]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InputError(f"{where}: is no list of error spans with a severity") from error
-    for severity in severities:
-        if severity not in ("major", "minor", "undecided"):
-            raise InputError(f"{where}: the severity {severity!r} is none of major, minor, undecided")
-    return -sum({"major": 5.0, "minor": 1.0}.get(severity, 0.0) for severity in severities) or 0.0

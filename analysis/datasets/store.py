@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from bsx.analysis.datasets.appraise import load_da_sqm, load_esa
 from bsx.analysis.datasets.challenge import load_challenge_table
 from bsx.analysis.datasets.eval4nlp import load_eval4nlp
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.mlqe import load_mlqe
-from bsx.analysis.datasets.mqm import load_da_sqm, load_esa, load_mqm
+from bsx.analysis.datasets.mqm import load_mqm
 from bsx.analysis.datasets.mtme import Level, load_mt_metrics_eval
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.simplification import load_simplification

@@ -6,7 +6,6 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,8 @@ from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
 from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
 from bsx.analysis.disentangling.further import Further, Questions
 from bsx.analysis.disentangling.mediation import RESAMPLES, mediate
-from bsx.analysis.disentangling.noise import with_repeats
+from bsx.analysis.disentangling.noise.reliability import with_repeats
+from bsx.analysis.disentangling.notices import ROWS_PER_FACTOR, notices, star_notices
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variance import (
     commonality,
@@ -46,11 +46,6 @@ from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.settings import in_range
 
-VIF_LIMIT = 10.0  # Marquardt 1970
-CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
-COOK_LIMIT = 1.0  # Cook & Weisberg 1982
-ROWS_PER_FACTOR = 10
-FEW_CLUSTERS = 20
 SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
 
 
@@ -119,7 +114,7 @@ def disentangle(
         alpha: p below which a coefficient is significant.
         nan: ``error``, or ``omit`` to leave out rows that miss a number in any of the columns used, for all metrics.
         reliability: factor -> share of its variance that is not noise; `DisentangleResult.variants` then has the
-            coefficients without that noise, see `bsx.analysis.disentangling.noise.Moments.correct`.
+            coefficients without that noise, see `bsx.analysis.disentangling.noise.correction.Moments`.
         repeat: factor -> columns that measure it; the factor is their mean, and its reliability Cronbach's alpha.
         simex: simulations of each amount of noise for the same by SIMEX; 0 for none.
         control: columns to hold constant; the coefficients beside them are a variant. ``length`` is computed from the
@@ -204,7 +199,9 @@ def _fit_all(
     draws = None
     if options.bootstrap:
         draws = bootstrap_regressions(x, y, resamples=options.bootstrap, seed=options.seed, clusters=clusters)
-    shares = _sampled_shares(draws, p)
+    shares = None
+    if draws is not None and p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
+        shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
     vif = np.diag(np.linalg.inv(correlations))
     ols = [
         fit_ols(
@@ -219,8 +216,8 @@ def _fit_all(
         for j, name in enumerate(metrics)
     )
     condition = float(np.linalg.cond(x))
-    notices = _notices(n, fits, condition, clusters, draws, options)
-    notices += _star_notices(x, y, fits, options) if errors.kind == "classic" else []
+    found = notices(n, fits, condition, clusters, draws)
+    found += star_notices(x, y, fits, options.alpha) if errors.kind == "classic" else []
     return DisentangleResult(
         n=n,
         factors=tuple(factors),
@@ -235,7 +232,7 @@ def _fit_all(
         bootstrap=options.bootstrap,
         omitted=0,
         condition_number=condition,
-        warnings=tuple(notices),
+        warnings=tuple(found),
     )
 
 
@@ -308,82 +305,6 @@ def _metric_fit(
     )
 
 
-def _sampled_shares(draws: Draws | None, p: int) -> Array | None:
-    """Return the Shapley shares in every resample, (resamples, metrics, factors)."""
-    if draws is None or p > SHARES_RESAMPLED:
-        return None
-    return shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
-
-
-def _notices(
-    n: int,
-    fits: Sequence[MetricFit],
-    condition: float,
-    clusters: Sequence[str] | None,
-    draws: Draws | None,
-    options: _Options,
-) -> list[Notice]:
-    found, p = [], len(fits[0].coef)
-    high = {name: value for name, value in fits[0].vif.items() if value > VIF_LIMIT}
-    if high or condition > CONDITION_LIMIT:
-        which = ", ".join(f"{name} {value:.1f}" for name, value in high.items())
-        found.append(
-            Notice(
-                "collinearity",
-                f"the factors overlap (VIF above {VIF_LIMIT:g}: {which or 'none'}; condition number {condition:.1f}): "
-                "single coefficients are poorly determined; r2_share and tests of several factors together say more",
-            )
-        )
-    if n < ROWS_PER_FACTOR * p:
-        found.append(Notice("tiny-n", f"{n} rows for {p} factors: under {ROWS_PER_FACTOR} a factor"))
-    # Clusters of very different size count for less: as many as would, at one size, share a pair of rows as often.
-    many = n**2 / np.square(np.unique(clusters, return_counts=True)[1]).sum() if clusters is not None else math.inf
-    if many < FEW_CLUSTERS and clusters is not None:
-        as_many = "" if round(many) == len(set(clusters)) else f", of such sizes that they count as {many:.0f}"
-        counted = f"{len(set(clusters))} clusters{as_many}"
-        message = f"{counted}: with under {FEW_CLUSTERS} their standard errors come out too small"
-        found.append(Notice("few-clusters", message))
-    if draws is not None and not draws.defined.all():
-        count = int((~draws.defined).sum())
-        message = f"{count} of {options.bootstrap} resamples had a constant column or collinear factors"
-        found.append(Notice("undefined-resamples", message))
-    for fit in fits:
-        # Cook 1977: how far the coefficients move without the row, in units of their own uncertainty.
-        variance = float(np.square(fit.residuals).sum()) / fit.df
-        weight = fit.leverage / np.maximum(1 - fit.leverage, 1e-12) ** 2
-        distance = np.square(fit.residuals) * weight / (len(fit.coef) * max(variance, 1e-300))
-        rows = [str(i + 1) for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
-        if rows:
-            which = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
-            decide = (
-                f"row {which} of those fitted decides" if len(rows) == 1 else f"rows {which} of those fitted decide"
-            )
-            message = f"{fit.metric}: {decide} much (Cook's distance above {COOK_LIMIT:g})"
-            found.append(Notice("influential-rows", message))
-    return found
-
-
-def _star_notices(x: Array, y: Array, fits: Sequence[MetricFit], options: _Options) -> list[Notice]:
-    """Name the coefficients whose significance changes if the residual variance is not taken to be constant."""
-    changed = []
-    for j, fit in enumerate(fits):
-        if max(fit.leverage) > 1 - 1e-10:
-            return []
-        robust = fit_ols(y[:, j], x, se="hc3", intercept=options.intercept).p[int(options.intercept) :]
-        for (name, p), other in zip(fit.p.items(), robust, strict=True):
-            if (p < options.alpha) != (other < options.alpha):
-                changed.append(f"{fit.metric} {name} (p {p:.2g}, with HC3 {other:.2g})")
-    if not changed:
-        return []
-    return [
-        Notice(
-            "stars-depend-on-se",
-            f"the residuals' spread is too uneven to be sure of what is significant: {', '.join(changed)}; "
-            "`se='hc3'` allows for it",
-        )
-    ]
-
-
 def _with_groups(
     whole: DisentangleResult,
     columns: dict[str, Array],
@@ -393,7 +314,7 @@ def _with_groups(
     options: _Options,
 ) -> DisentangleResult:
     metrics, factors = [fit.metric for fit in whole.results], whole.factors
-    notices = list(whole.warnings)
+    said = list(whole.warnings)
     results: dict[str, DisentangleResult] = {}
     rows: dict[str, Rows] = {}
     members: dict[str, list[int]] = {}
@@ -405,13 +326,13 @@ def _with_groups(
             results[name] = _fit_all(part, metrics, factors, errors.of(places), options)
             rows[name] = np.array(places)
         except InputError as error:
-            notices.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
+            said.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
     few = [f"{name!r} ({part.n})" for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)]
     if few:
         message = f"{group} {', '.join(few)}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there"
-        notices.append(Notice("tiny-n", message))
+        said.append(Notice("tiny-n", message))
     if not results:
-        raise InputError(f"column {group!r}: no group can be fitted by itself; {notices[-1].message}")
+        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].message}")
     tests: list[PooledTest] = []
     if len(results) > 1:
         se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"
@@ -422,4 +343,4 @@ def _with_groups(
                 parts[name] = (z[metric], np.column_stack([z[factor] for factor in factors]))
             own = {name: errors.of(rows[name]).clusters or () for name in rows} if errors.clusters else None
             tests.append(pooled_test(metric, factors, parts, se=se, clusters=own, intercept=options.intercept))
-    return replace(whole, warnings=tuple(notices), groups=results, pooled=tuple(tests))
+    return replace(whole, warnings=tuple(said), groups=results, pooled=tuple(tests))

@@ -26,19 +26,35 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class MetricFit:
-    """The regression of one metric on the factors; dictionaries are keyed by factor.
+class Coefficients:
+    """One metric's coefficients; dictionaries are keyed by factor.
 
     Attributes:
         metric: the response.
-        coef: standardised coefficients.
+        coef: standardised coefficients; NaN where one is not defined.
         se: their standard errors.
-        statistic: coef / se.
         p: two-sided p-values, uncorrected.
         p_adjusted: the same, corrected for the number of coefficients in the whole table.
         ci: analytic intervals.
-        ci_bootstrap: percentile intervals over resamples of rows; empty unless asked for.
         significant: whether ``p_adjusted`` is below alpha; the paper stars the others.
+    """
+
+    metric: str
+    coef: dict[str, float]
+    se: dict[str, float]
+    p: dict[str, float]
+    p_adjusted: dict[str, float]
+    ci: dict[str, Interval]
+    significant: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class MetricFit(Coefficients):
+    """The regression of one metric on the factors; dictionaries are keyed by factor.
+
+    Attributes:
+        statistic: coef / se.
+        ci_bootstrap: percentile intervals over resamples of rows; empty unless asked for.
         r2: share of the metric's variance that the factors explain.
         adj_r2: adjusted for the number of factors.
         r2_ci: interval of the share that they explain in truth, by inversion; it can begin at 0.
@@ -62,15 +78,8 @@ class MetricFit:
         leverage: (n,).
     """
 
-    metric: str
-    coef: dict[str, float]
-    se: dict[str, float]
     statistic: dict[str, float]
-    p: dict[str, float]
-    p_adjusted: dict[str, float]
-    ci: dict[str, Interval]
     ci_bootstrap: dict[str, Interval]
-    significant: dict[str, bool]
     r2: float
     adj_r2: float
     r2_ci: Interval

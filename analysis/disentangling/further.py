@@ -11,17 +11,9 @@ from bsx.analysis.disentangling.controls import lengths, mostly_length
 from bsx.analysis.disentangling.errors import Errors, complete_rows
 from bsx.analysis.disentangling.fits import Notice
 from bsx.analysis.disentangling.groups import random_effects, random_intercepts, within_and_between
-from bsx.analysis.disentangling.noise import (
-    Moments,
-    Reliability,
-    TippingPoint,
-    cronbach,
-    human_factors,
-    reference,
-    simex,
-    stated,
-    tipping_points,
-)
+from bsx.analysis.disentangling.noise.correction import Moments, reference, simex
+from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
+from bsx.analysis.disentangling.noise.tipping import TippingPoint, tipping_points
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
 from bsx.analysis.stats.regression import fit_ols, refuse_collinear

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fits import MetricFit, Notice
-from bsx.analysis.disentangling.noise import reference
+from bsx.analysis.disentangling.noise.correction import reference
 from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
 from bsx.analysis.stats.regression import Ols, fit_ols, wald
 from bsx.data.columns import Labels

@@ -9,11 +9,11 @@ import numpy as np
 
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions
 from bsx.analysis.disentangling.errors import Errors
+from bsx.analysis.disentangling.fits import Interval
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
-Interval = tuple[float, float]
 RESAMPLES = 1000
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bsx.analysis.disentangling.bends import Bend
 from bsx.analysis.disentangling.fits import MetricFit
-from bsx.analysis.disentangling.noise import TippingPoint
+from bsx.analysis.disentangling.noise.tipping import TippingPoint
 from bsx.analysis.disentangling.variants import Variant
 from bsx.data.picture import COLOURS, label, picture
 from bsx.support.optional import need
@@ -202,14 +202,13 @@ def draw_bends(result: Regressed, factor: str, path: str | Path | None = None) -
     return figure
 
 
-def draw_residuals(result: Regressed, metric: str, path: str | Path | None = None, *, title: str = "") -> Figure:
+def draw_residuals(result: Regressed, metric: str, path: str | Path | None = None) -> Figure:
     """Draw four views of one metric's residuals: over fitted values, against the normal, their spread, and leverage.
 
     Args:
         result: from `bsx.analysis.disentangling.fit.disentangle`.
         metric: which.
         path: .png, .svg or .pdf; unless given, the figure is returned only.
-        title: of the picture.
     """
     fit = result[metric]
     normal = need("scipy.stats", "drawing residuals").norm
@@ -239,7 +238,7 @@ def draw_residuals(result: Regressed, metric: str, path: str | Path | None = Non
         leverage.set(xlabel="leverage", ylabel="standardised residual", title="far right and far from 0: decides much")
         for axes in (fitted, quantiles, spread, leverage):
             axes.title.set_fontsize(9)
-        figure.suptitle(label(title or f"{metric}: residuals"), fontsize=10)
+        figure.suptitle(label(f"{metric}: residuals"), fontsize=10)
     return figure
 
 

@@ -12,7 +12,8 @@ from bsx.analysis.disentangling.bends import Bend
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import MetricFit, Notice
 from bsx.analysis.disentangling.mediation import MediatedPath
-from bsx.analysis.disentangling.noise import Reliability, TippingPoint
+from bsx.analysis.disentangling.noise.reliability import Reliability
+from bsx.analysis.disentangling.noise.tipping import TippingPoint
 from bsx.analysis.disentangling.plots import draw_coefficients
 from bsx.analysis.disentangling.variants import Variant
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
@@ -33,17 +34,8 @@ if TYPE_CHECKING:
 CSV_COLUMNS = (
     *("group", "n", "metric", "factor", "coef", "se", "statistic", "p", "p_adjusted", "significant"),
     *("ci_low", "ci_high", "boot_low", "boot_high", "vif", "r2_share", "partial_r2", "semipartial_r2", "r2", "adj_r2"),
-    *(
-        "r2_low",
-        "r2_high",
-        "r2_out",
-        "partial_low",
-        "partial_high",
-        "semipartial_low",
-        "semipartial_high",
-        "importance",
-    ),
-    *("variant", "noisy", "zero_below", "insignificant_below"),
+    *("r2_low", "r2_high", "r2_out", "partial_low", "partial_high", "semipartial_low", "semipartial_high"),
+    *("importance", "variant", "noisy", "zero_below", "insignificant_below"),
 )
 
 

@@ -8,11 +8,10 @@ from typing import TypedDict
 
 import numpy as np
 
+from bsx.analysis.disentangling.fits import Coefficients
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.support.checks import Array
 from bsx.support.untyped import Untyped
-
-Interval = tuple[float, float]
 
 
 class Levels(TypedDict):
@@ -24,28 +23,14 @@ class Levels(TypedDict):
 
 
 @dataclass(frozen=True)
-class VariantFit:
-    """One metric's coefficients, estimated otherwise; dictionaries are keyed by factor.
+class VariantFit(Coefficients):
+    """One metric's coefficients, estimated otherwise.
 
     Attributes:
-        metric: the response.
-        coef: coefficients; NaN where one is not defined.
-        se: their standard errors.
-        p: two-sided p-values, uncorrected.
-        p_adjusted: the same, corrected for the number of coefficients in the variant.
-        ci: intervals.
-        significant: whether ``p_adjusted`` is below alpha.
         r2: share of the metric's variance explained; None where the variant has none.
         details: further figures: what -> factor (or component) -> figure.
     """
 
-    metric: str
-    coef: dict[str, float]
-    se: dict[str, float]
-    p: dict[str, float]
-    p_adjusted: dict[str, float]
-    ci: dict[str, Interval]
-    significant: dict[str, bool]
     r2: float | None = None
     details: dict[str, dict[str, float]] = field(default_factory=dict)
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
+from bsx.analysis.explanations.figures import RiskFigures, estimates, sentences
+from bsx.analysis.stats.resample import bootstrap_counts
 from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 @dataclass(frozen=True, repr=False)
-class Calibration(InNotebooks):
+class Calibration(RiskFigures):
     """How far risks are from the shares of marked words, over all words of all sentences.
 
     Attributes:
@@ -31,39 +25,17 @@ class Calibration(InNotebooks):
         excess: the mean risk less the share of marked words; above 0, risks are too high.
     """
 
+    TITLE: ClassVar[str] = "Word risks as probabilities of a mark,"
+    UNIT: ClassVar[str] = "words"
+    AXIS: ClassVar[str] = "of word risks"
+    LINE: ClassVar[float | None] = 0
+
     error: Estimate
     excess: Estimate
 
-    @property
-    def short(self) -> str:
-        """Both figures and the sentences."""
-        return f"error {self.error.estimate:.3f}, excess {self.excess.estimate:+.3f}; {self.error.n} sentences"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return both figures with intervals."""
-        rows = [[n, f"{one.estimate:.4f} [{one.low:.4f}, {one.high:.4f}]"] for n, one in self._figures()]
-        level = f"{100 * self.error.confidence:g} % bootstrap intervals"
-        title = f"Word risks as probabilities of a mark, n = {self.error.n} sentences; {level}, no tests"
-        return [Sheet(title, ["figure", "value"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a figure."""
-        return [{"figure": name, **asdict(one)} for name, one in self._figures()]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw both figures with their intervals."""
-        dots = [Dot(name, one.estimate, one.low, one.high) for name, one in self._figures()]
-        return draw_dots({"": dots}, "of word risks", path, line=0)
-
-    def _figures(self) -> tuple[tuple[str, Estimate], ...]:
-        return ("calibration error", self.error), ("excess", self.excess)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return both figures with intervals."""
-        found: dict[str, object] = {}
-        for name, one in (("calibration_error", self.error), ("excess", self.excess)):
-            found |= {name: one.estimate, f"{name}_ci": [one.low, one.high]}
-        return found
+    def named(self) -> Mapping[str, Estimate]:
+        """Return both figures."""
+        return {"calibration error": self.error, "excess": self.excess}
 
 
 def calibration(
@@ -97,15 +69,8 @@ def calibration(
     settings(resamples=resamples, confidence=confidence)
     if bins < 1:
         raise InputError(f"`bins={bins}`: at least one range is due")
-    if len(risks) != len(marks):
-        raise InputError(f"there are {len(risks)} sentences with risks and {len(marks)} with marks")
     sums = []
-    for number, (risk, mark) in enumerate(zip(risks, marks, strict=True), start=1):
-        x, y = np.asarray(risk, dtype=np.float64), np.asarray(mark, dtype=np.float64)
-        if x.shape != y.shape or x.ndim != 1:
-            raise InputError(f"sentence {number}: has {x.size} risks and {y.size} marks")
-        if not np.isin(y, (0, 1)).all():
-            raise InputError(f"sentence {number}: a mark is neither 0 nor 1")
+    for number, x, y in sentences(risks, marks):
         if not ((x >= 0) & (x <= 1)).all():
             raise InputError(f"sentence {number}: a risk is no probability between 0 and 1")
         place = np.minimum((x * bins).astype(np.int64), bins - 1)
@@ -119,20 +84,7 @@ def calibration(
         of = np.maximum((counts @ words).sum(axis=1), 1)
         distance = counts @ apart
         draws.append(np.column_stack([np.abs(distance).sum(axis=1) / of, distance.sum(axis=1) / of]))
-    drawn = np.concatenate(draws)
     whole = apart.sum(axis=0)
-    values = float(np.abs(whole).sum() / total), float(whole.sum() / total)
-    error, excess = (
-        Estimate(
-            value,
-            *percentile_interval(drawn[:, place], confidence),
-            float("nan"),
-            total,
-            f"{name} of words, bootstrap interval over sentences",
-            confidence,
-        )
-        for place, (name, value) in enumerate(
-            zip((f"expected calibration error in {bins} ranges", "mean risk less share marked"), values, strict=True)
-        )
-    )
-    return Calibration(error, excess)
+    values = np.array([np.abs(whole).sum() / total, whole.sum() / total])
+    methods = f"expected calibration error in {bins} ranges of words", "mean risk less share marked of words"
+    return Calibration(*estimates(methods, values, np.concatenate(draws), total, confidence))

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.resample import bootstrap_counts, compared, percentile_interval
+from bsx.analysis.explanations.figures import RiskFigures, estimates, sentences
+from bsx.analysis.stats.resample import bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 FIGURES = ("auc", "average_precision", "recall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarkAgreement(InNotebooks):
+class MarkAgreement(RiskFigures):
     """Means over sentences, as the shared task Eval4NLP 2021 computes them.
 
     Attributes:
@@ -38,43 +32,23 @@ class MarkAgreement(InNotebooks):
         figures: the three of each sentence (sentences, 3).
     """
 
+    TITLE: ClassVar[str] = "Word risks beside people's marks, means over"
+    UNIT: ClassVar[str] = "sentences"
+    AXIS: ClassVar[str] = "mean over sentences"
+
     auc: Estimate
     average_precision: Estimate
     recall: Estimate
     left_out: int
     figures: Array
 
-    @property
-    def short(self) -> str:
-        """The three figures and the sentences."""
-        return ", ".join(f"{n} {getattr(self, n).estimate:.3f}" for n in FIGURES) + f"; {self.auc.n} sentences"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the three figures with intervals."""
-        found = [(name.replace("_", " "), getattr(self, name)) for name in FIGURES]
-        rows = [[name, f"{one.estimate:.4f} [{one.low:.4f}, {one.high:.4f}]"] for name, one in found]
-        level = f"{100 * self.auc.confidence:g} % bootstrap intervals"
-        title = f"Word risks beside people's marks, means over n = {self.auc.n} sentences; {level}, no tests"
-        return [Sheet(title, ["figure", "value"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a figure."""
-        return [{"figure": name, **asdict(getattr(self, name))} for name in FIGURES]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the three figures with their intervals."""
-        found = [(name.replace("_", " "), getattr(self, name)) for name in FIGURES]
-        dots = [Dot(name, one.estimate, one.low, one.high) for name, one in found]
-        return draw_dots({"": dots}, "mean over sentences", path)
+    def named(self) -> Mapping[str, Estimate]:
+        """Return the three figures."""
+        return {name: getattr(self, name) for name in FIGURES}
 
     def to_dict(self) -> dict[str, object]:
         """Return the three figures with intervals, and how many sentences they rest on."""
-        found: dict[str, object] = {"sentences": self.auc.n, "left_out": self.left_out}
-        for name in FIGURES:
-            estimate: Estimate = getattr(self, name)
-            found[name] = estimate.estimate
-            found[f"{name}_ci"] = [estimate.low, estimate.high]
-        return found
+        return {"sentences": self.auc.n, "left_out": self.left_out, **super().to_dict()}
 
 
 def mark_agreement(
@@ -101,34 +75,14 @@ def mark_agreement(
         InputError: if numbers differ, a mark is neither 0 nor 1, or no sentence has both kinds.
     """
     settings(resamples=resamples, confidence=confidence)
-    if len(risks) != len(marks):
-        raise InputError(f"there are {len(risks)} sentences with risks and {len(marks)} with marks")
-    found = []
-    for number, (risk, mark) in enumerate(zip(risks, marks, strict=True), start=1):
-        x, y = np.asarray(risk, dtype=np.float64), np.asarray(mark, dtype=np.float64)
-        if x.shape != y.shape or x.ndim != 1:
-            raise InputError(f"sentence {number}: has {x.size} risks and {y.size} marks")
-        if not np.isin(y, (0, 1)).all():
-            raise InputError(f"sentence {number}: a mark is neither 0 nor 1")
-        if 0 < y.sum() < len(y):
-            found.append(sentence_figures(x, y))
+    found = [sentence_figures(x, y) for _, x, y in sentences(risks, marks) if 0 < y.sum() < len(y)]
     if not found:
         raise InputError("no sentence has both marked and unmarked words")
     figures = np.array(found)
     draws = np.concatenate([counts @ figures for counts in bootstrap_counts(resamples, len(figures), seed)])
     draws /= len(figures)
-    means = figures.mean(axis=0)
-    auc, precision, recall = (
-        Estimate(
-            float(means[place]),
-            *percentile_interval(draws[:, place], confidence),
-            float("nan"),
-            len(figures),
-            f"mean {name.replace('_', ' ')} of a sentence, bootstrap interval over sentences",
-            confidence,
-        )
-        for place, name in enumerate(FIGURES)
-    )
+    methods = [f"mean {name.replace('_', ' ')} of a sentence" for name in FIGURES]
+    auc, precision, recall = estimates(methods, figures.mean(axis=0), draws, len(figures), confidence)
     return MarkAgreement(auc, precision, recall, left_out=len(risks) - len(figures), figures=figures)
 
 

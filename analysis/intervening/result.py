@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 
+PAIR_COLUMNS = ("row", "edit", "aim", "reference", "original", "edited")
+"""The columns of the table of pairs, before those of factors and metrics."""
 HEAD = ("factor", "observed", "", "edited", "", "difference", "", "p")
 
 
@@ -112,13 +114,9 @@ class Interventions(InNotebooks):
 
     def to_text(self) -> str:
         """Return tables for the terminal."""
-        blocks = [
-            f"{title}\n{text_table(rows, 'lr')}" for title, rows in (*effect_tables(self.document), *self._edits())
-        ]
+        tables = [*effect_tables(self.document), ("What the edits move", edit_rows(self.document))]
+        blocks = [f"{title}\n{text_table(rows, 'lr')}" for title, rows in tables]
         return "\n\n".join([*blocks, _legend(self.document)]) + "\n"
-
-    def _edits(self) -> list[tuple[str, list[Sequence[str]]]]:
-        return [("What the edits move", edit_rows(self.document))]
 
     def save_pairs(self, path: Path, rows: Sequence[Mapping[str, object]] = ()) -> None:
         """Write every minimal pair with what it moved and what that cost: .tsv, .csv, .jsonl or .parquet.
@@ -131,14 +129,7 @@ class Interventions(InNotebooks):
 
         with ScoreTable(path) as table:
             for pair in self.pairs:
-                cells: dict[str, object] = {
-                    "row": pair.row,
-                    "edit": pair.edit,
-                    "aim": pair.aim,
-                    "reference": pair.reference,
-                    "original": pair.original,
-                    "edited": pair.edited,
-                }
+                cells: dict[str, object] = {name: getattr(pair, name) for name in PAIR_COLUMNS}
                 cells |= {n: v for n, v in (rows[pair.row - 1] if rows else {}).items() if n not in cells}
                 cells |= {f"fall of {name}": value for name, value in pair.changes.items()}
                 cells |= {f"fall of {name}": value for name, value in pair.falls.items()}

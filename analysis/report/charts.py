@@ -217,19 +217,19 @@ def lines(
     return spec
 
 
+def _names(limit: int) -> dict[str, object]:
+    """Return an axis of the names of rows, in their order, cut off at so many pixels."""
+    axis = {"domain": False, "ticks": False, "labelLimit": limit}
+    return {"field": "row", "type": "nominal", "sort": _IN_ORDER, "title": None, "axis": axis}
+
+
 def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, object]:
     """Return how scores spread: 5th to 95th percentile, middle half and median of each row (name, percentiles)."""
     keys = ("p5", "p25", "p50", "p75", "p95")
     values = [{"row": name, "series": 0, **dict(zip(keys, map(float, ends), strict=True))} for name, ends in rows]
     spec = {**_spec(alt, values, 1), "height": 24 * len(rows)}
     x = {"type": "quantitative", "title": _title(axis), "scale": {"zero": False}, "axis": {"tickCount": 5}}
-    y = {
-        "field": "row",
-        "type": "nominal",
-        "sort": _IN_ORDER,
-        "title": None,
-        "axis": {"domain": False, "ticks": False, "labelLimit": 140},
-    }
+    y = _names(140)
     tips = [{"field": "row", "title": "of"}]
     names = ("5th percentile", "lower quartile", "median", "upper quartile", "95th percentile")
     tips += [
@@ -255,13 +255,7 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
         for name, place, value, label in rows
     ]
     spec = {**_spec(alt, values, series), "height": 30 * len({name for name, *_ in rows})}
-    y = {
-        "field": "row",
-        "type": "nominal",
-        "sort": _IN_ORDER,
-        "title": None,
-        "axis": {"domain": False, "ticks": False, "labelLimit": 220},
-    }
+    y = _names(220)
     x = {"field": "value", "type": "quantitative", "title": _title(axis), "stack": "zero", "axis": {"tickCount": 8}}
     tips = [
         {"field": "row", "title": "metric"},

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from bsx.jobs.alignment import fit_alignment as fit_alignment
     from bsx.jobs.baselines import ComputedBaseline as ComputedBaseline, baseline as baseline
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
-    from bsx.jobs.carding.run import CardRun as CardRun, metric_card as metric_card
+    from bsx.jobs.carding.result import CardRun as CardRun
+    from bsx.jobs.carding.run import metric_card as metric_card
     from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
     from bsx.jobs.comparing import Compared as Compared, ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr

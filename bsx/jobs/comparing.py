@@ -21,8 +21,9 @@ from bsx.data.long import SEGMENTS, SYSTEM, rows_by_system
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.carding.agreeing import curves
-from bsx.jobs.carding.data import JudgedRows, read_data
+from bsx.jobs.carding.data import JudgedRows
+from bsx.jobs.carding.people import curves
+from bsx.jobs.carding.reading import read_data
 from bsx.jobs.carding.scoring import score_rows
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides

@@ -11,7 +11,7 @@ from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
 from bsx.analysis.disentangling.errors import BINDING, SEGMENTS
 from bsx.analysis.disentangling.fit import disentangle as regress
-from bsx.analysis.disentangling.noise import with_repeats
+from bsx.analysis.disentangling.noise.reliability import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.tables import CoefficientComparison, comparison_text, tests_sheets, tests_text
 from bsx.analysis.render.html import html_page

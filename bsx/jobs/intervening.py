@@ -10,7 +10,7 @@ from typing import Unpack, cast
 import numpy as np
 
 from bsx.analysis.factors.base import Resources
-from bsx.analysis.intervening.result import Interventions
+from bsx.analysis.intervening.result import PAIR_COLUMNS, Interventions
 from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.bertscore.config import ScorerConfig
@@ -101,8 +101,7 @@ def intervene(
     opened = Table(file)
     rows = list(opened.rows()) if keep else []
     if keep:
-        own = ("row", "edit", "aim", "reference", "original", "edited")
-        refuse_taken(set(opened.columns) - {asked["reference"]}, own)
+        refuse_taken(set(opened.columns) - {asked["reference"]}, PAIR_COLUMNS)
     table = read_columns(opened, [human] if human is not None else [], texts=list(dict.fromkeys(columns)))
     written = cast(list[str], table[asked["candidate"]]) if asked["candidate"] is not None else None
     texts = Texts(
@@ -152,10 +151,4 @@ def intervene(
     for name, why in result.document.left_out.items():
         reasons.setdefault(why, []).append(name)
     notes += [f"left out: {', '.join(names)}: each {why}" for why, names in reasons.items()]
-    if functions.skipped:
-        first = functions.skipped[0]
-        notes.append(
-            f"{len(functions.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
-            f"on row {first['row']}: {first['error']}"
-        )
-    return IntervenedRun(result, origin, functions, notes, rows)
+    return IntervenedRun(result, origin, functions, [*notes, *functions.left_out()], rows)

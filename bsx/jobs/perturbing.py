@@ -157,6 +157,16 @@ class MetricFunctions:
             made.functions[metric.spec] = made._function(metric, sources, skip)
         return made
 
+    def left_out(self) -> list[str]:
+        """Return how many texts metrics failed on, if they were skipped, and the first of them."""
+        if not self.skipped:
+            return []
+        first = self.skipped[0]
+        return [
+            f"{len(self.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
+            f"on row {first['row']}: {first['error']}"
+        ]
+
     def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
         sign = 1.0 if metric.higher_is_better else -1.0
 
@@ -302,10 +312,4 @@ def perturb(
     )
     notes = [*functions.notes, *texts.notes, *result.notes]
     notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
-    if functions.skipped:
-        first = functions.skipped[0]
-        notes.append(
-            f"{len(functions.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
-            f"on row {first['row']}: {first['error']}"
-        )
-    return PerturbRun(result, texts, column, origin, functions, notes)
+    return PerturbRun(result, texts, column, origin, functions, [*notes, *functions.left_out()])

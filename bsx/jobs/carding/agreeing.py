@@ -1,8 +1,7 @@
-"""The steps of a card on judged segments: agreement with people, beside sentinels, and how often people agree."""
+"""The step of a card on judged segments: agreement with people, beside what sentinels reach."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,35 +9,33 @@ import numpy as np
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.groups import AverageTest, GroupResult, PairTest
 from bsx.analysis.agreement.measures import CorpusScores
-from bsx.analysis.agreement.people import Level, PeopleCurve, people_curve
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.settings import MetaOptions
-from bsx.analysis.documents.cards import AgreementRow, SentinelRow
+from bsx.analysis.documents.cards import AgreementRow
 from bsx.analysis.stats.folds import Rows
 from bsx.errors import InputError
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
-from bsx.jobs.carding.desk import CardFindings, Desk, Subject, test_row
+from bsx.jobs.carding.desk import CardFindings, Desk, Subject
+from bsx.jobs.carding.people import people
+from bsx.jobs.carding.rows import CONSTANT, sentinel_row, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
 
 _LEVELS = {"seg": "segment", "sys": "system"}
 _SHUFFLED = "shuffled candidates"
-_CONSTANT = "constant"
 
 
 def agree(desk: Desk) -> CardFindings:
     """Correlate every subject and sentinel with people, by language pair and level, and test them."""
     found = CardFindings()
-    for one in desk.of("judged"):
-        if not isinstance(one.content, JudgedRows):
-            continue
-        if one.content.human is None:
+    for one, content in desk.of(JudgedRows):
+        if content.human is None:
             reason = Problem(False, f"{one.name} has no human scores (a column human)")
             for subject in desk.subjects:
                 found.miss("agreement", subject.name, reason)
             continue
-        scored = desk.judged(one)
+        scored = desk.judged(one, content)
         here = {name: scores for name, scores in scored.items() if isinstance(scores, Scored)}
         for subject in desk.subjects:
             problem = scored[subject.name]
@@ -48,15 +45,15 @@ def agree(desk: Desk) -> CardFindings:
                 said = [*(f"{one.name}: {note}" for note in one.notes), *problem.notes(f"{one.name}: {subject.name}")]
                 found.add("agreement", subject.name, notes=said)
         if any(subject.name in here for subject in desk.subjects):
-            for level in ("seg", "sys") if one.content.system is not None else ("seg",):
-                _level(found, desk, one, one.content, here, level)
+            for level in ("seg", "sys") if content.system is not None else ("seg",):
+                _level(found, desk, one, content, here, level)
             for subject in desk.subjects:
                 if subject.name in here:
-                    curves = people(one.content, subject.name, here[subject.name], desk.how["confidence"])
+                    curves = people(content, subject.name, here[subject.name], desk.how["confidence"])
                     rows = [{**curve.to_row().to_dict(), "data": one.name} for curve in curves]
                     found.add("agreement", subject.name, people=rows)
                     if not subject.column:
-                        _shuffle(found, desk, one, one.content, subject, here[subject.name])
+                        _shuffle(found, desk, one, content, subject, here[subject.name])
     return found
 
 
@@ -92,25 +89,9 @@ def _level(
                         into += _average_test(mean, name, result, one.name, level)
         said = [f"{where}: {note}" for note in dict.fromkeys([*notes, *result.notes])]
         found.add("agreement", name, rows=rows, tests=tests, notes=said)
-        reached = [
-            SentinelRow(
-                sentinel=sentinel,
-                data=one.name,
-                level=_LEVELS[level],
-                group=group.group,
-                figure=result.headline,
-                value=its.value,
-                ci=(its.low, its.high),
-                metric_value=own.value,
-            ).to_dict()
-            for group in result.groups
-            if (own := group.find(name)) is not None
-            for sentinel in desk.sentinels
-            if (its := group.find(sentinel)) is not None
-        ]
-        reached += [
-            SentinelRow(
-                sentinel=_CONSTANT,
+        still = [
+            sentinel_row(
+                sentinel=CONSTANT,
                 data=one.name,
                 level=_LEVELS[level],
                 group=group.group,
@@ -118,11 +99,32 @@ def _level(
                 value=None,
                 metric_value=own.value,
                 note="not defined: what is the same everywhere ranks nothing",
-            ).to_dict()
+            )
             for group in result.groups
             if (own := group.find(name)) is not None
         ]
-        found.add("sentinels", name, rows=reached, tests=against)
+        reached = _reached(result, name, one.name, level, desk.sentinels)
+        found.add("sentinels", name, rows=[*reached, *still], tests=against)
+
+
+def _reached(result: MetaResult, name: str, data: str, level: str, sentinels: Sequence[str]) -> list[JsonObject]:
+    """Return what sentinels reach in the groups where the metric has a figure."""
+    return [
+        sentinel_row(
+            sentinel=sentinel,
+            data=data,
+            level=_LEVELS[level],
+            group=group.group,
+            figure=result.headline,
+            value=its.value,
+            ci=(its.low, its.high),
+            metric_value=own.value,
+        )
+        for group in result.groups
+        if (own := group.find(name)) is not None
+        for sentinel in sentinels
+        if (its := group.find(sentinel)) is not None
+    ]
 
 
 def _evaluated(
@@ -141,7 +143,7 @@ def _evaluated(
             columns["segment"] = [content.segment[i] for i in np.flatnonzero(kept)]
         corpus = {}
         for name, scored in here.items():
-            columns[name] = _varied(scored.values, groups, columns["human"], kept)[kept]
+            columns[name] = _varied(scored.values, groups, kept)[kept]
             if scored.corpus is not None and level == "sys":
                 corpus[name] = CorpusScores(scored.corpus.statistics[kept], scored.corpus.score)
         how: MetaOptions = {
@@ -186,7 +188,7 @@ def _evaluated(
     return None, notes
 
 
-def _varied(values: Array, groups: Array, human: object, kept: Array) -> Array:
+def _varied(values: Array, groups: Array, kept: Array) -> Array:
     """Return the values with NaN in groups where all are the same: nothing can be ranked there."""
     found = values.copy()
     for label in set(groups[kept].tolist()):
@@ -289,26 +291,13 @@ def _shuffle(
     if result is None:
         found.add("sentinels", subject.name, notes=[f"{one.name}: {_SHUFFLED}: {note}" for note in notes])
         return
-    reached: list[JsonObject] = []
-    tests: list[JsonObject] = []
-    for group in result.groups:
-        its, own = group.find(_SHUFFLED), group.find(subject.name)
-        if its is None or own is None:
-            continue
-        reached.append(
-            SentinelRow(
-                sentinel=_SHUFFLED,
-                data=one.name,
-                level="segment",
-                group=group.group,
-                figure=result.headline,
-                value=its.value,
-                ci=(its.low, its.high),
-                metric_value=own.value,
-            ).to_dict()
-        )
-        for test in group.control_tests:
-            tests += _test(test, result, one.name, "seg", group.group)
+    reached = _reached(result, subject.name, one.name, "seg", [_SHUFFLED])
+    tests = [
+        row
+        for group in result.groups
+        for test in group.control_tests
+        for row in _test(test, result, one.name, "seg", group.group)
+    ]
     found.add("sentinels", subject.name, rows=reached, tests=tests)
 
 
@@ -320,79 +309,3 @@ def _deranged(rows: Rows, draw: np.random.Generator) -> Rows:
     for row, after in zip(cycle, np.roll(cycle, 1), strict=True):
         found[place[int(row)]] = after
     return found
-
-
-def people(content: JudgedRows, name: str, scored: Scored, confidence: float) -> list[PeopleCurve]:
-    """Return how often people agreed with differences of a metric: pairs of systems, and of segments, by group."""
-    return [
-        *curves(content, name, scored, "systems", confidence),
-        *curves(content, name, scored, "segments", confidence),
-    ]
-
-
-def curves(content: JudgedRows, name: str, scored: Scored, level: Level, confidence: float) -> list[PeopleCurve]:
-    """Return one curve for all groups, if there are several, and one for each; none where there is no pair."""
-    groups = list(dict.fromkeys(content.group))
-    parts = [("all", list(range(len(content))))] if len(groups) > 1 else []
-    parts += [(g, [i for i, group in enumerate(content.group) if group == g]) for g in groups]
-    found = []
-    for group, rows in parts:
-        # Two items at least, of which people and the metric say something different.
-        with contextlib.suppress(InputError):
-            found.append(_curve(content, name, scored, group, rows, level, confidence))
-    return found
-
-
-def _curve(
-    content: JudgedRows,
-    name: str,
-    scored: Scored,
-    group: str,
-    rows: Sequence[int],
-    level: Level,
-    confidence: float,
-) -> PeopleCurve:
-    human = content.human
-    if human is None or (level == "systems" and content.system is None):
-        raise InputError("nothing to compare")
-    if level == "systems" and content.system is not None:
-        values, people_say, within = system_scores(content, scored, rows)
-        return people_curve(
-            values, people_say, within=within, level=level, metric=name, group=group, confidence=confidence
-        )
-    lps = [content.group[i] for i in rows]
-    units = None
-    if content.segment is not None:
-        units = [f"{lp}\t{content.segment[i]}" for lp, i in zip(lps, rows, strict=True)]
-        if len(set(units)) == len(units):
-            units = None
-    return people_curve(
-        scored.values[list(rows)],
-        human[list(rows)],
-        of=units,
-        within=units if units is not None else lps,
-        metric=name,
-        group=group,
-        confidence=confidence,
-    )
-
-
-def system_scores(
-    content: JudgedRows, scored: Scored, rows: Sequence[int]
-) -> tuple[list[float], list[float], list[str]]:
-    """Return each system's score, people's mean, and its group; on the segments that have both."""
-    assert content.system is not None  # noqa: S101 - for the type checker
-    assert content.human is not None  # noqa: S101
-    by_system: dict[tuple[str, str], list[int]] = {}
-    for row in rows:
-        if scored.values[row] == scored.values[row] and content.human[row] == content.human[row]:
-            by_system.setdefault((content.group[row], content.system[row]), []).append(row)
-    values, people_say, within = [], [], []
-    for (group, _), own in by_system.items():
-        corpus = scored.corpus
-        values.append(
-            float(scored.values[own].mean()) if corpus is None else corpus.score(corpus.statistics[own].sum(axis=0))
-        )
-        people_say.append(float(content.human[own].mean()))
-        within.append(group)
-    return values, people_say, within

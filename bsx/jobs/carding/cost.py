@@ -28,25 +28,22 @@ def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
     """Time every metric, each in a process of its own, and chrF on the same texts."""
     found = CardFindings()
     of_chrf: dict[str, JsonObject] = {}
-    for subject in desk.subjects:
-        if subject.column:
-            reason = f"{subject.name} is a column of scores, which costs nothing to read"
-            found.miss("cost", subject.name, Problem(False, reason))
+    for name in desk.scorable(found, "cost", ", which costs nothing to read"):
+        every = ((one, content.texts) for one, content in desk.of(JudgedRows))
+        one, texts = next((pair for pair in every if _fits(desk, *pair, name)), (None, RowTexts()))
+        if one is None:
+            found.miss("cost", name, Problem(False, f"no table has what {name} compares"))
             continue
-        one = next((one for one in desk.of("judged") if _fits(desk, one, subject.name)), None)
-        if one is None or not isinstance(one.content, JudgedRows):
-            found.miss("cost", subject.name, Problem(False, f"no table has what {subject.name} compares"))
-            continue
-        texts = one.content.texts.at(list(range(min(len(one.content), desk.how["timed"]))))
-        run = {name: str(value) if isinstance(value, Path) else value for name, value in set_fields(settings).items()}
+        texts = texts.at(list(range(min(len(texts), desk.how["timed"]))))
+        run = {key: str(value) if isinstance(value, Path) else value for key, value in set_fields(settings).items()}
         run["lang"] = one.lang
         try:
-            own = measure(subject.name, texts, run)
+            own = measure(name, texts, run)
             if texts.references is not None and one.name not in of_chrf:
-                alone = {name: value for name, value in run.items() if name in ("registry", "lang")}
-                of_chrf[one.name] = own if subject.name == _REFERENCE else measure(_REFERENCE, texts, alone)
+                alone = {key: value for key, value in run.items() if key in ("registry", "lang")}
+                of_chrf[one.name] = own if name == _REFERENCE else measure(_REFERENCE, texts, alone)
         except _FailedError as error:
-            found.miss("cost", subject.name, Problem(True, str(error)))
+            found.miss("cost", name, Problem(True, str(error)))
             continue
         beside = of_chrf.get(one.name)
         times, times_range = (None, None) if beside is None else _times(own, beside)
@@ -55,7 +52,7 @@ def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
         note = f"{one.name}: {len(texts)} segments in {one.lang}; seconds are for 1,000"
         found.add(
             "cost",
-            subject.name,
+            name,
             n=len(texts),
             data=one.name,
             group=one.lang,
@@ -83,11 +80,9 @@ class _FailedError(Exception):
     """A process that measures did not come to an end."""
 
 
-def _fits(desk: Desk, one: DataSet, name: str) -> bool:
-    if not isinstance(one.content, JudgedRows) or one.content.texts.candidates is None:
-        return False
-    metric = desk.lab.build(one.lang)[name]
-    return not isinstance(metric, Problem) and metric.needs <= one.content.texts.has
+def _fits(desk: Desk, one: DataSet, texts: RowTexts, name: str) -> bool:
+    metric = desk.lab.build(one.lang)[name] if texts.candidates is not None else None
+    return metric is not None and not isinstance(metric, Problem) and metric.needs <= texts.has
 
 
 def measure(spec: str, texts: RowTexts, run: JsonObject) -> JsonObject:

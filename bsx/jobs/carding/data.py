@@ -1,36 +1,20 @@
-"""What a card is made from: tables told apart by their columns, and the shipped examples."""
+"""What a card is made from: rows to score, judged segments, labelled pairs, triples and challenge sets."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
-from bsx.analysis.datasets.judged import reference_columns
-from bsx.analysis.datasets.pairs import load_pairs
-from bsx.analysis.datasets.triples import TripleTable, load_triples
-from bsx.catalog.catalog import Catalog
-from bsx.catalog.languages import find_language
-from bsx.data.lines import NamedFile
-from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
-from bsx.data.tables import TABLE_FORMATS, Table
-from bsx.errors import InputError, UnknownNameError
+from bsx.analysis.datasets.challenge import ChallengeSet
+from bsx.analysis.datasets.triples import TripleTable
 from bsx.support.checks import Array
 
 Kind = Literal["judged", "pairs", "triples", "challenge"]
-
-_LAYOUTS = (
-    "judged texts: candidate, reference or source, human, and perhaps lp, system, segment; published scores: human and "
-    "the columns of scores; pairs: sentence1 sentence2 label; triples: anchor paraphrase nonparaphrase; a challenge "
-    "set: good bad phenomenon, and reference or source"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +85,26 @@ class JudgedRows:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelledPairs:
+    """Labelled pairs: the second sentence is the candidate, the first what it is compared with.
+
+    Attributes:
+        texts: the rows.
+        labels: 1 for a paraphrase (n,).
+        columns: published scores, by name.
+    """
+
+    texts: RowTexts
+    labels: Array
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    def at(self, rows: Sequence[int]) -> LabelledPairs:
+        """Return some rows."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return LabelledPairs(self.texts.at(rows), self.labels[rows], columns)
+
+
+@dataclass(frozen=True, eq=False)
 class DataSet:
     """One table, or one language of it.
 
@@ -126,308 +130,25 @@ class DataSet:
     notes: tuple[str, ...] = ()
     path: Path | None = None
 
+    def limited(self, limit: int | None, seed: int) -> DataSet:
+        """Return at most so many rows, drawn at random and left in their order.
 
-@dataclass(frozen=True, eq=False)
-class LabelledPairs:
-    """Labelled pairs: the second sentence is the candidate, the first what it is compared with.
-
-    Attributes:
-        texts: the rows.
-        labels: 1 for a paraphrase (n,).
-        columns: published scores, by name.
-    """
-
-    texts: RowTexts
-    labels: Array
-    columns: Mapping[str, Array] = field(default_factory=dict)
-
-
-def read_data(
-    paths: Sequence[Path],
-    catalog: Catalog,
-    *,
-    lang: str | None,
-    human: str | None,
-    columns: Sequence[str],
-    limit: int | None,
-    seed: int,
-    system: str | None = None,
-    segment: str | None = None,
-) -> tuple[list[DataSet], list[str]]:
-    """Read tables and folders of tables; what each is, its columns say.
-
-    Args:
-        paths: tables, or folders; without any, the shipped examples are read.
-        catalog: the registry, for languages.
-        lang: language of the texts; rows of a column lp into another are left out.
-        human: column of human scores; human, human_z or z unless given.
-        columns: columns of published scores that are wanted.
-        limit: at most so many rows of each language of a table, drawn at random.
-        seed: of the draw.
-        system: column of systems; ``system`` unless given.
-        segment: column of segments; ``segment``, ``sid`` or ``id`` unless given.
-
-    Returns:
-        The data sets, and notes.
-
-    Raises:
-        InputError: naming a file that cannot be read, or is nothing that a card can be made from.
-    """
-    wanted = find_language(lang, catalog).code if lang is not None else None
-    found: list[DataSet] = []
-    notes: list[str] = []
-    for path in paths:
-        for file in _files(path):
-            try:
-                found += _read(file, catalog, wanted, (human, system, segment), columns)
-            except _UnknownError as error:
-                if not path.is_dir():
-                    raise InputError(str(error)) from error
-                notes.append(f"left out: {error}")
-    if not paths:
-        found = [one for one in _examples() if wanted is None or one.lang == wanted]
-        if not found:
-            raise InputError(f"the shipped examples hold no texts in {wanted}: name tables with `data=`")
-        notes.append(
-            "these are the shipped examples, invented sentences with the grades that their authors meant: figures on "
-            "them show how a card looks and are no evidence; `data=FILE` names tables of your own"
-        )
-    if not found:
-        named = ", ".join(map(str, paths))
-        raise InputError(f"{named}: holds no table with rows {'in ' + wanted if wanted else ''} to make a card from")
-    return [_limited(one, limit, seed) for one in found], notes
-
-
-class _UnknownError(Exception):
-    """A table that is nothing a card can be made from."""
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    tables = sorted(file for file in path.iterdir() if NamedFile(file).suffix in TABLE_FORMATS and file.is_file())
-    if tables:
-        yield from tables
-    elif any(path.glob("*.json")):
-        yield path  # DEMETR is a folder
-    else:
-        raise InputError(f"{path}: the folder holds no table ({', '.join(TABLE_FORMATS)})")
-
-
-def _digest(path: Path) -> str:
-    if not path.is_dir():
-        return NamedFile(path).digest()
-    whole = hashlib.sha256()
-    for file in sorted(path.glob("*.json")):
-        whole.update(NamedFile(file).digest().encode())
-    return whole.hexdigest()
-
-
-def _read(
-    path: Path,
-    catalog: Catalog,
-    lang: str | None,
-    named: tuple[str | None, str | None, str | None],
-    columns: Sequence[str],
-) -> Iterator[DataSet]:
-    digest = _digest(path)
-    if path.is_dir() or NamedFile(path).suffix == ".json":
-        yield from _challenge(path, digest, lang, ())
-        return
-    table = Table(path)
-    there = set(table.columns)
-    if there & {"good", "good-translation"} and there & {"bad", "incorrect-translation"}:
-        sides = [name for name in columns if {f"{name}-good", f"{name}-bad"} <= there]
-        yield from _challenge(path, digest, lang, sides)
-    elif {"anchor", "paraphrase", "nonparaphrase"} <= there:
-        yield from _triples(path, digest, lang, load_triples(path, []), _languages(table, catalog))
-    elif {"question1", "question2", "is_duplicate"} <= there or (
-        {"sentence1", "sentence2"} <= there and there & {"label", "noisy_label"}
-    ):
-        yield from _labelled(table, path, digest, catalog, lang, [name for name in columns if name in there])
-    else:
-        yield from _judged(table, path, digest, catalog, lang, named)
-
-
-def _languages(table: Table, catalog: Catalog) -> list[str] | None:
-    """Return the language of each row, if a column lang says so."""
-    return [_code(row.name("lang"), catalog) for row in table.rows()] if "lang" in table.columns else None
-
-
-def _triples(
-    path: Path, digest: str, lang: str | None, every: TripleTable, langs: Sequence[str] | None
-) -> Iterator[DataSet]:
-    of = [lang or "en" if langs is None else langs[triple.row - 1] for triple in every.triples]
-    for target in dict.fromkeys(of):
-        rows = [i for i, own in enumerate(of) if own == target]
-        if lang is None or target == lang:
-            scores = {name: (good[rows], bad[rows]) for name, (good, bad) in every.scores.items()}
-            content = replace(every, triples=tuple(every.triples[i] for i in rows), scores=scores)
-            yield DataSet(path.name, "triples", target, digest, content, len(rows), notes=every.notes, path=path)
-
-
-def _labelled(
-    table: Table, path: Path, digest: str, catalog: Catalog, lang: str | None, columns: Sequence[str]
-) -> Iterator[DataSet]:
-    langs = _languages(table, catalog)
-    try:
-        triples = load_triples(path, columns)
-    except (InputError, UnknownNameError):
-        pass  # some sentence has not as many paraphrases as others: these are pairs
-    else:
-        yield from _triples(path, digest, lang, triples, langs)
-        return
-    pairs = load_pairs(path, metrics=columns)
-    texts = RowTexts(pairs.texts("reference"), [(text,) for text in pairs.texts("candidate")])
-    labels, numbers = pairs.numbers("label"), {name: pairs.numbers(name) for name in columns}
-    of = langs or [lang or "en"] * len(pairs)
-    for target in dict.fromkeys(of):
-        rows = [i for i, own in enumerate(of) if own == target]
-        if lang is None or target == lang:
-            some = {name: values[rows] for name, values in numbers.items()}
-            content = LabelledPairs(texts.at(rows), labels[rows], some)
-            yield DataSet(path.name, "pairs", target, digest, content, len(rows), notes=pairs.notes, path=path)
-
-
-def _challenge(path: Path, digest: str, lang: str | None, columns: Sequence[str]) -> Iterator[DataSet]:
-    every = load_challenge(path, columns)
-    by_language: dict[str, list[int]] = {}
-    for place, pair in enumerate(every.pairs):
-        # A language pair says which language the translations are in; a language, which the sources are in (DEMETR).
-        target = pair.lang.rpartition("-")[2] if "-" in pair.lang else (lang or "en")
-        by_language.setdefault(target, []).append(place)
-    for target, rows in by_language.items():
-        if lang is None or target == lang:
-            content = replace(
-                every,
-                pairs=tuple(every.pairs[i] for i in rows),
-                scores={name: (good[rows], bad[rows]) for name, (good, bad) in every.scores.items()},
-            )
-            yield DataSet(path.name, "challenge", target, digest, content, len(rows), notes=every.notes, path=path)
-
-
-def _judged(
-    table: Table,
-    path: Path,
-    digest: str,
-    catalog: Catalog,
-    lang: str | None,
-    named: tuple[str | None, str | None, str | None],
-) -> Iterator[DataSet]:
-    candidate, references, source, people = _sides(table)
-    human, system, segment = named
-    table.require(*(name for name in named if name is not None))
-    people = human if human is not None else people
-    if candidate is None and people is None:
-        columns = ", ".join(table.columns[:12]) + (", …" if len(table.columns) > 12 else "")
-        raise _UnknownError(f"{path}: has the columns {columns}, by which a card knows no table; it knows {_LAYOUTS}")
-    if candidate is not None and not references and source is None:
-        raise _UnknownError(f"{path}: has candidates, but neither references nor sources to compare them with")
-    rows = list(table.rows())
-    if not rows:
-        raise InputError(f"{path}: has a header but no rows")
-    segment = segment if segment is not None else table.first(*SEGMENTS)
-    system = system if system is not None else table.first(SYSTEM)
-    apart: dict[str, list[int]] = {}
-    groups = []
-    for place, row in enumerate(rows):
-        group = row.name("lp") if "lp" in table.columns else "all"
-        target = group.rpartition("-")[2] if "-" in group else row.name("lang") if "lang" in table.columns else None
-        groups.append(group)
-        apart.setdefault(target or lang or "en", []).append(place)
-    for target, places in apart.items():
-        if lang is not None and _code(target, catalog) != lang:
-            continue
-        some = [rows[i] for i in places]
-        texts = RowTexts()
-        if candidate is not None:
-            texts = RowTexts(
-                [row.text(candidate) for row in some],
-                [tuple(text for name in references for text in row.texts(name) if text) for row in some]
-                if references
-                else None,
-                [row.text(source) for row in some] if source is not None else None,
-            )
-        units = [row.name(segment) for row in some] if segment is not None else None
-        if units is None and system is not None:
-            units = texts.sources or ([refs[0] for refs in texts.references] if texts.references else None)
-        content = JudgedRows(
-            texts,
-            None if people is None else np.array([row.number(people) for row in some]),
-            [groups[i] for i in places],
-            None if system is None or units is None else [row.name(system) for row in some],
-            units if system is not None else None,
-            {name: [row[name] for row in some] for name in table.columns},
-        )
-        yield DataSet(path.name, "judged", _code(target, catalog), digest, content, len(some), path=path)
-
-
-def _code(target: str, catalog: Catalog) -> str:
-    try:
-        return find_language(target, catalog).code
-    except UnknownNameError:
-        return target
-
-
-def _sides(table: Table) -> tuple[str | None, list[str], str | None, str | None]:
-    """Return the columns of candidates, references, sources, and of human scores if the layout names them."""
-    if {"sentence1", "sentence2"} <= set(table.columns):
-        return "sentence1", ["sentence2"], None, table.first("score")
-    return table.first("candidate"), reference_columns(table.columns), table.first("source"), table.first(*HUMAN)
-
-
-def _limited(one: DataSet, limit: int | None, seed: int) -> DataSet:
-    """Return at most so many rows, drawn at random and left in their order.
-
-    Where systems translated the same segments, whole segments are drawn: systems are compared on those they share.
-    """
-    if limit is None or one.n <= limit:
-        return one
-    draw = np.random.default_rng(seed)
-    rows, what = sorted(draw.choice(one.n, limit, replace=False).tolist()), "rows"
-    if isinstance(one.content, JudgedRows) and one.content.segment is not None:
-        units = list(zip(one.content.group, one.content.segment, strict=True))
-        sizes = Counter(units)
-        if len(sizes) < 0.8 * one.n and min(sizes.values()) <= limit:
-            order = list(sizes)
-            kept, left = set(), limit
-            for unit in (order[place] for place in draw.permutation(len(order))):
-                if sizes[unit] <= left:
-                    kept.add(unit)
-                    left -= sizes[unit]
-            rows, what = [row for row, unit in enumerate(units) if unit in kept], "rows, whole segments"
-    content: JudgedRows | TripleTable | ChallengeSet | LabelledPairs
-    if isinstance(one.content, JudgedRows):
-        content = one.content.at(rows)
-    elif isinstance(one.content, LabelledPairs):
-        columns = {name: values[rows] for name, values in one.content.columns.items()}
-        content = LabelledPairs(one.content.texts.at(rows), one.content.labels[rows], columns)
-    else:
-        scores = {name: (good[rows], bad[rows]) for name, (good, bad) in one.content.scores.items()}
-        if isinstance(one.content, TripleTable):
-            content = replace(one.content, triples=tuple(one.content.triples[i] for i in rows), scores=scores)
-        else:
-            content = replace(one.content, pairs=tuple(one.content.pairs[i] for i in rows), scores=scores)
-    note = f"{len(rows)} of {one.n} {what}, drawn at random (`limit={limit}`, seed {seed})"
-    return replace(one, content=content, n=len(rows), notes=(*one.notes, note))
-
-
-_EXAMPLES = (("en-systems.tsv", "en"), ("de-systems.tsv", "de"), ("en-triples.tsv", "en"))
-_SYSTEMS = ("atlas", "brook", "cinder")
-
-
-def _examples() -> Iterator[DataSet]:
-    """Yield the shipped examples: three systems' candidates of the same segments, and triples."""
-    for name, lang in _EXAMPLES:
-        with resources.as_file(resources.files("bsx.examples").joinpath(name)) as path:
-            if name.endswith("triples.tsv"):
-                triples = load_triples(path, [])
-                yield DataSet(name, "triples", lang, _digest(path), triples, len(triples.triples), True)
-                continue
-            rows = [(row, system) for row in Table(path).rows() for system in _SYSTEMS]
-            texts = RowTexts([row.text(system) for row, system in rows], [(row.text("reference"),) for row, _ in rows])
-            human = np.array([row.number(f"{system}_grade") for row, system in rows])
-            segments = [row.name("id") for row, _ in rows]
-            content = JudgedRows(texts, human, ["all"] * len(rows), [system for _, system in rows], segments, {})
-            yield DataSet(name, "judged", lang, _digest(path), content, len(rows), True)
+        Where systems translated the same segments, whole segments are drawn: systems are compared on those they share.
+        """
+        if limit is None or self.n <= limit:
+            return self
+        draw = np.random.default_rng(seed)
+        rows, what = sorted(draw.choice(self.n, limit, replace=False).tolist()), "rows"
+        if isinstance(self.content, JudgedRows) and self.content.segment is not None:
+            units = list(zip(self.content.group, self.content.segment, strict=True))
+            sizes = Counter(units)
+            if len(sizes) < 0.8 * self.n and min(sizes.values()) <= limit:
+                order = list(sizes)
+                kept, left = set(), limit
+                for unit in (order[place] for place in draw.permutation(len(order))):
+                    if sizes[unit] <= left:
+                        kept.add(unit)
+                        left -= sizes[unit]
+                rows, what = [row for row, unit in enumerate(units) if unit in kept], "rows, whole segments"
+        note = f"{len(rows)} of {self.n} {what}, drawn at random (`limit={limit}`, seed {seed})"
+        return replace(self, content=self.content.at(rows), n=len(rows), notes=(*self.notes, note))

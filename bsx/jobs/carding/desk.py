@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict, TypeVar
 
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.documents.cards import CardTest
+from bsx.analysis.datasets.challenge import ChallengeSet
+from bsx.analysis.datasets.triples import TripleTable
 from bsx.data.columns import number_column
 from bsx.errors import BsxError
-from bsx.jobs.carding.data import DataSet, JudgedRows, Kind
+from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs
 from bsx.jobs.carding.scoring import Lab, Problem, Scored
 from bsx.jobs.settings.shared import Confidence, Seed
 from bsx.support.untyped import JsonObject
+
+Content = TypeVar("Content", JudgedRows, LabelledPairs, TripleTable, ChallengeSet)
 
 
 class CardSettings(TypedDict, total=False):
@@ -76,37 +79,43 @@ class Desk:
     data: tuple[DataSet, ...]
     how: CardSettings
 
-    def of(self, kind: Kind) -> Iterator[DataSet]:
-        """Yield the data sets of a kind."""
-        return (one for one in self.data if one.kind == kind)
+    def of(self, kind: type[Content]) -> Iterator[tuple[DataSet, Content]]:
+        """Yield the data sets of a kind, each with its content."""
+        return ((one, one.content) for one in self.data if isinstance(one.content, kind))
+
+    def scorable(self, found: CardFindings, part: str, why: str) -> Iterator[str]:
+        """Yield the names of subjects that are metrics; of columns of scores, a part of the card is missing."""
+        for subject in self.subjects:
+            if subject.column:
+                found.miss(part, subject.name, Problem(False, f"{subject.name} is a column of scores{why}"))
+            else:
+                yield subject.name
 
     @property
     def metrics(self) -> list[str]:
         """Subjects that are metrics, and sentinels."""
         return [one.name for one in self.subjects if not one.column] + list(self.sentinels)
 
-    def judged(self, one: DataSet) -> dict[str, Scored | Problem]:
+    def judged(self, one: DataSet, content: JudgedRows) -> dict[str, Scored | Problem]:
         """Return the scores of all subjects and sentinels on a table of segments."""
-        assert isinstance(one.content, JudgedRows)  # noqa: S101 - for the type checker
         found: dict[str, Scored | Problem] = {}
-        if one.content.texts.candidates is not None:
-            found = self.lab.score(one.lang, one.content.texts, self.metrics)
+        if content.texts.candidates is not None:
+            found = self.lab.score(one.lang, content.texts, self.metrics)
         else:
             found = {name: Problem(False, f"{one.name} holds no texts to score") for name in self.metrics}
         if isinstance(found.get("length"), Scored):
             found.pop("length-qe", None)  # it is the same
         for subject in self.subjects:
             if subject.column:
-                found[subject.name] = _published(subject, one)
+                found[subject.name] = _published(subject, one, content)
         return found
 
 
-def _published(subject: Subject, one: DataSet) -> Scored | Problem:
-    assert isinstance(one.content, JudgedRows)  # noqa: S101 - for the type checker
-    if subject.name not in one.content.columns:
+def _published(subject: Subject, one: DataSet, content: JudgedRows) -> Scored | Problem:
+    if subject.name not in content.columns:
         return Problem(False, f"{one.name} has no column {subject.name!r}")
     try:
-        values = number_column(subject.name, one.content.columns[subject.name])
+        values = number_column(subject.name, content.columns[subject.name])
     except BsxError as error:
         return Problem(True, f"{one.name}: {error}")
     if np.isnan(values).all():
@@ -173,18 +182,3 @@ class CardFindings:
     def broken(self) -> bool:
         """Whether anything failed, which another run may mend."""
         return any(problem.failed for of in self.problems.values() for several in of.values() for problem in several)
-
-
-Step = Callable[[Desk], CardFindings]
-
-
-def test_row(*, data: str, figure: str, a: str, b: str, p: float, **more: object) -> list[JsonObject]:
-    """Return a test as a list of one row, or of none where it is not defined."""
-    if p != p:
-        return []
-    return [CardTest.model_validate({"data": data, "figure": figure, "a": a, "b": b, "p": p, **more}).to_dict()]
-
-
-def others(names: Sequence[str], name: str) -> list[str]:
-    """Return all names but one."""
-    return [other for other in names if other != name]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bsx.analysis.documents.cards import InvarianceRow
 from bsx.jobs.carding.data import JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
-from bsx.jobs.carding.scoring import Problem
+from bsx.jobs.carding.scoring import Problem, one_line
 from bsx.support.checks import Array
 from bsx.support.untyped import JsonObject
 
@@ -26,40 +26,33 @@ Score = Callable[[RowTexts], Array]
 def check(desk: Desk) -> CardFindings:
     """Check every metric on a sample of the first texts of each language that it can read."""
     found = CardFindings()
-    for subject in desk.subjects:
-        if subject.column:
-            reason = f"{subject.name} is a column of scores, which nothing can be tried on"
-            found.miss("invariance", subject.name, Problem(False, reason))
-            continue
+    for name in desk.scorable(found, "invariance", ", which nothing can be tried on"):
         done: set[str] = set()
-        for one in desk.of("judged"):
-            texts = one.content.texts if isinstance(one.content, JudgedRows) else RowTexts()
-            metric = desk.lab.build(one.lang)[subject.name]
+        for one, content in desk.of(JudgedRows):
+            texts = content.texts
+            metric = desk.lab.build(one.lang)[name]
             if one.lang in done or texts.candidates is None:
                 continue
             if isinstance(metric, Problem):
-                found.miss("invariance", subject.name, metric)
+                found.miss("invariance", name, metric)
                 continue
             if metric.needs - texts.has:
                 needs = " and ".join(sorted(metric.needs - {"candidate"}))
-                reason = f"{subject.name} needs {needs}s, which {one.name} lacks"
-                found.miss("invariance", subject.name, Problem(False, reason))
+                reason = f"{name} needs {needs}s, which {one.name} lacks"
+                found.miss("invariance", name, Problem(False, reason))
                 continue
             done.add(one.lang)
             draw = np.random.default_rng(desk.how["seed"])
             most = min(desk.how["checked"], len(texts))
             some = texts.at(sorted(draw.choice(len(texts), most, replace=False).tolist()))
             try:
-                torch = "backend:torch" in str(desk.lab.identity(one.lang, subject.name).get("signature"))
-                score = desk.lab.function(one.lang, subject.name)
+                torch = "backend:torch" in str(desk.lab.identity(one.lang, name).get("signature"))
+                score = desk.lab.function(one.lang, name)
                 rows = checks(score, some, compares="reference" in metric.needs, threads=torch)
             except Exception as error:  # noqa: BLE001 - a metric may be anybody's code and raise anything
-                line = " ".join(str(error).split()) or type(error).__name__
-                found.miss("invariance", subject.name, Problem(True, f"{one.name}: {line}"))
+                found.miss("invariance", name, Problem(True, f"{one.name}: {one_line(error)}"))
                 continue
-            found.add(
-                "invariance", subject.name, checks=[{**row, "group": one.lang} for row in rows], tolerance=TOLERANCE
-            )
+            found.add("invariance", name, checks=[{**row, "group": one.lang} for row in rows], tolerance=TOLERANCE)
     return found
 
 
@@ -105,9 +98,11 @@ def checks(score: Score, texts: RowTexts, *, compares: bool = True, threads: boo
         found.append(_compared("threads", what, one, two, scale, kind="determinism"))
     else:
         found.append(_nothing("threads", what, "it does not compute with PyTorch", kind="determinism"))
-    found.append(row("spaces", "double spaces, and spaces at both ends", score(_each(texts, _spaced))))
+    spaced = _each(texts, lambda text: f" {text.replace(' ', '  ')} ")
+    found.append(row("spaces", "double spaces, and spaces at both ends", score(spaced)))
     decomposed = _each(texts, lambda text: unicodedata.normalize("NFD", text))
-    other = [i for i in range(n) if _sides(texts, i) != _sides(decomposed, i)]
+    pairs = zip(texts.candidates or [], decomposed.candidates or [], strict=True)
+    other = [i for i, (one, two) in enumerate(pairs) if one != two]
     what = "candidates in another Unicode form than what they are compared with (NFD)"
     if other:
         half = RowTexts(decomposed.candidates, texts.references, texts.sources).at(other)
@@ -186,14 +181,6 @@ def _each(texts: RowTexts, change: Callable[[str], str]) -> RowTexts:
         None if texts.references is None else [tuple(change(text) for text in several) for several in texts.references],
         None if texts.sources is None else [change(text) for text in texts.sources],
     )
-
-
-def _spaced(text: str) -> str:
-    return f" {text.replace(' ', '  ')} "
-
-
-def _sides(texts: RowTexts, row: int) -> object:
-    return texts.candidates[row] if texts.candidates is not None else None
 
 
 @contextlib.contextmanager

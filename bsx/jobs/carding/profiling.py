@@ -13,7 +13,8 @@ from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
-from bsx.jobs.carding.desk import CardFindings, Desk, test_row
+from bsx.jobs.carding.desk import CardFindings, Desk
+from bsx.jobs.carding.rows import test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
 
@@ -23,26 +24,24 @@ _NEED_PARSES = ("syn", "mor")
 def profile(desk: Desk) -> CardFindings:
     """Regress every subject's scores on meaning (human scores), words, and with a parser structure and word forms."""
     found = CardFindings()
-    for one in desk.of("judged"):
-        if not isinstance(one.content, JudgedRows):
-            continue
-        texts = one.content.texts
+    for one, content in desk.of(JudgedRows):
+        texts = content.texts
         if texts.candidates is None or texts.references is None:
             reason = Problem(False, f"{one.name} has no candidates with references: factors compare their texts")
             for subject in desk.subjects:
                 found.miss("factors", subject.name, reason)
             continue
-        factors, missing = _factors(desk, one, one.content)
+        factors, missing = _factors(desk, one, content)
         for subject in desk.subjects:
-            scored = desk.judged(one)[subject.name]
+            scored = desk.judged(one, content)[subject.name]
             if isinstance(scored, Problem):
                 found.miss("factors", subject.name, scored)
             elif len(factors) < 1:
                 found.miss("factors", subject.name, Problem(False, "; ".join(missing.values())))
             else:
-                _fit(found, desk, one, one.content, subject.name, scored, factors, missing)
+                _fit(found, desk, one, content, subject.name, scored, factors, missing)
                 if not subject.column:
-                    _intervene(found, desk, one, one.content, subject.name)
+                    _intervene(found, desk, one, content, subject.name)
     return found
 
 

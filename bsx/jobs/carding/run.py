@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, get_args
+from typing import Unpack
 
-from bsx.analysis.cards.leaderboard import card_figures
-from bsx.analysis.documents.cards import SCHEMA, CardDocument, CardParts, PartName
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.documents.cards import SCHEMA
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import split_specs
@@ -21,100 +14,27 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import lower_by_sidecar
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding.agreeing import agree
+from bsx.jobs.carding.assembling import PARTS, assemble
 from bsx.jobs.carding.cost import costs
-from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, read_data
+from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs
 from bsx.jobs.carding.desk import CardFindings, CardSettings, Desk, Subject
-from bsx.jobs.carding.fooling import challenged, paraphrases, perturbed
+from bsx.jobs.carding.fooling import challenged, paraphrases
 from bsx.jobs.carding.invariance import check
+from bsx.jobs.carding.perturbing import perturbed
 from bsx.jobs.carding.profiling import profile
+from bsx.jobs.carding.reading import read_data
+from bsx.jobs.carding.result import CardRun
 from bsx.jobs.carding.scoring import Lab
 from bsx.jobs.carding.speaking import languages
 from bsx.jobs.carding.store import Store
-from bsx.metrics.base import Metric
 from bsx.metrics.zoo import find_metric
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Watch, told
-from bsx.support.provenance import provenance, versions
+from bsx.support.provenance import versions
 from bsx.support.settings import complete, set_fields, takes
-from bsx.support.untyped import JsonObject
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-PARTS: tuple[str, ...] = get_args(PartName)
 SENTINELS = ("length", "length-qe", "overlap")
 """Metrics of the zoo that cannot know how good a translation is."""
-_CORRECTION: Correction = "holm"
-
-
-@dataclass(eq=False, repr=False)
-class CardRun(InNotebooks):
-    """What came out.
-
-    Attributes:
-        cards: one for each metric.
-        files: what was read.
-        notes: what the reader should know.
-    """
-
-    cards: list[CardDocument]
-    files: list[Path]
-    notes: list[str]
-
-    @property
-    def short(self) -> str:
-        """Metrics and tables."""
-        return f"{', '.join(card.metric for card in self.cards)}; {len(self.files)} tables"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return each card's figures; a page of the whole card is `bsx.analysis.card_report`."""
-        made = []
-        for card in self.cards:
-            rows = []
-            for at, value, ends in card_figures(card):
-                low, high = ends or (None, None)
-                shown = f"{value:.4f}" + ("" if low is None or high is None else f" [{low:.4f}, {high:.4f}]")
-                where = " ".join(filter(None, (at.level, at.group))) or "-"
-                rows.append([at.part, at.data, where, at.figure, shown])
-            header = ["part", "table", "where", "figure", "value"]
-            made.append(Sheet(f"Card of {card.metric}; 95 % intervals", header, rows, card.signature, names=4))
-        return made
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a figure of each card."""
-        rows = []
-        for card in self.cards:
-            for at, value, ends in card_figures(card):
-                low, high = ends or (None, None)
-                rows.append({"metric": card.metric, **vars(at), "value": value, "low": low, "high": high})
-        return rows
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw agreement with people on every table, metrics in colours."""
-        dots = []
-        for card in self.cards:
-            for at, value, ends in card_figures(card):
-                if at.part == "agreement":
-                    row = " ".join(filter(None, (at.data, at.level, at.group)))
-                    dots.append(Dot(row, value, *(ends or (None, None)), series=card.metric))
-        return draw_dots({"": dots}, "agreement with people", path, line=0)
-
-    def to_dict(self) -> JsonObject:
-        """Return the card of one metric; of several, all of them under ``cards``."""
-        if len(self.cards) == 1:
-            return self.cards[0].to_dict()
-        return {"cards": [card.to_dict() for card in self.cards]}
-
-    def __getitem__(self, metric: str) -> CardDocument:
-        """Return the card of a metric.
-
-        Raises:
-            UnknownNameError: if there is none; names those there are.
-        """
-        for card in self.cards:
-            if card.metric == metric:
-                return card
-        raise UnknownNameError(f"there is no card of {metric!r}: there are {', '.join(c.metric for c in self.cards)}")
 
 
 @takes(CardSettings)
@@ -219,7 +139,7 @@ def metric_card(
     if progress is not None:
         progress("card", len(due), len(due))
     files = [one.path for one in tables if one.path is not None]
-    cards = [_card(subject, desk, found, wanted, settings, files, notes) for subject in subjects]
+    cards = [assemble(subject, desk, found, wanted, settings, files, notes) for subject in subjects]
     return CardRun(cards, list(dict.fromkeys(files)), notes)
 
 
@@ -269,135 +189,3 @@ def _step(
     if not made.broken:
         store.keep_part(key, made.to_dict())
     return made
-
-
-def _card(
-    subject: Subject,
-    desk: Desk,
-    found: CardFindings,
-    wanted: set[str],
-    settings: ScorerConfig,
-    files: Sequence[Path],
-    notes: Sequence[str],
-) -> CardDocument:
-    name = subject.name
-    parts: dict[str, JsonObject] = {}
-    status: dict[str, dict[str, str]] = {}
-    partial = False
-    for part in PARTS:
-        problems = found.problems.get(part, {}).get(name, [])
-        content = found.made.get(part, {}).get(name)
-        if part not in wanted:
-            status[part] = {"status": "left out", "reason": "not asked for"}
-        elif content is not None and part in _FILLED and _FILLED[part](content):
-            said = [problem.reason for problem in problems]
-            parts[part] = {**content, "notes": list(dict.fromkeys([*content.get("notes", []), *said]))}
-            status[part] = {"status": "made"}
-            partial = partial or any(problem.failed for problem in problems)
-        else:
-            broken = [problem for problem in problems if problem.failed]
-            kind = "failed" if broken else "left out"
-            said = [problem.reason for problem in (broken or problems)] or (content or {}).get("notes", [])
-            status[part] = {"status": kind, "reason": "; ".join(dict.fromkeys(said)) or _MISSING[part]}
-            partial = True
-    _fill_languages(parts)
-    family = _corrected(parts, float(desk.how["alpha"]))
-    least = family["tests"] / (desk.how["resamples"] + 1)
-    if least > float(desk.how["alpha"]):
-        notes = [
-            *notes,
-            f"tests by resampling give no p below 1 in {desk.how['resamples'] + 1}, which {family['tests']} tests "
-            f"correct to {min(least, 1.0):.2g}: `resamples=` raises the number of draws",
-        ]
-    metrics = {lang: desk.lab.build(lang).get(name) for lang in dict.fromkeys(one.lang for one in desk.data)}
-    built = {lang: metric for lang, metric in metrics.items() if isinstance(metric, Metric)}
-    signatures = {lang: _signature(metric) for lang, metric in built.items()}
-    if subject.column:
-        signatures = {"any": f"column:{name}|published:yes"}
-    first = next(iter(built.values()), None)
-    return CardDocument.model_validate(
-        {
-            "schema_version": SCHEMA,
-            "metric": name,
-            "kind": "column" if subject.column else "metric",
-            "signature": next(iter(signatures.values()), ""),
-            "signatures": signatures,
-            "higher_is_better": not subject.lower if first is None else first.higher_is_better,
-            "partial": partial,
-            "data": [_described(one) for one in desk.data],
-            "against": [one.name for one in desk.subjects if one.name != name],
-            "status": status,
-            "parts": CardParts.model_validate(parts).to_dict(),
-            "multiplicity": family,
-            "settings": {**desk.how, **{key: str(value) for key, value in set_fields(settings).items()}},
-            "notes": list(notes),
-            "provenance": provenance("card", files, {name: next(iter(signatures.values()), "")}),
-        }
-    )
-
-
-_FILLED: dict[str, Callable[[JsonObject], bool]] = {
-    "agreement": lambda part: bool(part.get("rows")),
-    "factors": lambda part: bool(part.get("observational")),
-    "paraphrase": lambda part: bool(part.get("pairs") or part.get("triples")),
-    "perturbations": lambda part: bool(part.get("rows")),
-    "challenge": lambda part: bool(part.get("sets")),
-    "sentinels": lambda part: bool(part.get("rows")),
-    "invariance": lambda part: bool(part.get("checks")),
-    "cost": lambda part: "metric" in part,
-    "languages": lambda part: bool(part.get("measured")),
-}
-_MISSING = {
-    "agreement": "no table has human scores (columns candidate, reference or source, human)",
-    "factors": "no table has candidates with references",
-    "paraphrase": "no table has pairs (sentence1 sentence2 label) or triples (anchor paraphrase nonparaphrase)",
-    "perturbations": "no table has references to change",
-    "challenge": "no challenge set is among the tables (columns good, bad, phenomenon, reference or source)",
-    "sentinels": "there is nothing that sentinels could be measured on",
-    "invariance": "no table has texts to try the metric on",
-    "cost": "no table has texts to score",
-    "languages": "no table has texts to score",
-}
-
-
-def _signature(metric: Metric) -> str:
-    try:
-        return str(metric.signature())
-    except Exception:  # noqa: BLE001 - a metric that learns from its corpus may have no signature before
-        return metric.spec
-
-
-def _described(one: DataSet) -> JsonObject:
-    groups = list(dict.fromkeys(one.content.group)) if isinstance(one.content, JudgedRows) else []
-    return {
-        "name": one.name,
-        "kind": one.kind,
-        "n": one.n,
-        "sha256": one.sha256,
-        "languages": [one.lang],
-        "groups": groups,
-        "examples": one.examples,
-    }
-
-
-def _fill_languages(parts: Mapping[str, JsonObject]) -> None:
-    """Put each language's mean agreement on segments beside what was counted there."""
-    rows = parts.get("agreement", {}).get("rows", [])
-    for measured in parts.get("languages", {}).get("measured", []):
-        values = [
-            row["value"]
-            for row in rows
-            if row["level"] == "segment" and row["data"] in measured["data"] and row["group"] != "average"
-            if row["value"] is not None and row["group"].rpartition("-")[2] in (measured["lang"], "all")
-        ]
-        measured["agreement"] = math.fsum(values) / len(values) if values else None
-
-
-def _corrected(parts: Mapping[str, JsonObject], alpha: float) -> JsonObject:
-    """Correct the p-values of all tests together, in place, and return what the family is."""
-    tests = [test for part in parts.values() for test in part.get("tests", [])]
-    if tests:
-        for test, p in zip(tests, adjust([test["p"] for test in tests], _CORRECTION).tolist(), strict=True):
-            test["p_adjusted"] = p
-    significant = sum(test["p_adjusted"] < alpha for test in tests)
-    return {"tests": len(tests), "correction": _CORRECTION, "alpha": alpha, "significant": significant}

@@ -123,8 +123,8 @@ class Lab:
                     if strict and isinstance(error, BsxError):
                         raise
                     if strict:
-                        raise InputError(f"{spec} cannot be built: {_line(error)}") from error
-                    found[spec] = Problem(True, _line(error))
+                        raise InputError(f"{spec} cannot be built: {one_line(error)}") from error
+                    found[spec] = Problem(True, one_line(error))
             self._built[lang] = found
         return self._built[lang]
 
@@ -226,7 +226,7 @@ class Lab:
                 where=lambda place: f"row {place + 1}",
             )
         except BsxError as error:
-            return Problem(True, _line(error))
+            return Problem(True, one_line(error))
         values = np.full(len(texts), np.nan)
         values[good] = scored.values
         corpus = scored.corpus
@@ -302,5 +302,6 @@ def _code(kind: type) -> str:
     )
 
 
-def _line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
+    """Return what an error says, in one line."""
     return " ".join(str(error).split()) or type(error).__name__

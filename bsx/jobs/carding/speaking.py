@@ -11,28 +11,24 @@ from bsx.jobs.carding.scoring import Problem, Scored
 def languages(desk: Desk) -> CardFindings:
     """Count, for every language that there are texts in, what was scored and what was cut off."""
     found = CardFindings()
-    for subject in desk.subjects:
-        if subject.column:
-            reason = f"{subject.name} is a column of scores: the registry declares nothing of it"
-            found.miss("languages", subject.name, Problem(False, reason))
-            continue
+    for name in desk.scorable(found, "languages", ": the registry declares nothing of it"):
         rows: dict[str, dict[str, int]] = {}
         files: dict[str, list[str]] = {}
         notes: dict[str, list[str]] = {}
         declared: list[str] | str = "any"
         source = ""
-        for one in desk.of("judged"):
-            metric = desk.lab.build(one.lang)[subject.name]
+        for one, content in desk.of(JudgedRows):
+            metric = desk.lab.build(one.lang)[name]
             if isinstance(metric, Problem):
-                found.miss("languages", subject.name, metric)
+                found.miss("languages", name, metric)
                 continue
             declared, source = metric.languages, metric.entry.languages_source or ""
             notes.setdefault(one.lang, []).extend(metric.doubts)
-            if not isinstance(one.content, JudgedRows) or one.content.texts.candidates is None:
+            if content.texts.candidates is None:
                 continue
-            scored = desk.judged(one)[subject.name]
+            scored = desk.judged(one, content)[name]
             if not isinstance(scored, Scored):
-                found.miss("languages", subject.name, scored)
+                found.miss("languages", name, scored)
                 continue
             counts = rows.setdefault(one.lang, dict.fromkeys(("segments", "truncated", "empty", "failed"), 0))
             files.setdefault(one.lang, []).append(one.name)
@@ -52,5 +48,5 @@ def languages(desk: Desk) -> CardFindings:
             for lang, counts in rows.items()
         ]
         if measured:
-            found.add("languages", subject.name, declared=declared, source=source, measured=measured)
+            found.add("languages", name, declared=declared, source=source, measured=measured)
     return found

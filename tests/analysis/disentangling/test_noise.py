@@ -16,7 +16,8 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.noise import Moments, Reliability, cronbach, human_factors, simex, stated
+from bsx.analysis.disentangling.noise.correction import Moments, simex
+from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array

@@ -21,7 +21,7 @@ from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.stats.regression import Ols, WaldTest
-from bsx.jobs.carding.run import CardRun
+from bsx.jobs.carding.result import CardRun
 
 NAMES = ["good", "50%_x", "poor & slow"]
 NO_RESULTS = {

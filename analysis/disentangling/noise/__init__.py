@@ -1,0 +1,1 @@
+"""Noise in factors: their reliability, coefficients without the noise, and reliabilities at which they vanish."""
