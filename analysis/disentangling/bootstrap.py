@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from bsx.analysis.disentangling.tables import CoefficientComparison
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings
-from bsx.data.columns import TableLike, numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.settings import in_range
@@ -133,8 +133,7 @@ def compare_coefficients(
     names = [*factors, a, b]
     columns, _, omitted = numeric_columns(table, names, [cluster] if cluster is not None else [], nan=nan)
     clusters = choose_errors(table, names, len(factors), se=se, cluster=cluster, omitted=omitted).clusters
-    z: Mapping[str, Array] = {name: standardise(name, values) for name, values in columns.items()}
-    x, y = np.column_stack([z[name] for name in factors]), np.column_stack([z[a], z[b]])
+    x, y = standardised(columns, factors), standardised(columns, [a, b])
     n, p = x.shape
     if n <= p or np.linalg.matrix_rank(x) < p:
         raise InputError(f"{n} rows and {p} factors: the factors are collinear, or there are too few rows")

@@ -41,7 +41,7 @@ from bsx.analysis.stats.regression import (
 )
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.analysis.stats.validate import settings
-from bsx.data.columns import TableLike, numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.settings import in_range
@@ -156,7 +156,7 @@ def disentangle(
         )
         result = replace(result, bends=bends)
     if mediator is not None:
-        x, y = (np.column_stack([standardise(name, columns[name]) for name in names]) for names in (factors, metrics))
+        x, y = (standardised(columns, names) for names in (factors, metrics))
         resamples = bootstrap or RESAMPLES
         paths = mediate(metrics, factors, mediator, x, y, errors, resamples=resamples, seed=seed, confidence=confidence)
         result = replace(result, mediation=paths)
@@ -189,8 +189,7 @@ def _fit_all(
             f"{n} rows are too few for {p} standardised factor{'s' * (p > 1)}: they fit any metric exactly (R² 1), so "
             f"no degree of freedom is left; at least {p + 2} are needed"
         )
-    z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
-    x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
+    y, x = (standardised(columns, names) for names in (metrics, factors))
     refuse_collinear(factors, x)
     errors, clusters = errors.defined_for(x, intercept=options.intercept), errors.clusters
     correlations = x.T @ x / n
@@ -339,8 +338,8 @@ def _with_groups(
         for metric in metrics:
             parts = {}
             for name in results:
-                z = {c: standardise(c, columns[c][rows[name]]) for c in (metric, *factors)}
-                parts[name] = (z[metric], np.column_stack([z[factor] for factor in factors]))
+                here = {c: columns[c][rows[name]] for c in (metric, *factors)}
+                parts[name] = (standardise(metric, here[metric]), standardised(here, factors))
             own = {name: errors.of(rows[name]).clusters or () for name in rows} if errors.clusters else None
             tests.append(pooled_test(metric, factors, parts, se=se, clusters=own, intercept=options.intercept))
     return replace(whole, warnings=tuple(said), groups=results, pooled=tuple(tests))

@@ -18,7 +18,7 @@ from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
 from bsx.analysis.stats.regression import fit_ols, refuse_collinear
 from bsx.analysis.stats.resample import Seed
-from bsx.data.columns import Labels, TableLike, standardise
+from bsx.data.columns import Labels, TableLike, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -90,8 +90,7 @@ class Further:
     def of(self, result: DisentangleResult, asked: Questions) -> DisentangleResult:
         """Return the result with all that was asked for."""
         metrics, factors = [fit.metric for fit in result.results], list(result.factors)
-        z = {name: standardise(name, self.columns[name]) for name in (*metrics, *factors, *asked.control)}
-        x, y = (np.column_stack([z[name] for name in names]) for names in (factors, metrics))
+        y, x = (standardised(self.columns, names) for names in (metrics, factors))
         errors = self.errors.defined_for(x)
         how = Levels(confidence=result.confidence, alpha=result.alpha, correction=result.correction)
         notices = [*result.warnings, *self._lengths(factors)]
@@ -102,9 +101,7 @@ class Further:
         tipping: list[TippingPoint] = []
         for name, others in noisy.items() if len(factors) > 1 else ():
             rest = {place: one for place, one in others.items() if factors[place] != name}
-            tipping += tipping_points(
-                metrics, factors, x, y, name, rest, errors, alpha=result.alpha, confidence=result.confidence
-            )
+            tipping += tipping_points(metrics, factors, x, y, name, rest, errors, result.alpha, result.confidence)
         if asked.group is not None and len(factors) > 1:
             for name in noisy:
                 tipping += self._by_group(metrics, factors, name, noisy[name], asked.group, result)
@@ -117,7 +114,7 @@ class Further:
             variants += [*split, *random_effects(metrics, factors, asked.group, parts, how)]
             notices += said
         if asked.control:
-            variants.append(self._controlled(metrics, factors, z, asked.control, how))
+            variants.append(self._controlled(metrics, y, [*factors, *asked.control], asked.control, how))
         if asked.random:
             levels = {name: self.labels[name] for name in asked.random}
             variant, said = random_intercepts(metrics, factors, x, y, levels, how)
@@ -149,14 +146,11 @@ class Further:
         rest = {place: one for place, one in known.items() if factors[place] != noisy}
         for name in result.groups:
             rows = np.flatnonzero([label == name for label in self.labels[group]])
-            own = {column: standardise(column, self.columns[column][rows]) for column in (*metrics, *factors)}
-            x, y = (np.column_stack([own[column] for column in names]) for names in (factors, metrics))
-            errors, levels = (
-                self.errors.of(rows).defined_for(x),
-                {"alpha": result.alpha, "confidence": result.confidence},
-            )
+            own = {column: self.columns[column][rows] for column in (*metrics, *factors)}
+            y, x = (standardised(own, names) for names in (metrics, factors))
+            errors, levels = self.errors.of(rows).defined_for(x), (result.alpha, result.confidence)
             here = {place: replace(one, influence=one.influence[rows]) for place, one in rest.items()}
-            found += tipping_points(metrics, factors, x, y, noisy, here, errors, group=name, **levels)
+            found += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
         return found
 
     def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Reliability]:
@@ -195,33 +189,17 @@ class Further:
             what = f"SIMEX, {asked.simex} simulations, quadratic extrapolation, reliability of {said}; {scale}"
             all_of_them.append(("simex", what, simulated))
         return [
-            make_variant(
-                name,
-                what,
-                metrics,
-                factors,
-                one.coef,
-                one.se,
-                reference(errors),
-                r2=one.r2,
-                **how,
-            )
+            make_variant(name, what, metrics, factors, one.coef, one.se, reference(errors), r2=one.r2, **how)
             for name, what, one in all_of_them
         ]
 
     def _controlled(
-        self,
-        metrics: Sequence[str],
-        factors: Sequence[str],
-        z: Mapping[str, Array],
-        control: Sequence[str],
-        how: Levels,
+        self, metrics: Sequence[str], y: Array, names: Sequence[str], control: Sequence[str], how: Levels
     ) -> Variant:
-        names = [*factors, *control]
-        x = np.column_stack([z[name] for name in names])
+        x = standardised(self.columns, names)
         refuse_collinear(names, x)
         errors = self.errors.defined_for(x)
-        fits = [fit_ols(z[metric], x, se=errors.kind, clusters=errors.clusters) for metric in metrics]
+        fits = [fit_ols(column, x, se=errors.kind, clusters=errors.clusters) for column in y.T]
         coef, se = (np.array([getattr(fit, what) for fit in fits]) for what in ("coef", "se"))
         return make_variant(
             "controls",

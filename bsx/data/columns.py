@@ -145,6 +145,11 @@ def standardise(name: str, values: Array) -> Array:
     return centred / spread
 
 
+def standardised(columns: Mapping[str, Array], names: Sequence[str]) -> Array:
+    """Return columns side by side (n, p), each standardised; errors as of `standardise`."""
+    return np.column_stack([standardise(name, columns[name]) for name in names])
+
+
 def number_column(name: str, values: object) -> Array:
     """Return a column of numbers (n,) float64; missing ones are NaN.
 

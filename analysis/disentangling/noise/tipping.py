@@ -48,9 +48,9 @@ def tipping_points(
     noisy: str,
     known: Mapping[int, Reliability],
     errors: Errors,
-    *,
     alpha: float,
     confidence: float,
+    *,
     group: str = "",
 ) -> list[TippingPoint]:
     """Return how every coefficient beside that of the noisy factor moves with the noisy factor's reliability.

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument, MetaGroupRow, MetaMetricRow
 from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Cell, Chart, Heading, Notes, ReportTable, Section
+from bsx.analysis.report.blocks import Block, Cell, Chart, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, NONE, heat, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.scored import contents, titles
+from bsx.analysis.report.sections.contents import contents, noted, section_of
 
 _NAMED = 4  # metrics that a headline has room for
 _FIGURES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "spa": "soft accuracy"}
@@ -20,24 +20,13 @@ def agreement(documents: Sequence[Document]) -> Section | None:
     """Return the section on agreement with people."""
     found = contents(documents, MetaDocument)
     found += [(name, one) for name, every in contents(documents, JudgmentsDocument) for one in every.judgments]
-    if not found:
-        return None
-    section = Section("agreement", "Agreement with people")
-    leads = []
-    heads = titles(found, lambda content: f"{content.headline} with {content.human}")
-    for head, (_, content) in zip(heads, found, strict=True):
-        if len(found) > 1:
-            section.blocks.append(Heading(head))
-        leads.append(_lead(content))
-        section.blocks.append(_chart(content))
-        section.blocks += [_summary(content)] if len(content.groups) > 1 else []
-        section.blocks.append(_figures(content))
-        matrix = _tests(content)
-        section.blocks += [matrix] if matrix is not None else []
-        if content.notes:
-            section.blocks.append(Notes(tuple(content.notes)))
-    section.lead, section.answers = " ".join(leads), True
-    return section
+    section = Section("agreement", "Agreement with people", answers=True)
+    return section_of(section, found, lambda content: f"{content.headline} with {content.human}", _lead, _blocks)
+
+
+def _blocks(content: MetaDocument) -> list[Block]:
+    summary = [_summary(content)] if len(content.groups) > 1 else []
+    return [_chart(content), *summary, _figures(content), *_tests(content), *noted(content.notes)]
 
 
 def _value(figure: MetaMetricRow, headline: str) -> Number:
@@ -138,11 +127,11 @@ def _figure(value: object) -> Cell:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value or NONE)
 
 
-def _tests(content: MetaDocument) -> ReportTable | None:
+def _tests(content: MetaDocument) -> list[ReportTable]:
     """Return which metric is significantly better than which: one p-value, or in how many groups."""
     tested = [group for group in content.groups if group.tests]
     if not tested:
-        return None
+        return []
     said = content.settings.get("alpha")
     alpha = said if isinstance(said, float) else 0.05
     metrics = [figure.metric for figure in content.average.metrics if not figure.control]
@@ -165,7 +154,7 @@ def _tests(content: MetaDocument) -> ReportTable | None:
     corrected = "uncorrected" if correction == "none" else f"{correction} correction"
     shade = f"Shaded: p < {alpha:g}" if len(content.groups) == 1 else "Darker: in more groups"
     note = f"{method}; {corrected}. {shade}."
-    return table(f"Row better than column: {what}", ["metric", *metrics], rows, note=note, sortable=False)
+    return [table(f"Row better than column: {what}", ["metric", *metrics], rows, note=note, sortable=False)]
 
 
 def _p(group: MetaGroupRow, a: str, b: str) -> float | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bsx.analysis.documents.cards import CardDocument, CardTest
-from bsx.analysis.report.blocks import Block, Notes, Section
+from bsx.analysis.report.blocks import Block, Section
 from bsx.analysis.report.cells import NONE, interval, number, p_value, table, text
 from bsx.analysis.report.documents import Document
+from bsx.analysis.report.sections.contents import contents, noted
 from bsx.analysis.report.sections.parts import PARTS
-from bsx.analysis.report.sections.scored import contents
 
 _TITLES = {
     "agreement": "Agreement with people",
@@ -48,8 +48,7 @@ def card_sections(card: CardDocument, place: int = 1, of: int = 1) -> Iterator[S
         section = Section(f"card-{place}-{name}", f"{before}{title}")
         section.blocks += PARTS[name](part)
         section.blocks += _tests(part.tests)
-        if part.notes:
-            section.blocks.append(Notes(tuple(part.notes)))
+        section.blocks += noted(part.notes)
         yield section
 
 
@@ -83,8 +82,7 @@ def _summary(card: CardDocument, identity: str, before: str) -> Section:
     signed = [[text(lang), text(signature, code=True)] for lang, signature in card.signatures.items()]
     if signed:
         section.blocks.append(table("Signatures", ["language", "signature"], signed, sortable=False))
-    if card.notes:
-        section.blocks.append(Notes(tuple(card.notes)))
+    section.blocks += noted(card.notes)
     return section
 
 

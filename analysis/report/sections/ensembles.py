@@ -7,31 +7,23 @@ from collections.abc import Sequence
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Chart, Heading, Notes, Section, Surprise
+from bsx.analysis.report.blocks import Block, Chart, Section, Surprise
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.scored import contents, titles
+from bsx.analysis.report.sections.contents import contents, noted, section_of
 
 
 def ensembles(documents: Sequence[Document]) -> Section | None:
     """Return the section on ensembles."""
     found = contents(documents, EnsembleDocument)
-    if not found:
-        return None
     section = Section("ensembles", "Ensembles")
-    leads = []
-    heads = titles(found, lambda content: f"{listed(_members(content))} combined ({content.how})")
-    for head, (_, content) in zip(heads, found, strict=True):
-        if len(found) > 1:
-            section.blocks.append(Heading(head))
-        leads.append(_lead(content))
-        section.blocks += _blocks(content)
-        section.blocks += [Notes(tuple(content.notes))] if content.notes else []
+    for _, content in found:
         high = None if content.average_ci is None else content.average_ci[1]
         if high is not None and high < 0 and sum(group.n for group in content.groups) >= FEWEST:
             section.surprises.append(Surprise(_lead(content), min(1.0, -(content.average_gain or 0.0))))
-    section.lead = " ".join(leads)
-    return section
+    return section_of(
+        section, found, lambda content: f"{listed(_members(content))} combined ({content.how})", _lead, _blocks
+    )
 
 
 def _members(content: EnsembleDocument) -> list[str]:
@@ -108,7 +100,7 @@ def _blocks(content: EnsembleDocument) -> list[Block]:
     tests = [{"group": group.group, **test.to_dict()} for group in content.groups for test in group.tests]
     blocks += [plain_table("Tests against the best member", tests)] if tests else []
     blocks += [plain_table("Training parts", content.folds)] if content.folds else []
-    return blocks
+    return [*blocks, *noted(content.notes)]
 
 
 def _hundredfold(value: Number) -> Number:

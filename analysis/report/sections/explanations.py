@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.explaining import ExplainDocument, MarksRow, WordsRow
-from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Passages, Run, Section
+from bsx.analysis.report.blocks import Block, Cell, Heading, Passages, Run, Section
 from bsx.analysis.report.cells import FEWEST, heat, interval, number, percent, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.scored import contents, titles
+from bsx.analysis.report.sections.contents import contents, noted, titles
 
 _WORD = re.compile(r"\S+\s*|\s+")
 _PROBABLE = 0.5
@@ -66,7 +66,7 @@ def _blocks(content: ExplainDocument, at_most: int) -> list[Block]:
             tuple((f"Row {place + 1}", _texts(content.rows[place], top)) for place in shown),
         )
     )
-    return [*blocks, *([Notes(tuple(content.notes))] if content.notes else [])]
+    return [*blocks, *noted(content.notes)]
 
 
 def _lowest(content: ExplainDocument) -> list[float]:

@@ -6,30 +6,23 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Chart, Heading, Notes, ReportTable, Section
+from bsx.analysis.report.blocks import Chart, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.scored import contents, titles
+from bsx.analysis.report.sections.contents import contents, noted, section_of
 
 _SIDES = ("observed", "edited")
 
 
 def interventions(documents: Sequence[Document]) -> Section | None:
     """Return the section on interventions."""
-    found = contents(documents, InterveneDocument)
-    if not found:
-        return None
-    section = Section("interventions", "Interventions")
-    heads = titles(found, lambda content: f"{listed(_metrics(content))} under edits of {content.base}s")
-    leads = []
-    for head, (_, content) in zip(heads, found, strict=True):
-        if len(found) > 1:
-            section.blocks.append(Heading(head))
-        leads.append(_lead(content))
-        section.blocks += [_chart(content), _effects(content), _edits(content)]
-        section.blocks += [Notes(tuple(content.notes))] if content.notes else []
-    section.lead = " ".join(leads)
-    return section
+    return section_of(
+        Section("interventions", "Interventions"),
+        contents(documents, InterveneDocument),
+        lambda content: f"{listed(_metrics(content))} under edits of {content.base}s",
+        _lead,
+        lambda content: [_chart(content), _effects(content), _edits(content), *noted(content.notes)],
+    )
 
 
 def _metrics(content: InterveneDocument) -> list[str]:

@@ -17,8 +17,9 @@ from bsx.analysis.documents.cards import (
     PerturbationsPart,
     SentinelsPart,
 )
-from bsx.analysis.report.blocks import Block, Cell, Heading, Notes, Prose
+from bsx.analysis.report.blocks import Block, Cell, Heading, Prose
 from bsx.analysis.report.cells import NONE, interval, number, percent, table, text
+from bsx.analysis.report.sections.contents import noted
 from bsx.analysis.report.sections.people import people_table
 
 
@@ -103,8 +104,7 @@ def _factors(part: FactorsPart) -> Iterator[Block]:
         yield table("What scores go with, and what moves them", heads, rows, note=note)
     warnings = [notice.message for row in part.observational for notice in row.warnings]
     left = [f"{name} is left out: {why}" for name, why in part.left_out.items()]
-    if warnings or left:
-        yield Notes(tuple(dict.fromkeys([*left, *warnings])))
+    yield from noted(list(dict.fromkeys([*left, *warnings])))
 
 
 def _paraphrase(part: ParaphrasePart) -> Iterator[Block]:
@@ -155,8 +155,7 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Block]:
     )
     yield table("What changes of the text do to the score", heads, rows, note=note)
     left = [f"{row.perturbation} is left out ({row.why})" for row in part.left_out]
-    if left:
-        yield Notes(tuple(dict.fromkeys(left)))
+    yield from noted(list(dict.fromkeys(left)))
 
 
 def _challenge(part: ChallengePart) -> Iterator[Block]:
@@ -270,8 +269,7 @@ def _languages(part: LanguagesPart) -> Iterator[Block]:
     heads = ["language", "declared", "segments", "cut off", "empty", "failed", "mean agreement, segments"]
     yield table("Measured", heads, rows)
     doubts = [f"{row.lang}: {note}" for row in part.measured for note in row.notes]
-    if doubts:
-        yield Notes(tuple(doubts))
+    yield from noted(doubts)
 
 
 PARTS: Mapping[str, Callable[..., Iterator[Block]]] = {

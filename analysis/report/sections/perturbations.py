@@ -8,8 +8,9 @@ from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbD
 from bsx.analysis.documents.base import Number
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Notes, Prose, ReportTable, Surprise
+from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Prose, ReportTable, Surprise
 from bsx.analysis.report.cells import FEWEST, NONE, SHOWN, heat, interval, listed, number, p_value, percent, table, text
+from bsx.analysis.report.sections.contents import noted
 from bsx.analysis.report.words import differing, plain
 
 _WHOLE = ("unrelated", "empty", "source")  # nothing of the text is left: far beyond what a chart is for
@@ -101,7 +102,7 @@ def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int
     left_out = [f"{row.perturbation} is left out: it {row.why}" for row in content.left_out]
     left_out += [f"Left out: {_said(entry)}" for entry in content.skipped]
     said = [one for one in left_out if one not in content.notes]
-    blocks += [Notes(tuple(said))] if said else []
+    blocks += noted(said)
     return blocks + _examples(content.worst, content, aligner, at_most)
 
 

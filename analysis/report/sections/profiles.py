@@ -8,36 +8,27 @@ from dataclasses import replace
 from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
 from bsx.analysis.documents.sheets import further_sheets, variance_sheets
 from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, Notes, ReportTable, Section
+from bsx.analysis.report.blocks import Block, Cell, Chart, ReportTable, Section
 from bsx.analysis.report.cells import FEWEST, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.scored import contents, titles
+from bsx.analysis.report.sections.contents import contents, noted, section_of
 
 
 def profiles(documents: Sequence[Document]) -> Section | None:
     """Return the section on factor profiles."""
-    found = contents(documents, DisentangleDocument)
-    if not found:
-        return None
-    section = Section("factors", "Factor profiles")
-    leads = []
-    heads = titles(found, lambda content: f"{listed(_metrics(content))} by {listed(content.factors)}")
-    for head, (_, content) in zip(heads, found, strict=True):
-        if len(found) > 1:
-            section.blocks.append(Heading(head))
-        leads.append(_lead(content))
-        section.blocks += [
-            _coefficient_chart(content),
-            _coefficients(content),
-            _share_chart(content),
-            _shares(content),
-        ]
-        section.blocks += _groups(content) + _nested(content) + _comparison(content) + _further(content)
-        notes = [*content.notes, *(notice.message for notice in content.warnings)]
-        if notes:
-            section.blocks.append(Notes(tuple(notes)))
-    section.lead = " ".join(leads)
-    return section
+    return section_of(
+        Section("factors", "Factor profiles"),
+        contents(documents, DisentangleDocument),
+        lambda content: f"{listed(_metrics(content))} by {listed(content.factors)}",
+        _lead,
+        _blocks,
+    )
+
+
+def _blocks(content: DisentangleDocument) -> list[Block]:
+    blocks: list[Block] = [_coefficient_chart(content), _coefficients(content), _share_chart(content), _shares(content)]
+    blocks += [*_groups(content), *_nested(content), *_comparison(content), *_further(content)]
+    return [*blocks, *noted([*content.notes, *(notice.message for notice in content.warnings)])]
 
 
 def _metrics(content: DisentangleDocument) -> list[str]:

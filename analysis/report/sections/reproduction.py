@@ -8,7 +8,7 @@ from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocumen
 from bsx.analysis.report.blocks import Cell, Commands, Notes, Prose, Section
 from bsx.analysis.report.cells import NONE, number, table, text
 from bsx.analysis.report.documents import Document
-from bsx.analysis.report.sections.scored import contents
+from bsx.analysis.report.sections.contents import contents
 from bsx.support.provenance import Provenance
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
-from bsx.analysis.documents.base import Number, ResultDocument
+from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.alignments import Aligner
@@ -18,7 +18,6 @@ from bsx.analysis.report.blocks import (
     Chart,
     Example,
     Heading,
-    Notes,
     Prose,
     ReportTable,
     Section,
@@ -26,8 +25,8 @@ from bsx.analysis.report.blocks import (
 )
 from bsx.analysis.report.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
 from bsx.analysis.report.documents import Document
+from bsx.analysis.report.sections.contents import contents, noted, titles
 from bsx.analysis.report.sections.perturbations import perturbation_blocks, perturbation_lead, perturbation_surprises
-from bsx.analysis.report.sections.scored import contents, titles
 from bsx.analysis.report.words import differing, plain
 
 _NAMED = 4  # metrics that a headline has room for
@@ -74,7 +73,7 @@ def _heads(kind: str, found: Sequence[tuple[str, Robust]]) -> list[str]:
 
 def _changed(content: PerturbDocument, aligner: Aligner, at_most: int) -> _Part:
     blocks = perturbation_blocks(content, aligner, at_most)
-    return _Part(perturbation_lead(content), [*blocks, *_notes(content)], perturbation_surprises(content))
+    return _Part(perturbation_lead(content), [*blocks, *noted(content.notes)], perturbation_surprises(content))
 
 
 def _challenged(content: ChallengeDocument, aligner: Aligner, at_most: int) -> _Part:
@@ -125,7 +124,7 @@ def _challenged(content: ChallengeDocument, aligner: Aligner, at_most: int) -> _
     if content.tests:
         blocks.append(plain_table("Paired tests (McNemar, sentences as clusters; p is two-sided)", content.tests))
     blocks += _challenge_examples(content, aligner, at_most)
-    return _Part(lead, [*blocks, *_notes(content)], _opposites(content.metrics))
+    return _Part(lead, [*blocks, *noted(content.notes)], _opposites(content.metrics))
 
 
 def _opposites(metrics: Mapping[str, ChallengedMetric]) -> list[Surprise]:
@@ -193,10 +192,6 @@ def _verdicts(scores: Mapping[str, tuple[Number, Number]], better: str, worse: s
     return table("Scores", ["metric", better, worse, "margin", "verdict"], rows, sortable=False)
 
 
-def _notes(content: ResultDocument) -> list[Block]:
-    return [Notes(tuple(content.notes))] if content.notes else []
-
-
 def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
     rated = sorted(
         (result for result in content.results if result.rate is not None), key=lambda result: -(result.rate or 0.0)
@@ -260,7 +255,7 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
         share = f"in {percent(best.rate).text} of {best.n:,} triples, where a coin would in half of them"
         text_of = f"No metric prefers the paraphrase as often as chance: {best.metric}, the best, {share}."
         surprises.append(Surprise(text_of, 1 - 2 * below))
-    return _Part(lead, [*blocks, *_triple_examples(content.worst, aligner, at_most), *_notes(content)], surprises)
+    return _Part(lead, [*blocks, *_triple_examples(content.worst, aligner, at_most), *noted(content.notes)], surprises)
 
 
 def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Block]:
@@ -339,4 +334,4 @@ def _pairs(content: PairsDocument) -> _Part:
         blocks.append(plain_table("Paired tests (DeLong; p is for A above B)", content.tests))
     if content.drops:
         blocks.append(plain_table("Drops", content.drops))
-    return _Part(lead, [*blocks, *_notes(content)])
+    return _Part(lead, [*blocks, *noted(content.notes)])

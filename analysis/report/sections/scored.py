@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, pairwise
-from typing import TypeVar
 
 import numpy as np
 
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
-from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.report import charts
 from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments, Surprise
 from bsx.analysis.report.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.report.documents import Document, ScoreRows
+from bsx.analysis.report.sections.contents import contents, section_of, titles
 from bsx.analysis.report.sections.people import people_table
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.signature import Signature
 
-Kind = TypeVar("Kind", bound=ResultDocument)
-Content = TypeVar("Content")
 _TEXTS = ("candidate", "reference", "source")
 _PERCENTILES = (5, 25, 50, 75, 95)
 _MOST = 8  # systems that a sentence can name
@@ -252,47 +249,48 @@ def _rank(column: str, metric: bool) -> int:
 def compared(documents: Sequence[Document]) -> Section | None:
     """Return the section on tests between systems."""
     found = contents(documents, CompareDocument)
-    if not found:
-        return None
-    section = Section("systems", "Systems compared")
-    leads = []
-    heads_of = titles(
-        found, lambda content: f"{listed(content.systems)} under {listed([one.metric for one in content.metrics])}"
+    section = Section("systems", "Systems compared", answers=True)
+    section.surprises += [surprise for _, content in found for surprise in _contradictions(content)]
+    return section_of(
+        section,
+        found,
+        lambda content: f"{listed(content.systems)} under {listed([one.metric for one in content.metrics])}",
+        _compared_lead,
+        _compared_blocks,
     )
-    for head, (_, content) in zip(heads_of, found, strict=True):
-        if len(found) > 1:
-            section.blocks.append(Heading(head))
-        rows, different = [], 0
-        for one in content.metrics:
-            digits = decimals(system.score for system in one.systems)
-            scores = {system.system: system for system in one.systems}
-            for test in one.tests:
-                system, better = scores.get(test.a), test.better
-                different += better is not None
-                rows.append(
-                    [
-                        text(one.metric + ("" if one.higher_is_better else " (lower is better)")),
-                        text(test.a),
-                        text(test.b),
-                        number(None if system is None else system.score, digits),
-                        interval(None if system is None else system.ci, digits),
-                        number(test.difference, digits),
-                        p_value(test.p_adjusted),
-                        text(better if better is not None else "–", strong=better is not None),
-                    ]
-                )
-        section.blocks.append(_systems_chart(content))
-        heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
-        section.blocks.append(table(f"Paired tests on {content.segments:,} segments", heads, rows))
-        if content.people:
-            section.blocks.append(people_table(content.people, metric=True))
-        leads.append(
-            f"{_ranking(content)} {different} of {len(rows)} differences between systems are significant on "
-            f"{content.segments:,} segments."
-        )
-        section.surprises += _contradictions(content)
-    section.lead, section.answers = " ".join(leads), True
-    return section
+
+
+def _compared_lead(content: CompareDocument) -> str:
+    better = [test.better for one in content.metrics for test in one.tests]
+    different = sum(system is not None for system in better)
+    return (
+        f"{_ranking(content)} {different} of {len(better)} differences between systems are significant on "
+        f"{content.segments:,} segments."
+    )
+
+
+def _compared_blocks(content: CompareDocument) -> list[Block]:
+    rows = []
+    for one in content.metrics:
+        digits = decimals(system.score for system in one.systems)
+        scores = {system.system: system for system in one.systems}
+        for test in one.tests:
+            system, better = scores.get(test.a), test.better
+            rows.append(
+                [
+                    text(one.metric + ("" if one.higher_is_better else " (lower is better)")),
+                    text(test.a),
+                    text(test.b),
+                    number(None if system is None else system.score, digits),
+                    interval(None if system is None else system.ci, digits),
+                    number(test.difference, digits),
+                    p_value(test.p_adjusted),
+                    text(better if better is not None else "–", strong=better is not None),
+                ]
+            )
+    heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
+    tests = table(f"Paired tests on {content.segments:,} segments", heads, rows)
+    return [_systems_chart(content), tests, *([people_table(content.people, metric=True)] if content.people else [])]
 
 
 def _contradictions(content: CompareDocument) -> list[Surprise]:
@@ -341,14 +339,3 @@ def _systems_chart(content: CompareDocument) -> Chart:
         panels.append((one.metric + lower, charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
     alt = f"{_ranking(content)} The table below holds every figure."
     return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
-
-
-def contents(documents: Sequence[Document], kind: type[Kind]) -> list[tuple[str, Kind]]:
-    """Return names and contents of the documents of one kind."""
-    return [(document.name, document.content) for document in documents if isinstance(document.content, kind)]
-
-
-def titles(found: Sequence[tuple[str, Content]], describe: Callable[[Content], str]) -> list[str]:
-    """Return headings that say what each content shows, with the file's name only where two would be the same."""
-    said = [describe(content) for _, content in found]
-    return [what if said.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(said, found, strict=True)]

@@ -9,12 +9,10 @@ from typing import get_args
 
 from bsx.analysis.documents.cards import SCHEMA, CardDocument, CardParts, PartName
 from bsx.analysis.stats.clusters import Correction, adjust
-from bsx.bertscore.config import ScorerConfig
 from bsx.jobs.carding.data import DataSet, JudgedRows
 from bsx.jobs.carding.desk import CardFindings, Desk, Subject
 from bsx.metrics.base import Metric
 from bsx.support.provenance import provenance
-from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject
 
 PARTS: tuple[str, ...] = get_args(PartName)
@@ -26,7 +24,6 @@ def assemble(
     desk: Desk,
     found: CardFindings,
     wanted: set[str],
-    settings: ScorerConfig,
     files: Sequence[Path],
     notes: Sequence[str],
 ) -> CardDocument:
@@ -80,7 +77,7 @@ def assemble(
             "status": status,
             "parts": CardParts.model_validate(parts).to_dict(),
             "multiplicity": family,
-            "settings": {**desk.how, **{key: str(value) for key, value in set_fields(settings).items()}},
+            "settings": desk.asked,
             "notes": list(notes),
             "provenance": provenance("card", files, {name: next(iter(signatures.values()), "")}),
         }

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 from bsx.analysis.documents.cards import CostRow
-from bsx.bertscore.config import ScorerConfig
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
@@ -24,7 +23,7 @@ _IDLE = 0.02  # of the time, in which processors work for this process: another 
 _REFERENCE = "chrf"
 
 
-def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
+def costs(desk: Desk) -> CardFindings:
     """Time every metric, each in a process of its own, and chrF on the same texts."""
     found = CardFindings()
     of_chrf: dict[str, JsonObject] = {}
@@ -35,7 +34,9 @@ def costs(desk: Desk, settings: ScorerConfig) -> CardFindings:
             found.miss("cost", name, Problem(False, f"no table has what {name} compares"))
             continue
         texts = texts.at(list(range(min(len(texts), desk.how["timed"]))))
-        run = {key: str(value) if isinstance(value, Path) else value for key, value in set_fields(settings).items()}
+        run = {
+            key: str(value) if isinstance(value, Path) else value for key, value in set_fields(desk.settings).items()
+        }
         run["lang"] = one.lang
         try:
             own = measure(name, texts, run)

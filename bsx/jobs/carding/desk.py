@@ -11,11 +11,13 @@ from pydantic import Field
 
 from bsx.analysis.datasets.challenge import ChallengeSet
 from bsx.analysis.datasets.triples import TripleTable
+from bsx.bertscore.config import ScorerConfig
 from bsx.data.columns import number_column
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs
 from bsx.jobs.carding.scoring import Lab, Problem, Scored
 from bsx.jobs.settings.shared import Confidence, Seed
+from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject
 
 Content = TypeVar("Content", JudgedRows, LabelledPairs, TripleTable, ChallengeSet)
@@ -70,7 +72,8 @@ class Desk:
         sentinels: metrics that cannot know anything, by name.
         lab: subjects that are metrics, and sentinels.
         data: tables by language.
-        how: settings.
+        how: how much is measured, and how.
+        settings: model, language, and where and within what limits to run.
     """
 
     subjects: tuple[Subject, ...]
@@ -78,6 +81,12 @@ class Desk:
     lab: Lab
     data: tuple[DataSet, ...]
     how: CardSettings
+    settings: ScorerConfig
+
+    @property
+    def asked(self) -> dict[str, object]:
+        """All settings that were given, as plain values."""
+        return {**self.how, **{name: str(value) for name, value in set_fields(self.settings).items()}}
 
     def of(self, kind: type[Content]) -> Iterator[tuple[DataSet, Content]]:
         """Yield the data sets of a kind, each with its content."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -31,10 +31,23 @@ from bsx.metrics.zoo import find_metric
 from bsx.support.near import did_you_mean
 from bsx.support.progress import Watch, told
 from bsx.support.provenance import versions
-from bsx.support.settings import complete, set_fields, takes
+from bsx.support.settings import complete, takes
 
 SENTINELS = ("length", "length-qe", "overlap")
 """Metrics of the zoo that cannot know how good a translation is."""
+
+
+_STEPS: Mapping[str, tuple[tuple[str, ...], Callable[[Desk], CardFindings]]] = {
+    "agreement": (("agreement", "sentinels"), agree),
+    "factors": (("factors",), profile),
+    "paraphrases": (("paraphrase", "sentinels"), paraphrases),
+    "challenge": (("challenge", "sentinels"), challenged),
+    "perturbations": (("perturbations",), perturbed),
+    "invariance": (("invariance",), check),
+    "languages": (("languages",), languages),
+    "cost": (("cost",), costs),
+}
+"""Step -> the parts that it adds to, and what makes it."""
 
 
 @takes(CardSettings)
@@ -82,7 +95,7 @@ def metric_card(
     progress = told(progress)
     asked = complete(how, CardSettings)
     settings = settings if settings is not None else ScorerConfig()
-    named = _specs(specs)
+    named = [spec for part in ([specs] if isinstance(specs, str) else specs) for spec in split_specs(part)]
     wanted = _wanted(parts)
     if not named and not columns:
         raise InputError("name at least one metric, or `columns=COL` with published scores")
@@ -119,27 +132,17 @@ def metric_card(
     lab = Lab([*named, *known], settings, catalog, kept, progress)
     lab.build(tables[0].lang, strict=True)
     subjects = [*(Subject(name) for name in named), *(Subject(name, True, name in lower) for name in columns)]
-    desk = Desk(tuple(subjects), tuple(known), lab, tuple(tables), asked)
+    desk = Desk(tuple(subjects), tuple(known), lab, tuple(tables), asked, settings)
     found = CardFindings()
-    steps: dict[str, tuple[tuple[str, ...], Callable[[], CardFindings]]] = {
-        "agreement": (("agreement", "sentinels"), lambda: agree(desk)),
-        "factors": (("factors",), lambda: profile(desk)),
-        "paraphrases": (("paraphrase", "sentinels"), lambda: paraphrases(desk)),
-        "challenge": (("challenge", "sentinels"), lambda: challenged(desk)),
-        "perturbations": (("perturbations",), lambda: perturbed(desk)),
-        "invariance": (("invariance",), lambda: check(desk)),
-        "languages": (("languages",), lambda: languages(desk)),
-        "cost": (("cost",), lambda: costs(desk, settings)),
-    }
-    due = [name for name, (makes, _) in steps.items() if set(makes) & wanted]
+    due = [name for name, (makes, _) in _STEPS.items() if set(makes) & wanted]
     for number, name in enumerate(due):
         if progress is not None:
             progress("card", number, len(due))
-        found.merge(_step(name, steps[name][1], desk, settings, kept))
+        found.merge(_step(name, _STEPS[name][1], desk, kept))
     if progress is not None:
         progress("card", len(due), len(due))
     files = [one.path for one in tables if one.path is not None]
-    cards = [assemble(subject, desk, found, wanted, settings, files, notes) for subject in subjects]
+    cards = [assemble(subject, desk, found, wanted, files, notes) for subject in subjects]
     return CardRun(cards, list(dict.fromkeys(files)), notes)
 
 
@@ -156,10 +159,6 @@ def _check_columns(columns: Sequence[str], tables: Sequence[DataSet]) -> None:
             raise UnknownNameError(f"no table has a column {name!r}.{did_you_mean(name, there)}")
 
 
-def _specs(specs: str | Sequence[str]) -> list[str]:
-    return [spec for part in ([specs] if isinstance(specs, str) else specs) for spec in split_specs(part)]
-
-
 def _wanted(parts: Sequence[str]) -> set[str]:
     for part in parts:
         if part not in PARTS:
@@ -167,9 +166,7 @@ def _wanted(parts: Sequence[str]) -> set[str]:
     return set(parts) or set(PARTS)
 
 
-def _step(
-    name: str, compute: Callable[[], CardFindings], desk: Desk, settings: ScorerConfig, store: Store
-) -> CardFindings:
+def _step(name: str, compute: Callable[[Desk], CardFindings], desk: Desk, store: Store) -> CardFindings:
     """Return what a step found, now or before; what broke is tried again."""
     langs = dict.fromkeys(one.lang for one in desk.data)
     key = {
@@ -178,14 +175,14 @@ def _step(
         "data": [[one.name, one.kind, one.lang, one.sha256, one.n, list(one.notes)] for one in desk.data],
         "subjects": [[one.name, one.column, one.lower] for one in desk.subjects],
         "identities": [desk.lab.identity(lang, spec) for lang in langs for spec in desk.lab.specs],
-        "settings": {**desk.how, **{field: str(value) for field, value in set_fields(settings).items()}},
+        "settings": desk.asked,
         "versions": versions(),
         "schema": SCHEMA,
     }
     found = store.part(key)
     if found is not None:
         return CardFindings.from_dict(found)
-    made = compute()
+    made = compute(desk)
     if not made.broken:
         store.keep_part(key, made.to_dict())
     return made
