@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from bsx.analysis.disentangling.bends import Bend
 from bsx.analysis.disentangling.checks import NestedTest
-from bsx.analysis.disentangling.fits import MetricFit, Notice
+from bsx.analysis.disentangling.fits import Coefficients, MetricFit, Notice
 from bsx.analysis.disentangling.mediation import MediatedPath
 from bsx.analysis.disentangling.noise.reliability import Reliability
 from bsx.analysis.disentangling.noise.tipping import TippingPoint
 from bsx.analysis.disentangling.plots import draw_coefficients
 from bsx.analysis.disentangling.variants import Variant
-from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow
+from bsx.analysis.documents.disentangling import DisentangleDocument, FitRow, FitsRow
 from bsx.analysis.documents.sheets import further_sheets, variance_sheets
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import explained, figure, p_value
@@ -161,14 +161,9 @@ class DisentangleResult(InNotebooks):
                 {"factor": one.factor, "value": one.value, "source": one.source} for one in self.reliability
             ]
             more["simex"] = self.simex
-        if self.variants:
-            more["variants"] = [asdict(variant) for variant in self.variants]
-        if self.tipping:
-            more["tipping"] = [asdict(point) for point in self.tipping]
-        if self.bends:
-            more["bends"] = [asdict(bend) for bend in self.bends]
-        if self.mediation:
-            more["mediation"] = [asdict(path) for path in self.mediation]
+        for what in ("variants", "tipping", "bends", "mediation"):
+            if found := getattr(self, what):
+                more[what] = [asdict(one) for one in found]
         return DisentangleDocument.model_validate(_regressions(self) | more)
 
     def to_dict(self) -> dict[str, object]:
@@ -231,31 +226,27 @@ class DisentangleResult(InNotebooks):
 
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return one row a group, metric and factor, full precision; the group is empty for all rows together."""
-        rows: list[list[object]] = []
+        rows: list[dict[str, object]] = []
+        shares = ("statistic", "vif", "r2_share", "partial_r2", "semipartial_r2", "importance")
         for group, part in self.parts.items():
             for fit in part.results:
                 for name in part.factors:
-                    boot = fit.ci_bootstrap.get(name, ("", ""))
-                    numbers = [fit.coef, fit.se, fit.statistic, fit.p, fit.p_adjusted]
-                    shares = [fit.vif, fit.r2_share, fit.partial_r2, fit.semipartial_r2]
-                    ends = [str(fit.significant[name]).lower(), *fit.ci[name], *boot]
-                    last = [*(share[name] for share in shares), fit.r2, fit.adj_r2, *fit.r2_ci, fit.r2_out]
-                    last += [*fit.partial_r2_ci[name], *fit.semipartial_r2_ci[name], fit.importance[name]]
-                    rows.append([group, part.n, fit.metric, name, *(x[name] for x in numbers), *ends, *last])
+                    row = {"group": group, "n": part.n, **_coefficient(fit, name)}
+                    row |= {what: getattr(fit, what)[name] for what in shares}
+                    row |= {"r2": fit.r2, "adj_r2": fit.adj_r2, "r2_out": fit.r2_out}
+                    partial, semipartial = fit.partial_r2_ci[name], fit.semipartial_r2_ci[name]
+                    ends = {"r2": fit.r2_ci, "partial": partial, "semipartial": semipartial}
+                    for what, (low, high) in (ends | {"boot": fit.ci_bootstrap.get(name, (None, None))}).items():
+                        row |= {f"{what}_low": low, f"{what}_high": high}
+                    rows.append(row)
         for variant in self.variants:
             for other in variant.results:
-                for name in variant.factors:
-                    numbers = [other.coef, other.se, {}, other.p, other.p_adjusted]
-                    ends = [str(other.significant[name]).lower(), *other.ci[name]]
-                    row = ["", self.n, other.metric, name, *(x.get(name, "") for x in numbers), *ends]
-                    filled = dict(zip(CSV_COLUMNS, row, strict=False)) | {"variant": variant.name}
-                    filled["r2"] = "" if other.r2 is None else other.r2
-                    rows.append([filled.get(column, "") for column in CSV_COLUMNS])
+                more = {"n": self.n, "r2": other.r2, "variant": variant.name}
+                rows += [{**_coefficient(other, name), **more} for name in variant.factors]
         for point in self.tipping:
-            filled = {"n": self.n, **{name: getattr(point, name) for name in CSV_COLUMNS if hasattr(point, name)}}
-            rows.append([_blank(filled.get(column, "")) for column in CSV_COLUMNS[:-4]] + ["tipping-point"])
-            rows[-1] += [_blank(filled.get(column, "")) for column in CSV_COLUMNS[-3:]]
-        return [dict(zip(CSV_COLUMNS, [*row, *[""] * (len(CSV_COLUMNS) - len(row))], strict=True)) for row in rows]
+            found = {name: getattr(point, name) for name in CSV_COLUMNS if hasattr(point, name)}
+            rows.append({"n": self.n, **found, "variant": "tipping-point"})
+        return [{name: "" if row.get(name) is None else row[name] for name in CSV_COLUMNS} for row in rows]
 
     def sheets(self, *, decimals: int = 2, truncate: bool = False) -> Sequence[Sheet]:
         """Return the paper's table (metric, coefficients, R²; a dagger for p < alpha), one a group, then all others.
@@ -304,27 +295,17 @@ class DisentangleResult(InNotebooks):
         return draw_coefficients(self, path)
 
 
-def _blank(value: object) -> object:
-    return "" if value is None else value
+def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
+    low, high = fit.ci[factor]
+    found = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
+    significant = str(fit.significant[factor]).lower()
+    return {"metric": fit.metric, "factor": factor, **found, "significant": significant, "ci_low": low, "ci_high": high}
 
 
 def _regressions(result: DisentangleResult) -> dict[str, object]:
-    return {
-        "n": result.n,
-        "factors": result.factors,
-        "results": [_fit(fit, result) for fit in result.results],
-        "se": result.se,
-        "se_reason": result.se_reason,
-        "reference": result.reference,
-        "intercept": result.intercept,
-        "confidence": result.confidence,
-        "alpha": result.alpha,
-        "correction": result.correction,
-        "bootstrap": result.bootstrap,
-        "omitted": result.omitted,
-        "condition_number": result.condition_number,
-        "warnings": [{"name": notice.name, "message": notice.message} for notice in result.warnings],
-    }
+    found = {name: getattr(result, name) for name in FitsRow.model_fields if hasattr(result, name)}
+    notices = [{"name": notice.name, "message": notice.message} for notice in result.warnings]
+    return {**found, "results": [_fit(fit, result) for fit in result.results], "warnings": notices}
 
 
 def _fit(fit: MetricFit, result: DisentangleResult) -> FitRow:
@@ -343,14 +324,10 @@ def _fit(fit: MetricFit, result: DisentangleResult) -> FitRow:
     return FitRow.model_validate({name: value for name, value in content.items() if asked.get(name, True)})
 
 
-def _check_decimals(decimals: int) -> None:
-    if not 1 <= decimals <= 10:
-        raise InputError(f"decimals={decimals}: from 1 to 10")
-
-
 def _paper_rows(result: DisentangleResult, decimals: int, *, truncate: bool) -> list[list[str]]:
     """Return the cells of the paper's table, header first: metric, coefficients with daggers, R²."""
-    _check_decimals(decimals)
+    if not 1 <= decimals <= 10:
+        raise InputError(f"decimals={decimals}: from 1 to 10")
     rows = [["metric", *result.factors, "R²"]]
     for fit in result.results:
         cells = [

@@ -28,6 +28,8 @@ def test_it_is_the_weighted_distance_by_range() -> None:
     assert found.error.estimate == pytest.approx(expected, abs=1e-12)
     assert found.excess.estimate == pytest.approx(x.mean() - y.mean(), abs=1e-12)
     assert found.error.n == len(x)
+    assert found.short.endswith(f"; {len(x)} words")
+    assert f"n = {len(x)} words" in found.to_text()
 
 
 def test_known_worlds_are_found() -> None:
