@@ -12,6 +12,8 @@ DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
 DEMO_STAMP := $(DEMO_VENV)/.installed
 # PyTorch without CUDA, which its own index has for Linux; where that cannot be reached, pip takes what it finds.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+# What tests start again and again is compiled once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 

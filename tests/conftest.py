@@ -50,7 +50,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -79,9 +78,10 @@ def _quiet_transformers() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep conversions out of the user's cache and data sets out of sight."""
+    """Keep conversions out of the user's cache, and data sets and a registry of the user's own out of sight."""
     os.environ["BSX_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     os.environ["BSX_DATA"] = str(tmp_path_factory.mktemp("data"))
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
 @pytest.fixture(scope="session", autouse=True)

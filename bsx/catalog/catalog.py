@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -94,6 +95,20 @@ class Catalog:
             else:
                 if not name.endswith(".yaml"):  # what a broken list of another folder says stays unknown
                     self._broken.pop(name, None)
+
+    def under(self, *folders: Path) -> Catalog:
+        """Return this registry with more overlays laid over it; what it has read already is not read again.
+
+        Args:
+            folders: the overlays in rising precedence.
+        """
+        laid = copy.copy(self)
+        for name, value in vars(self).items():  # entries are frozen: the two can share them
+            setattr(laid, name, copy.copy(value))
+        laid.folders += folders
+        for folder in folders:
+            laid._add(folder, tolerant=True)
+        return laid
 
     def require(self, file: Literal["families.yaml", "languages.yaml"]) -> None:
         """Check that what these files say is known whole, before something is looked up in it.
@@ -325,16 +340,17 @@ def load_registry(registry: Registry = None) -> Catalog:
     overlays = overlay_folders(None if registry is None else Path(registry))
     files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
     states = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
-    return _load((shipped_folder(), *overlays), states)
+    return _overlaid(tuple(overlays), states) if overlays else shipped()
 
 
 @functools.lru_cache(maxsize=8)
-def _load(folders: tuple[Path, ...], states: tuple[tuple[Path, int, int], ...]) -> Catalog:
-    """Read folders; ``states`` tells files that changed in the meantime from those that did not."""
+def _overlaid(overlays: tuple[Path, ...], states: tuple[tuple[Path, int, int], ...]) -> Catalog:
+    """Read overlays; ``states`` tells files that changed in the meantime from those that did not."""
     del states
-    return Catalog(*folders)
+    return shipped().under(*overlays)
 
 
+@functools.cache
 def shipped() -> Catalog:
     """Return the registry that comes with the package, without overlays, read once."""
-    return _load((shipped_folder(),), ())
+    return Catalog(shipped_folder())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from bsx.cli.output import GuardedCommands, WholeSummaries
 from bsx.errors import InputError
@@ -69,7 +71,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def build(arguments: Sequence[str]) -> typer.Typer:
+def build(arguments: Iterable[str]) -> typer.Typer:
     """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
     app = GuardedCommands(
         name="bsx",
@@ -104,6 +106,12 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
+@functools.cache
+def _built(names: frozenset[str]) -> TyperGroup:
+    """Return what runs the commands of these names; Typer takes longer to make it than some commands to run."""
+    return typer.main.get_group(build(names))
+
+
 def _listed() -> None:
     """Stand in the list of commands of ``bsx --help``, which never runs one."""
 
@@ -119,7 +127,7 @@ def call(arguments: Sequence[str]) -> int:
         Exception: whatever the command raises.
     """
     keep_together()
-    command = typer.main.get_command(build(arguments))
+    command = _built(frozenset(COMMANDS.keys() & set(arguments)))
     try:
         # Not by calling the app: Typer would turn interrupts, broken pipes and files that end early into its own ends.
         with command.make_context("bsx", list(arguments)) as context:

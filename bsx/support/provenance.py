@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import platform
 import re
@@ -65,7 +66,12 @@ class Provenance(BaseModel):
 
 def versions() -> dict[str, str]:
     """Return the versions of bsx, Python and the installed packages that compute scores and statistics."""
-    found = {"bsx": VERSION, "python": platform.python_version()}
+    return {"bsx": VERSION, "python": platform.python_version(), **_installed()}
+
+
+@functools.cache
+def _installed() -> dict[str, str]:
+    found = {}
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)

@@ -199,6 +199,7 @@ def test_what_nobody_foresaw_is_one_line(
 
 def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no reader foresaw an error, the innermost function that had a file tells which."""
+    (tmp_path / "families.yaml").touch()
 
     def fail(*arguments: object) -> None:
         raise KeyError("x")

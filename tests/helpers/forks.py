@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bsx.catalog.catalog import shipped
 from tests.conftest import REPOSITORY
 
 _CALL = """#!{python} -IS
@@ -62,6 +63,7 @@ class Forks:
 def _serve() -> None:
     for module in _heavy():
         importlib.import_module(module)
+    shipped()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children: they report themselves
     with socket.socket(socket.AF_UNIX) as server:
