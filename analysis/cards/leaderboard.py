@@ -295,12 +295,7 @@ def _ranked(
     clusters = significance_clusters({name: sign * of[name][0] for name in names}, matrix, alpha=alpha)
     ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
     return FigureRow(
-        part=key.part,
-        figure=key.figure,
-        data=key.data,
-        level=key.level,
-        group=key.group,
-        lower=key.lower,
+        **vars(key),
         tests=kinds,
         standings=[
             StandingRow(

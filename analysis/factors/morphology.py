@@ -22,8 +22,8 @@ from bsx.analysis.factors.lexicon import (
     feature_overlap,
     read_lexicon,
 )
-from bsx.analysis.factors.parsers import make_parser
-from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
+from bsx.analysis.factors.parsers import parse_texts
+from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
 from bsx.data.lines import NamedFile
@@ -199,13 +199,8 @@ class Morphology(Factor[MorphologyConfig]):
     def _tag(
         self, texts: Sequence[Sequence[str]], lang: str, column: str, resources: Resources
     ) -> tuple[Sequence[Parse | None], dict[str, object]]:
-        place, download = resources.parser_dir, resources.download
-        parser = make_parser(resources.parser, lang, "tag", pretokenized=True, folder=place, download=download)
-        identity = parser.identity
-        cache = ParseCache(resources.cache, identity)
         joined = [" ".join("".join(token.split()) for token in tokens) for tokens in texts]
-        tagged = cache.parse(joined, parser, lambda done, total: resources.report(f"tagging {column}", done, total))
-        return tagged, identity
+        return parse_texts(joined, resources, lang, "tag", pretokenized=True, phase=f"tagging {column}")
 
     def _vectors(
         self, texts: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, resources: Resources

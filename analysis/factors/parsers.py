@@ -14,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from bsx.analysis.factors.parses import Parse
+from bsx.analysis.factors.base import Resources
+from bsx.analysis.factors.parses import Parse, ParseCache
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -264,6 +265,23 @@ def make_parser(
     from bsx.catalog.languages import language_code
 
     return kinds[name](language_code(lang), task, pretokenized=pretokenized, folder=folder, download=download)
+
+
+def parse_texts(
+    texts: Sequence[str],
+    resources: Resources,
+    lang: str,
+    task: Literal["parse", "tag"],
+    *,
+    pretokenized: bool,
+    phase: str,
+) -> tuple[list[Parse | None], dict[str, object]]:
+    """Return a parse of each text, from the cache or else from the parser that resources name, and its identity."""
+    place, download = resources.parser_dir, resources.download
+    parser = make_parser(resources.parser, lang, task, pretokenized=pretokenized, folder=place, download=download)
+    identity = parser.identity
+    cache = ParseCache(resources.cache, identity)
+    return cache.parse(texts, parser, lambda done, total: resources.report(phase, done, total)), identity
 
 
 def _version(package: str) -> str:

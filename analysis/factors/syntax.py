@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
-from bsx.analysis.factors.parsers import make_parser
-from bsx.analysis.factors.parses import Parse, ParseCache, match_parses
+from bsx.analysis.factors.parsers import parse_texts
+from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
@@ -25,6 +25,7 @@ from bsx.errors import InputError
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
 _AT_ONCE = 2000  # pairs a process gets at a time
+_DRAWS = 2000  # unrelated pairs that length is learnt from
 
 Heads = tuple[int, ...]
 
@@ -125,9 +126,7 @@ def syn_scores(
     return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
 
 
-def beyond_length(
-    pairs: Sequence[tuple[Heads, Heads]], values: Values, *, draws: int = 2000, jobs: int = 1, seed: int = 1
-) -> Values:
+def beyond_length(pairs: Sequence[tuple[Heads, Heads]], values: Values, *, jobs: int = 1) -> Values:
     """Return SYN without what length alone gives it: (SYN - expected) / (1 - expected), as kappa has it (n,).
 
     Long trees, and trees of unequal size, are alike for reasons of arithmetic. What unrelated sentences of such lengths
@@ -138,9 +137,7 @@ def beyond_length(
     Args:
         pairs: heads of both sides.
         values: their SYN (n,).
-        draws: unrelated pairs to learn from.
         jobs: processes at a time.
-        seed: of the draws.
 
     Raises:
         InputError: for fewer than 20 pairs of different trees.
@@ -149,9 +146,9 @@ def beyond_length(
         raise InputError(
             f"syn:adjust=length learns from unrelated pairs: {len(set(pairs))} different pairs are too few"
         )
-    rng = np.random.default_rng(seed)
-    left = rng.integers(len(pairs), size=draws)
-    right = (left + rng.integers(1, len(pairs), size=draws)) % len(pairs)
+    rng = np.random.default_rng(1)
+    left = rng.integers(len(pairs), size=_DRAWS)
+    right = (left + rng.integers(1, len(pairs), size=_DRAWS)) % len(pairs)
     unrelated = [(pairs[i][0], pairs[j][1]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
     found = np.linalg.lstsq(_sizes(unrelated), syn_scores(unrelated, jobs=jobs), rcond=None)[0]
     expected = np.clip(_sizes(pairs) @ found, 0.0, 0.99)
@@ -253,17 +250,8 @@ class Syntax(Factor[SyntaxConfig]):
         spaced = config.words == "whitespace" or (
             config.words == "auto" and config.punctuation == "blank" and writes_spaces(lang)
         )
-        parser = make_parser(
-            resources.parser,
-            lang,
-            "parse",
-            pretokenized=spaced,
-            folder=resources.parser_dir,
-            download=resources.download,
-        )
-        identity = parser.identity
-        cache = ParseCache(resources.cache, identity)
-        parsed = cache.parse(prepared, parser, lambda done, all_: resources.report(f"parsing {column}", done, all_))
+        phase = f"parsing {column}"
+        parsed, identity = parse_texts(prepared, resources, lang, "parse", pretokenized=spaced, phase=phase)
         if config.punctuation == "drop":
             parsed = [parse and parse.without(is_punctuation) for parse in parsed]
         return parsed, identity
