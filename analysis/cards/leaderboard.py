@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -201,7 +201,7 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
         digests: dict[str, list[str]] = {}
         for one in card.data:
             digests.setdefault(one.name, []).append(one.sha256[:8])
-        for key, value, ends in card_figures(card):
+        for key, value, ends, _ in card_figures(card):
             values.setdefault(_named(key, digests), {})[card.metric] = value, ends
         for part, test in ((part, test) for part, content in card.parts.made().items() for test in content.tests):
             if test.b in names and test.p is not None:
@@ -230,40 +230,52 @@ def _named(key: CardFigure, digests: Mapping[str, Sequence[str]]) -> CardFigure:
     return replace(key, data=data)
 
 
-def card_figures(card: CardDocument) -> Iterator[tuple[CardFigure, float, Interval]]:
-    """Yield what a card measured: which figure, its value, its interval."""
+class Measured(NamedTuple):
+    """A figure of a card: which, its value and interval, and the items it rests on."""
+
+    at: CardFigure
+    value: float
+    ci: Interval
+    n: int | None
+
+
+def card_figures(card: CardDocument) -> Iterator[Measured]:
+    """Yield what a card measured."""
     parts = card.parts
     if parts.agreement is not None:
         for row in parts.agreement.rows:
             if row.value is not None:
-                yield CardFigure("agreement", row.statistic, row.data, row.level, row.group), row.value, row.ci
+                at = CardFigure("agreement", row.statistic, row.data, row.level, row.group)
+                yield Measured(at, row.value, row.ci, row.n)
     if parts.paraphrase is not None:
         for pairs in parts.paraphrase.pairs:
             if pairs.auc is not None:
-                yield CardFigure("paraphrase", "ROC AUC", pairs.data, "", pairs.group), pairs.auc, pairs.ci
+                at = CardFigure("paraphrase", "ROC AUC", pairs.data, "", pairs.group)
+                yield Measured(at, pairs.auc, pairs.ci, pairs.n)
         for triples in parts.paraphrase.triples:
             if triples.rate is not None:
-                yield CardFigure("paraphrase", TRIPLES, triples.data, "", triples.group), triples.rate, triples.ci
+                at = CardFigure("paraphrase", TRIPLES, triples.data, "", triples.group)
+                yield Measured(at, triples.rate, triples.ci, triples.n)
     if parts.perturbations is not None:
         for told in parts.perturbations.overall:
             if told.rate is not None:
-                yield CardFigure("perturbations", TOLD_APART, told.data, "", told.group), told.rate, told.ci
+                at = CardFigure("perturbations", TOLD_APART, told.data, "", told.group)
+                yield Measured(at, told.rate, told.ci, told.n)
     if parts.challenge is not None:
         for one in parts.challenge.sets:
             if one.overall is not None and one.overall.rate is not None:
-                yield CardFigure("challenge", CHALLENGE, one.data, "", one.group), one.overall.rate, one.overall.ci
+                at = CardFigure("challenge", CHALLENGE, one.data, "", one.group)
+                yield Measured(at, one.overall.rate, one.overall.ci, one.overall.n)
     if parts.cost is not None and parts.cost.metric.seconds is not None:
-        cost = parts.cost
-        yield (
-            CardFigure("cost", "seconds for 1,000 segments", cost.data, "", cost.group, True),
-            float(cost.metric.seconds or 0),
-            cost.metric.seconds_range,
-        )
+        cost, seconds = parts.cost, parts.cost.metric
+        at = CardFigure("cost", SECONDS, cost.data, "", cost.group, True)
+        yield Measured(at, float(seconds.seconds or 0), seconds.seconds_range, cost.n)
         if cost.times_chrf is not None:
-            figure = CardFigure("cost", cost.times_what, cost.data, "", cost.group, True)
-            yield figure, float(cost.times_chrf), cost.times_chrf_range
+            at = CardFigure("cost", cost.times_what, cost.data, "", cost.group, True)
+            yield Measured(at, float(cost.times_chrf), cost.times_chrf_range, cost.n)
 
 
+SECONDS = "seconds for 1,000 segments"
 TRIPLES = "share of triples in which the paraphrase scores higher"
 TOLD_APART = "share of changed meanings that cost more than the control"
 CHALLENGE = "share of rows on which the good translation scores higher"

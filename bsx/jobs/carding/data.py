@@ -92,16 +92,18 @@ class LabelledPairs:
         texts: the rows.
         labels: 1 for a paraphrase (n,).
         columns: published scores, by name.
+        notes: what a reader must know.
     """
 
     texts: RowTexts
     labels: Array
     columns: Mapping[str, Array] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def at(self, rows: Sequence[int]) -> LabelledPairs:
         """Return some rows."""
         columns = {name: values[rows] for name, values in self.columns.items()}
-        return LabelledPairs(self.texts.at(rows), self.labels[rows], columns)
+        return LabelledPairs(self.texts.at(rows), self.labels[rows], columns, self.notes)
 
 
 @dataclass(frozen=True, eq=False)

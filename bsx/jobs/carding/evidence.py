@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bsx.analysis.cards.leaderboard import CHALLENGE, SECONDS, TOLD_APART, TRIPLES, card_figures
 from bsx.analysis.cards.reading import read_cards
-from bsx.analysis.documents.base import Interval, Number
 from bsx.analysis.documents.cards import CardDocument
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.evidence import Aspect, Evidence
@@ -22,7 +22,15 @@ from bsx.support.aligned import text_table
 from bsx.support.near import did_you_mean
 from bsx.support.signature import Signature
 
-_STATISTICS = {"pearson": "Pearson r", "spearman": "Spearman rho", "kendall": "Kendall tau"}
+_STATISTICS = {
+    **{"pearson": "Pearson r", "spearman": "Spearman rho", "kendall": "Kendall tau"},
+    **{TRIPLES: "share of triples right", CHALLENGE: "share of minimal pairs right"},
+}
+_ASPECTS: Mapping[str, Aspect] = {
+    **{"agreement": "agreement", "paraphrase": "semantics", "challenge": "robustness"},
+    **{"perturbations": "robustness", "cost": "speed"},
+}
+"""Part of a card -> what its figures are evidence of, in the order in which they are written."""
 _DIRECTION = re.compile("[a-z]{2,3}-[a-z]{2,3}")
 
 
@@ -124,85 +132,49 @@ def evidence_of(card: CardDocument, name: str, catalog: Catalog, *, source: str 
             raise InputError(f"the card is of {card.metric}, which did not run on {entry.name}: {card.signature}")
     versions = dict(card.provenance.versions) if card.provenance is not None else {}
     said = source or (f"measured: {card.provenance.command}" if card.provenance is not None else "a metric card")
+    alone = {one.name: one.languages[0] for one in card.data if one.languages}
+    told = card.parts.perturbations.overall if card.parts.perturbations is not None else []
+    controls = {(row.data, row.group): row.control for row in told}
     found = []
-    for one in _figures(card):
-        if one.value is None or one.ci is None or one.lang not in langs:
+    for at, value, ci, n in sorted(card_figures(card), key=lambda one: list(_ASPECTS).index(one.at.part)):
+        judged = at.part == "agreement"
+        lang = (
+            at.group.rpartition("-")[2]
+            if judged and "-" in at.group
+            else alone.get(at.data, "")
+            if judged
+            else at.group
+        )
+        if ci is None or n is None or lang not in langs or at.group == "average" or at.figure == SECONDS:
             continue
-        digest = next((data.sha256[:8] for data in card.data if data.name == one.data), "")
-        ends = [float(end) for end in one.ci if end is not None]
+        digest = next((data.sha256[:8] for data in card.data if data.name == at.data), "")
+        ends = [float(end) for end in ci if end is not None]
+        name = _STATISTICS.get(at.figure, at.figure)
+        if at.figure == TOLD_APART:
+            name = f"share of changed meanings that cost more than {controls[at.data, at.group]}"
         found.append(
             Evidence(
-                dataset=f"{one.data} ({digest}){one.where}",
-                language=one.lang,
-                direction=one.group if _DIRECTION.fullmatch(one.group) else None,
-                level="system" if one.level == "system" else "segment",
-                statistic=f"{one.statistic}{of}",
-                value=float(one.value),
+                dataset=f"{at.data} ({digest}){_machine(card) if at.part == 'cost' else ''}",
+                language=lang,
+                direction=at.group if judged and _DIRECTION.fullmatch(at.group) else None,
+                level="system" if at.level == "system" else "segment",
+                statistic=f"{name}{of}",
+                value=float(value),
                 source=said,
-                aspect=one.aspect,
-                n=one.n,
+                aspect=_ASPECTS[at.part],
+                n=n,
                 interval=ends if len(ends) == 2 else None,
-                signature=card.signatures.get(one.lang),
+                signature=card.signatures.get(lang),
                 versions=versions,
             )
         )
     return found
 
 
+def _machine(card: CardDocument) -> str:
+    machine = card.parts.cost.machine if card.parts.cost is not None else {}
+    return f" on {machine.get('processor', 'a machine')}, {machine.get('threads') or 'all'} threads"
+
+
 def _runs_on(signature: str, model: str) -> bool:
     return dict(Signature.read(signature).fields).get("model", "").partition("@")[0] == model
-
-
-@dataclass(frozen=True)
-class _Figure:
-    aspect: Aspect
-    statistic: str
-    value: Number
-    ci: Interval
-    n: int
-    data: str
-    lang: str
-    group: str = ""
-    level: str = ""
-    where: str = ""
-
-
-def _figures(card: CardDocument) -> Iterator[_Figure]:
-    parts = card.parts
-    alone = {one.name: one.languages[0] for one in card.data if one.languages}
-    if parts.agreement is not None:
-        for row in parts.agreement.rows:
-            if row.group != "average" and row.n is not None:
-                lang = row.group.rpartition("-")[2] if "-" in row.group else alone[row.data]
-                name = _STATISTICS.get(row.statistic, row.statistic)
-                yield _Figure("agreement", name, row.value, row.ci, row.n, row.data, lang, row.group, row.level)
-    if parts.paraphrase is not None:
-        for pairs in parts.paraphrase.pairs:
-            yield _Figure("semantics", "ROC AUC", pairs.auc, pairs.ci, pairs.n, pairs.data, pairs.group)
-        for triples in parts.paraphrase.triples:
-            yield _Figure(
-                "semantics", "share of triples right", triples.rate, triples.ci, triples.n, triples.data, triples.group
-            )
-    if parts.challenge is not None:
-        for one in parts.challenge.sets:
-            if one.overall is not None:
-                whole = one.overall
-                yield _Figure(
-                    "robustness", "share of minimal pairs right", whole.rate, whole.ci, whole.n, one.data, one.group
-                )
-    if parts.perturbations is not None:
-        for told in parts.perturbations.overall:
-            name = f"share of changed meanings that cost more than {told.control}"
-            yield _Figure("robustness", name, told.rate, told.ci, told.n, told.data, told.group)
-    if parts.cost is not None and parts.cost.times_chrf:
-        cost = parts.cost
-        yield _Figure(
-            "speed",
-            cost.times_what,
-            cost.times_chrf,
-            cost.times_chrf_range,
-            cost.n,
-            cost.data,
-            cost.group,
-            where=f" on {cost.machine.get('processor', 'a machine')}, {cost.machine.get('threads') or 'all'} threads",
-        )

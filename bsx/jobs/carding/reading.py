@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.datasets.challenge import load_challenge
+from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
 from bsx.analysis.datasets.judged import reference_columns
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import TripleTable, load_triples
@@ -19,7 +19,7 @@ from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs.carding.data import DataSet, JudgedRows, LabelledPairs, RowTexts
+from bsx.jobs.carding.data import DataSet, JudgedRows, Kind, LabelledPairs, RowTexts
 
 _LAYOUTS = (
     "judged texts: candidate, reference or source, human, and perhaps lp, system, segment; published scores: human and "
@@ -145,10 +145,22 @@ def _triples(
     path: Path, digest: str, lang: str | None, every: TripleTable, langs: Sequence[str] | None
 ) -> Iterator[DataSet]:
     of = [lang or "en" if langs is None else langs[triple.row - 1] for triple in every.triples]
+    return _by_language(path, "triples", digest, lang, of, every)
+
+
+def _by_language(
+    path: Path,
+    kind: Kind,
+    digest: str,
+    lang: str | None,
+    of: Sequence[str],
+    every: LabelledPairs | TripleTable | ChallengeSet,
+) -> Iterator[DataSet]:
+    """Yield the rows of each language, told by the language of each row, or those of the one that is wanted."""
     for target in dict.fromkeys(of):
-        rows = [i for i, own in enumerate(of) if own == target]
-        if lang is None or target == lang:
-            yield DataSet(path.name, "triples", target, digest, every.at(rows), len(rows), notes=every.notes, path=path)
+        if lang in (None, target):
+            rows = [i for i, own in enumerate(of) if own == target]
+            yield DataSet(path.name, kind, target, digest, every.at(rows), len(rows), notes=every.notes, path=path)
 
 
 def _labelled(
@@ -164,25 +176,16 @@ def _labelled(
         return
     pairs = load_pairs(path, metrics=columns)
     texts = RowTexts(pairs.texts("reference"), [(text,) for text in pairs.texts("candidate")])
-    every = LabelledPairs(texts, pairs.numbers("label"), {name: pairs.numbers(name) for name in columns})
-    of = langs or [lang or "en"] * len(pairs)
-    for target in dict.fromkeys(of):
-        rows = [i for i, own in enumerate(of) if own == target]
-        if lang is None or target == lang:
-            yield DataSet(path.name, "pairs", target, digest, every.at(rows), len(rows), notes=pairs.notes, path=path)
+    scores = {name: pairs.numbers(name) for name in columns}
+    every = LabelledPairs(texts, pairs.numbers("label"), scores, pairs.notes)
+    yield from _by_language(path, "pairs", digest, lang, langs or [lang or "en"] * len(pairs), every)
 
 
 def _challenge(path: Path, digest: str, lang: str | None, columns: Sequence[str]) -> Iterator[DataSet]:
     every = load_challenge(path, columns)
-    by_language: dict[str, list[int]] = {}
-    for place, pair in enumerate(every.pairs):
-        # A language pair says which language the translations are in; a language, which the sources are in (DEMETR).
-        target = pair.lang.rpartition("-")[2] if "-" in pair.lang else (lang or "en")
-        by_language.setdefault(target, []).append(place)
-    for target, rows in by_language.items():
-        if lang is None or target == lang:
-            content = every.at(rows)
-            yield DataSet(path.name, "challenge", target, digest, content, len(rows), notes=every.notes, path=path)
+    # A language pair says which language the translations are in; a language, which the sources are in (DEMETR).
+    of = [pair.lang.rpartition("-")[2] if "-" in pair.lang else (lang or "en") for pair in every.pairs]
+    return _by_language(path, "challenge", digest, lang, of, every)
 
 
 def _judged(

@@ -43,7 +43,7 @@ class CardRun(InNotebooks):
         made = []
         for card in self.cards:
             rows = []
-            for at, value, ends in card_figures(card):
+            for at, value, ends, _ in card_figures(card):
                 low, high = ends or (None, None)
                 shown = f"{value:.4f}" + ("" if low is None or high is None else f" [{low:.4f}, {high:.4f}]")
                 where = " ".join(filter(None, (at.level, at.group))) or "-"
@@ -56,7 +56,7 @@ class CardRun(InNotebooks):
         """Return a row a figure of each card."""
         rows = []
         for card in self.cards:
-            for at, value, ends in card_figures(card):
+            for at, value, ends, _ in card_figures(card):
                 low, high = ends or (None, None)
                 rows.append({"metric": card.metric, **vars(at), "value": value, "low": low, "high": high})
         return rows
@@ -65,7 +65,7 @@ class CardRun(InNotebooks):
         """Draw agreement with people on every table, metrics in colours."""
         dots = []
         for card in self.cards:
-            for at, value, ends in card_figures(card):
+            for at, value, ends, _ in card_figures(card):
                 if at.part == "agreement":
                     row = " ".join(filter(None, (at.data, at.level, at.group)))
                     dots.append(Dot(row, value, *(ends or (None, None)), series=card.metric))
