@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
-import regex
-
-from bsx.analysis.perturbations.base import Item, Perturbation
+from bsx.analysis.perturbations.base import Perturbation
+from bsx.analysis.perturbations.spelling import rewriting
 
 _AUXILIARIES = (
     "is|are|was|were|do|does|did|has|have|had|would|could|should|might|must|need"  # "will" and "can" are irregular
@@ -29,25 +26,13 @@ _CONTRACT = [
     (r"\b(w)ill not\b(?!\s+only)", r"\1on't"),
     (rf"\b({_AUXILIARIES}) not\b(?!\s+only)", r"\1n't"),
 ]
-_EXPANSIONS = [(regex.compile(pattern, regex.IGNORECASE), to) for pattern, to in _EXPAND]
-_CONTRACTIONS = [(regex.compile(pattern, regex.IGNORECASE), to) for pattern, to in _CONTRACT]
-
-
-def _contractions(item: Item, strength: float, rng: random.Random) -> str | None:
-    for rules in (_EXPANSIONS, _CONTRACTIONS):
-        text = item.text
-        for pattern, to in rules:
-            text = pattern.sub(to, text)
-        if text != item.text:
-            return text
-    return None
-
+_RULES = [[(f"(?i){pattern}", to) for pattern, to in rules] for rules in (_EXPAND, _CONTRACT)]
 
 CONTRACTIONS = Perturbation(
     "contractions",
     "contractions written out (don't: do not), or, if there are none, negated auxiliaries contracted",
     True,
-    _contractions,
+    rewriting({"en": _RULES}),
     languages=("en",),
     acts_on="texts with such words; 's and 'd are left alone",
 )

@@ -11,7 +11,7 @@ from bsx.analysis.perturbations.base import Change, Item, Perturbation
 
 Group = Sequence[tuple[str, str]]
 
-# Groups of rules by language: the first group that changes a text counts.
+# Groups of rules by language.
 _SPELLINGS: Mapping[str, Sequence[Group]] = {
     "de": (  # Swiss spelling; letters for keyboards without umlauts
         (("ß", "ss"),),
@@ -64,7 +64,8 @@ _MARKS: Mapping[str, Sequence[Group]] = {
 _NOUN = regex.compile(r"(?<=[\p{L}\p{N},;–] |[\p{L}\p{N}]-)(?!(?:Sie|Ihr\p{Ll}*|Ihnen)\b)\p{Lu}(?=\p{Ll}+\b)")
 
 
-def _rewriting(table: Mapping[str, Sequence[Group]]) -> Change:
+def rewriting(table: Mapping[str, Sequence[Group]]) -> Change:
+    """Return a change by rules, pattern and what stands for it, in groups: the first that changes a text counts."""
     compiled = {
         lang: [[(regex.compile(pattern), to) for pattern, to in group] for group in groups]
         for lang, groups in table.items()
@@ -91,7 +92,7 @@ SPELLING = Perturbation(
     "spelling",
     "another accepted spelling: British or American, ß as ss or else ä as ae, the French one of 1990, ё as е",
     True,
-    _rewriting(_SPELLINGS),
+    rewriting(_SPELLINGS),
     languages=tuple(_SPELLINGS),
     acts_on="texts with a word or letter that may be spelled in two ways",
 )
@@ -99,7 +100,7 @@ MARKS = Perturbation(
     "marks",
     "marks as they are written elsewhere: no ¿ and ¡, spaces before French marks, full-width marks half as wide",
     True,
-    _rewriting(_MARKS),
+    rewriting(_MARKS),
     languages=tuple(_MARKS),
     acts_on="texts with such marks",
 )

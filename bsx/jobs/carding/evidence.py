@@ -138,13 +138,9 @@ def evidence_of(card: CardDocument, name: str, catalog: Catalog, *, source: str 
     found = []
     for at, value, ci, n in sorted(card_figures(card), key=lambda one: list(_ASPECTS).index(one.at.part)):
         judged = at.part == "agreement"
-        lang = (
-            at.group.rpartition("-")[2]
-            if judged and "-" in at.group
-            else alone.get(at.data, "")
-            if judged
-            else at.group
-        )
+        lang = at.group
+        if judged:
+            lang = at.group.rpartition("-")[2] if "-" in at.group else alone.get(at.data, "")
         if ci is None or n is None or lang not in langs or at.group == "average" or at.figure == SECONDS:
             continue
         digest = next((data.sha256[:8] for data in card.data if data.name == at.data), "")
