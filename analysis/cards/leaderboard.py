@@ -230,7 +230,7 @@ def _named(key: CardFigure, digests: Mapping[str, Sequence[str]]) -> CardFigure:
     return replace(key, data=data)
 
 
-class Measured(NamedTuple):
+class CardValue(NamedTuple):
     """A figure of a card: which, its value and interval, and the items it rests on."""
 
     at: CardFigure
@@ -239,40 +239,40 @@ class Measured(NamedTuple):
     n: int | None
 
 
-def card_figures(card: CardDocument) -> Iterator[Measured]:
+def card_figures(card: CardDocument) -> Iterator[CardValue]:
     """Yield what a card measured."""
     parts = card.parts
     if parts.agreement is not None:
         for row in parts.agreement.rows:
             if row.value is not None:
                 at = CardFigure("agreement", row.statistic, row.data, row.level, row.group)
-                yield Measured(at, row.value, row.ci, row.n)
+                yield CardValue(at, row.value, row.ci, row.n)
     if parts.paraphrase is not None:
         for pairs in parts.paraphrase.pairs:
             if pairs.auc is not None:
                 at = CardFigure("paraphrase", "ROC AUC", pairs.data, "", pairs.group)
-                yield Measured(at, pairs.auc, pairs.ci, pairs.n)
+                yield CardValue(at, pairs.auc, pairs.ci, pairs.n)
         for triples in parts.paraphrase.triples:
             if triples.rate is not None:
                 at = CardFigure("paraphrase", TRIPLES, triples.data, "", triples.group)
-                yield Measured(at, triples.rate, triples.ci, triples.n)
+                yield CardValue(at, triples.rate, triples.ci, triples.n)
     if parts.perturbations is not None:
         for told in parts.perturbations.overall:
             if told.rate is not None:
                 at = CardFigure("perturbations", TOLD_APART, told.data, "", told.group)
-                yield Measured(at, told.rate, told.ci, told.n)
+                yield CardValue(at, told.rate, told.ci, told.n)
     if parts.challenge is not None:
         for one in parts.challenge.sets:
             if one.overall is not None and one.overall.rate is not None:
                 at = CardFigure("challenge", CHALLENGE, one.data, "", one.group)
-                yield Measured(at, one.overall.rate, one.overall.ci, one.overall.n)
+                yield CardValue(at, one.overall.rate, one.overall.ci, one.overall.n)
     if parts.cost is not None and parts.cost.metric.seconds is not None:
         cost, seconds = parts.cost, parts.cost.metric
         at = CardFigure("cost", SECONDS, cost.data, "", cost.group, True)
-        yield Measured(at, float(seconds.seconds or 0), seconds.seconds_range, cost.n)
+        yield CardValue(at, float(seconds.seconds or 0), seconds.seconds_range, cost.n)
         if cost.times_chrf is not None:
             at = CardFigure("cost", cost.times_what, cost.data, "", cost.group, True)
-            yield Measured(at, float(cost.times_chrf), cost.times_chrf_range, cost.n)
+            yield CardValue(at, float(cost.times_chrf), cost.times_chrf_range, cost.n)
 
 
 SECONDS = "seconds for 1,000 segments"
