@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
-    from bsx.analysis.agreement.compare import CompareResult as CompareResult, MetricComparison as MetricComparison
-    from bsx.analysis.agreement.compare import compare_systems as compare_systems
-    from bsx.analysis.agreement.compare_settings import CompareSettings as CompareSettings
+    from bsx.analysis.agreement.systems.compare import MetricComparison as MetricComparison
+    from bsx.analysis.agreement.systems.result import CompareResult as CompareResult
+    from bsx.analysis.agreement.systems.compare import compare_systems as compare_systems
+    from bsx.analysis.agreement.systems.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
     from bsx.analysis.agreement.judgments import Judgments as Judgments
-    from bsx.analysis.agreement.measures import CorpusScores as CorpusScores
+    from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
     from bsx.analysis.agreement.learning_curve import draw_learning_curve as draw_learning_curve
     from bsx.analysis.agreement.plots import draw_agreement as draw_agreement, draw_layers as draw_layers

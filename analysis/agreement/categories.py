@@ -9,8 +9,8 @@ from itertools import count
 
 import numpy as np
 
-from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.rows import CorpusScores
 from bsx.data.columns import TableLike, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean

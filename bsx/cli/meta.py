@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bsx.analysis.agreement.compare_settings import CompareSettings
 from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import (

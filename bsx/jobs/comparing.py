@@ -10,9 +10,10 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.agreement.compare import CompareResult, compare_systems
-from bsx.analysis.agreement.compare_settings import CompareOptions, CompareSettings
 from bsx.analysis.agreement.people import PeopleCurve
+from bsx.analysis.agreement.systems.compare import compare_systems
+from bsx.analysis.agreement.systems.result import CompareResult
+from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.data.columns import read_columns

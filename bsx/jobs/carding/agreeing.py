@@ -8,8 +8,8 @@ import numpy as np
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.agreement.groups import AverageTest, GroupResult, PairTest
-from bsx.analysis.agreement.measures import CorpusScores
 from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.documents.cards import AgreementRow
 from bsx.analysis.stats.folds import Rows

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.agreement.measures import CorpusScores
+from bsx.analysis.agreement.rows import CorpusScores
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import Catalog
 from bsx.data.corpus import MemoryCorpus

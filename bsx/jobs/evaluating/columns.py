@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bsx.analysis.agreement.categories import matching
-from bsx.analysis.agreement.measures import CorpusScores
+from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.sentinels import columns_of
 from bsx.data.columns import Labels, number_column, read_columns
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bsx.analysis.agreement.categories import matching
-from bsx.analysis.agreement.measures import CorpusScores
+from bsx.analysis.agreement.rows import CorpusScores
 from bsx.data.cells import Spelled, spelled
 from bsx.data.files import TableFile
 from bsx.data.long import SEGMENTS, SYSTEM

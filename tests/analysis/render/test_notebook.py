@@ -10,8 +10,8 @@ import pytest
 
 import bsx
 from bsx.analysis import compare_systems, disentangle, meta_evaluate
-from bsx.analysis.agreement.compare import CompareResult
-from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.agreement.systems.result import CompareResult
+from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.analysis.render.notebook import InNotebooks
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
-from bsx.analysis.agreement.compare import CompareResult
+from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.documents.cards import AgreementPart, AgreementRow, CardDocument, CardParts, FamilyRow
 from bsx.analysis.documents.intervening import InterveneDocument

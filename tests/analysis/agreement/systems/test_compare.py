@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis.agreement.compare import compare_systems
-from bsx.analysis.agreement.compare_settings import CompareSettings
+from bsx.analysis.agreement.systems.compare import compare_systems
+from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError

@@ -1,0 +1,269 @@
+"""The four levels at which metrics agree with people: segments, preferences, systems and hybrid systems.
+
+`bsx.analysis.agreement.evaluate` puts groups together; here is one group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bsx.analysis.agreement.measures import (
+    STATISTICS,
+    Agreement,
+    Figure,
+    MetricAgreement,
+    about_tails,
+    checked_williams,
+    correlations,
+    heavy_tails,
+    paired,
+    resampling,
+    statistics_of,
+    tests_of_items,
+    tests_of_matrices,
+)
+from bsx.analysis.agreement.rows import Rows, upside_down
+from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.stats.correlation import pairwise_accuracy, pearson
+from bsx.analysis.stats.resample import SAMPLED, DrawOptions, percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.rowwise import ROWS
+from bsx.analysis.stats.selection import expected_model_selection
+from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
+from bsx.analysis.stats.systems.grouped import GroupedEstimate, group_mean, group_values, grouped, resampled_scores
+from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
+from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
+from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+
+def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
+    """Measure every metric of a group.
+
+    Args:
+        rows: the group's scores; matrices for all levels but ``seg``.
+        settings: level, statistic and so on.
+
+    Raises:
+        InputError: if rows are too few for what is asked, or nothing is defined.
+    """
+    if settings.absolute:
+        rows = _upright(rows, settings)
+    levels = {"seg": _pooled, "darr": _darr, "sys": _systems, "hybrid": _hybrids}
+    if settings.level == "seg" and not rows.matrix:
+        for name in ("statistic", "resample"):
+            if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
+                raise InputError(f"`{name}={getattr(settings, name)}` needs the columns system and segment")
+    measure = levels[settings.level]
+    if settings.level == "seg" and rows.matrix:
+        measure = _tied if settings.statistic == "acc_eq" else _grouped
+    return measure(rows, settings)
+
+
+def _upright(rows: Rows, settings: MetaSettings) -> Rows:
+    """Turn round the metrics that rank upside down."""
+    metrics, every, corpus = {}, dict(rows.every), dict(rows.corpus)
+    for name, x in rows.metrics.items():
+        pair = (
+            (rows.of_systems(name), rows.of_systems()) if settings.level == "sys" else (x.ravel(), rows.human.ravel())
+        )
+        down = ROWS[settings.statistic](*pair) < 0
+        metrics[name] = -x if down else x
+        if down and name in every:
+            every[name] = -every[name]
+        if down and name in corpus:
+            corpus[name] = upside_down(corpus[name])
+    return replace(rows, metrics=metrics, every=every, corpus=corpus)
+
+
+def _pooled(rows: Rows, settings: MetaSettings) -> Agreement:
+    heavy = heavy_tails(rows.metrics, rows.human, settings)
+    metrics = [correlations(name, x, rows.human, settings, heavy=name in heavy) for name, x in rows.metrics.items()]
+    test = settings.test_for(dependent=False, heavy=bool(heavy))
+    compare = tests_of_items(rows.metrics, rows.human, test, settings)
+    return Agreement(metrics, test, compare, about_tails(heavy, test))
+
+
+def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
+    """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
+    by, metrics = settings.grouping, []
+    for name, x in rows.metrics.items():
+        found: dict[str, GroupedEstimate] = {}
+        for statistic in statistics_of(settings):
+            options = resampling(settings)
+            if statistic != settings.statistic:
+                options["resamples"] = 1
+            found[statistic] = grouped(
+                x, rows.human, by=by, statistic=statistic, resample=settings.sampled, nan="omit", **options
+            )
+        main = found[settings.statistic]
+        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in found.items()}
+        if by != "none":
+            figures |= {"defined": main.groups, "undefined": main.undefined}
+        metrics.append(MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method))
+    test = settings.test_for(dependent=True)
+    if test == "williams":
+        present = ~np.isnan(rows.human)
+        flat = {name: x[present] for name, x in rows.metrics.items()}
+        return Agreement(metrics, test, tests_of_items(flat, rows.human[present], test, settings))
+    return Agreement(metrics, test, tests_of_matrices(rows, metrics, by, test, settings))
+
+
+def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
+    """Segment level: pairwise accuracy with ties calibrated for each metric, beside what chance would give."""
+    by, human, options = settings.pairs, rows.human, resampling(settings)
+    metrics, epsilons = [], {}
+    for name, x in rows.metrics.items():
+        found = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)
+        figures: dict[str, Figure] = {"acc_eq": found.acc_eq, "chance": found.chance, "epsilon": found.epsilon}
+        for statistic in STATISTICS:
+            plain = group_mean(group_values(x, human, by, statistic))
+            figures[statistic] = None if np.isnan(plain) else float(plain)
+        epsilons[name] = found.epsilon
+        metrics.append(MetricAgreement(name, found.acc_eq, found.low, found.high, figures, found.method))
+    test = settings.test_for(dependent=True)
+    draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
+
+    def compare(a: str, b: str) -> Comparison:
+        return compare_ties(
+            rows.metrics[a],
+            rows.metrics[b],
+            human,
+            epsilon_a=epsilons[a],
+            epsilon_b=epsilons[b],
+            human_epsilon=settings.human_ties,
+            by=by,
+            swap="pairs" if test == "perm-both" else "segments",
+            test="bootstrap" if test == "bootstrap" else "permutation",
+            confidence=settings.confidence,
+            plus_one=test == "permutation",
+            nan="omit",
+            **draw,
+        )
+
+    return Agreement(metrics, test, compare)
+
+
+def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
+    pairs = preferences(rows.human, threshold=settings.threshold, nan="omit")
+    if not len(pairs.segment):
+        raise InputError(
+            f"no two systems' human scores differ by {settings.threshold:g} or more on any segment; "
+            "is the threshold on the scale of the human scores?"
+        )
+    ties, unit, options = settings.ties, settings.unit, resampling(settings)
+    sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
+    metrics = []
+    for name, (better, worse) in sides.items():
+        found = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
+        fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
+        figures = {field: getattr(found, field) for field in fields}
+        metrics.append(MetricAgreement(name, found.tau, found.low, found.high, figures, found.method))
+
+    def compare(a: str, b: str) -> Comparison:
+        return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, **options)
+
+    return Agreement(metrics, settings.test_for(dependent=True), compare)
+
+
+def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
+    human, scores = rows.of_systems(), {name: rows.of_systems(name) for name in rows.metrics}
+    over = settings.sampled
+    draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
+    if over != "systems" and not rows.segments:
+        raise InputError(f"`resample={over}` needs scores of segments: name the column segment")
+    heavy = heavy_tails(scores, human, settings)
+    metrics = []
+    for name, x in scores.items():
+        found = correlations(name, x, human, settings, heavy=name in heavy)
+        low, high, method = found.low, found.high, found.method
+        if over != "systems":
+            drawn = resampled_scores(
+                rows.scored(name),
+                rows.people(),
+                rows.shape,
+                settings.statistic,
+                over,
+                settings.resamples,
+                settings.seed,
+            )
+            low, high = percentile_interval(drawn, settings.confidence)
+            method = f"{settings.statistic}, bootstrap over {SAMPLED[over]}"
+        figures = {**found.figures, **_order_of_systems(rows, name, x, human, settings)}
+        method = f"{method}, systems ({rows.estimand(name)})"
+        metrics.append(MetricAgreement(name, found.value, low, high, figures, method))
+    test = settings.test_for(dependent=True, heavy=bool(heavy))
+    about = about_tails(heavy, test)
+    if test == "bootstrap":
+
+        def resample() -> dict[str, Array]:
+            return {
+                name: resampled_scores(rows.scored(name), rows.people(), rows.shape, settings.statistic, over, **draw)
+                for name in scores
+            }
+
+        values = {metric.metric: metric.value for metric in metrics}
+        method = f"difference of {settings.statistic} (of systems), paired bootstrap over {SAMPLED[over]}"
+        return Agreement(metrics, test, paired(resample, values, len(human), method, settings), about)
+    if test == "perm-both" and rows.segments:
+        return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
+    if test == "permutation" and over == "segments":
+        if rows.corpus or rows.every:
+            raise InputError(
+                "`test=permutation` cannot swap the segments of corpus scores, nor those that nobody judged: use "
+                "bootstrap, `resample=systems` or `system_score=judged`"
+            )
+        return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
+    return Agreement(metrics, test, tests_of_items(scores, human, test, settings), about)
+
+
+def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: MetaSettings) -> dict[str, Figure]:
+    """Return pairwise accuracy and soft pairwise accuracy; the latter needs scores of segments."""
+    options, over = resampling(settings), settings.sampled
+    accuracy = pairwise_accuracy(x, human, **options)
+    ends = (accuracy.low, accuracy.high)
+    if over != "systems":
+        shape, draws = rows.shape, settings.resamples
+        drawn = resampled_scores(
+            rows.scored(name), rows.people(), shape, "pairwise_accuracy", over, draws, settings.seed
+        )
+        ends = percentile_interval(drawn, settings.confidence)
+    figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": list(ends)}
+    if not rows.segments:
+        return {**figures, "spa": None, "spa_ci": None}
+    draws = 1000 if settings.spa == "wmt" else max(1000, settings.resamples)
+    spa = soft_pairwise_accuracy(
+        rows.metrics[name], rows.human, method=settings.spa, permutations=draws, resample=over, nan="omit", **options
+    )
+    return {**figures, "spa": spa.estimate, "spa_ci": [spa.low, spa.high]}
+
+
+def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
+    x, human, options = rows.metrics, rows.human, resampling(settings)
+    drawn = hybrid_systems(np.stack(list(x.values())), human, settings.hybrids, seed=settings.seed, nan="omit")
+    scores = dict(zip(x, drawn.metric, strict=True))
+    metrics = []
+    for name, values in scores.items():
+        limit = hybrid_correlation_limit(x[name], human, nan="omit", **options)
+        sampled = pearson(values, drawn.human, confidence=settings.confidence)
+        chosen = expected_model_selection(values, drawn.human, settings.sample)
+        figures: dict[str, Figure] = {
+            "limit": limit.estimate,
+            "pearson": sampled.estimate,
+            "pearson_ci": [sampled.low, sampled.high],
+            "hits_at_1": chosen.hits_at_1,
+            "mrr": chosen.mrr,
+            "difference": chosen.difference,
+        }
+        metrics.append(MetricAgreement(name, limit.estimate, limit.low, limit.high, figures, limit.method))
+    test = settings.test_for(dependent=True)
+
+    def compare(a: str, b: str) -> Comparison:
+        if test == "williams":
+            return checked_williams(scores[a], scores[b], drawn.human, settings)
+        return compare_hybrid_limits(x[a], x[b], human, nan="omit", **options)
+
+    return Agreement(metrics, test, compare)
