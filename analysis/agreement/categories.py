@@ -11,7 +11,7 @@ import numpy as np
 
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.rows import CorpusScores
-from bsx.data.columns import TableLike, column_names, label_column, number_column
+from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 
@@ -63,11 +63,7 @@ class ByCategory:
             InputError: if nobody varies.
         """
         known = column_names(columns)
-        for name in [*categories, *([group] if group is not None else [])]:
-            if name not in known:
-                raise UnknownNameError(
-                    f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
-                )
+        check_present([*categories, *([group] if group is not None else [])], known)
         scores = {name: number_column(name, columns[name]) for name in dict.fromkeys(categories)}
         n = len(scores[categories[0]])
         table = {name: list(columns[name]) for name in known if name not in scores}

@@ -14,20 +14,18 @@ from numpy.typing import NDArray
 
 from bsx.analysis.agreement.averages import average_of, average_tests
 from bsx.analysis.agreement.categories import ByCategory
-from bsx.analysis.agreement.groups import GroupResult, PairTest
+from bsx.analysis.agreement.groups import GroupResult
 from bsx.analysis.agreement.levels import agreement
-from bsx.analysis.agreement.measures import Agreement, MetricAgreement
 from bsx.analysis.agreement.result import MetaResult
 from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
-from bsx.analysis.stats.clusters import Clusters, adjust, compare_all, significance_clusters
+from bsx.analysis.agreement.winners import corrected_over_all, tests_against, tests_between
 from bsx.analysis.stats.systems.grid import grid
 from bsx.analysis.stats.validate import refuse_rounding, vectors
-from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column
+from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
-from bsx.support.near import did_you_mean
 from bsx.support.settings import build_config, takes
 
 
@@ -132,7 +130,7 @@ def meta_evaluate(
         results.append(one)
         notes += [f"{where}{note}" for note in said]
     if config.correction_over == "all":
-        results = _corrected_over_all(results, config)
+        results = corrected_over_all(results, config)
     average = [average_of(name, results, config, competes=name in metrics) for name in [*metrics, *sentinels]]
     several = len(results) > 1
     between = [(a, b) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
@@ -195,8 +193,8 @@ def _group(
     notes += found.notes
     metrics = [metric for metric in found.metrics if metric.metric not in sentinels]
     controls = [metric for name in sentinels for metric in found.metrics if metric.metric == name]
-    tests, clusters = _tests(found, [metric.metric for metric in metrics], config)
-    against = _against(found, metrics, controls, config)
+    tests, clusters = tests_between(found, [metric.metric for metric in metrics], config)
+    against = tests_against(found, metrics, controls, config)
     left_out = len(missing) - kept
     group = GroupResult(label, kept, left_out, tuple(metrics), found.test, tests, clusters, tuple(controls), against)
     return group, notes
@@ -249,80 +247,6 @@ def _whole(
     return Rows(columns, people, every=columns, judged=people, corpus=arranged)
 
 
-def _against(
-    found: Agreement, metrics: Sequence[MetricAgreement], controls: Sequence[MetricAgreement], config: MetaSettings
-) -> tuple[PairTest, ...]:
-    """Return the test of each metric against each control, corrected as the settings say."""
-    if found.test == "none":
-        return ()
-    pairs = [(a.metric, b.metric) for a in metrics for b in controls]
-    tests = [PairTest(a, b, found.compare(a, b), None) for a, b in pairs]
-    return _corrected(tests, config) if config.correction_over == "group" else tuple(tests)
-
-
-def _corrected(tests: Sequence[PairTest], config: MetaSettings) -> tuple[PairTest, ...]:
-    if config.correction == "none" or not tests:
-        return tuple(tests)
-    kind = "p_two_sided" if config.alternative == "two-sided" else "p"
-    adjusted = adjust([getattr(test.comparison, kind) for test in tests], config.correction)
-    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(tests, adjusted, strict=True))
-
-
-def _tests(found: Agreement, names: list[str], config: MetaSettings) -> tuple[tuple[PairTest, ...], Clusters | None]:
-    """Return all tests, corrected as the settings say, and the clusters they give."""
-    if found.test == "none" or len(names) < 2:
-        return (), None
-    # compare_all wants arrays; the comparison of a level knows its own, so names travel as numbers.
-    numbered = {name: np.array(i) for i, name in enumerate(names)}
-    every = compare_all(
-        numbered,
-        np.array(0),
-        lambda a, b, _: found.compare(names[int(np.asarray(a))], names[int(np.asarray(b))]),
-        correction=config.correction,
-        alternative=config.alternative,
-        alpha=config.alpha,
-    )
-    order = every.clusters.names
-    tests = []
-    for (a, b), comparison in every.tests.items():
-        corrected = config.correction != "none" and order.index(a) < order.index(b)
-        p = float(every.p[names.index(a), names.index(b)]) if corrected else None
-        tests.append(PairTest(a, b, comparison, p))
-    return tuple(tests), every.clusters
-
-
-def _corrected_over_all(results: list[GroupResult], config: MetaSettings) -> list[GroupResult]:
-    """Correct the p-values of all groups together, one family, and find the winners anew."""
-    kind = "p_two_sided" if config.alternative == "two-sided" else "p"
-    tested = [group for group in results if group.clusters is not None]
-    better: dict[tuple[int, str, str], float] = {}
-    for k, group in enumerate(tested):
-        assert group.clusters is not None  # noqa: S101 - for the type checker
-        order = group.clusters.names
-        better |= {
-            (k, t.a, t.b): getattr(t.comparison, kind) for t in group.tests if order.index(t.a) < order.index(t.b)
-        }
-    adjusted = dict(zip(better, adjust(list(better.values()), config.correction), strict=True))
-    found = {}
-    for k, group in enumerate(tested):
-        assert group.clusters is not None  # noqa: S101 - for the type checker
-        names = group.clusters.names
-        p = np.ones((len(names), len(names)))
-        tests = []
-        for test in group.tests:
-            corrected = adjusted.get((k, test.a, test.b))
-            p[names.index(test.a), names.index(test.b)] = test.comparison.p if corrected is None else corrected
-            tests.append(replace(test, p_adjusted=None if corrected is None else float(corrected)))
-        values = dict(zip(names, group.clusters.values, strict=True))
-        clusters = significance_clusters(values, p, alpha=config.alpha)
-        found[group.group] = replace(group, tests=tuple(tests), clusters=clusters)
-    against = iter(_corrected([test for group in results for test in group.control_tests], config))
-    return [
-        replace(found.get(group.group, group), control_tests=tuple(next(against) for _ in group.control_tests))
-        for group in results
-    ]
-
-
 def _check_names(
     columns: TableLike,
     metrics: Sequence[str],
@@ -336,12 +260,8 @@ def _check_names(
     if not metrics:
         raise InputError("name at least one column with scores of a metric")
     known = column_names(columns)
-    for name in [*metrics, human, *(name for name in others if name is not None)]:
-        if name not in known:
-            raise UnknownNameError(
-                f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
-            )
     used = [*metrics, human, *(name for name in others if name is not None)]
+    check_present(used, known)
     for name in used:
         if used.count(name) > 1:
             raise InputError(f"the column {name!r} is named twice")

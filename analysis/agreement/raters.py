@@ -17,11 +17,10 @@ from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings
-from bsx.data.columns import TableLike, column_names, label_column, number_column
-from bsx.errors import InputError, UnknownNameError
+from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
+from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
-from bsx.support.near import did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -163,12 +162,7 @@ def rater_agreement(
         InputError: if nothing has two ratings, all scores are equal, or a rater judged something twice.
     """
     settings(resamples=resamples, confidence=confidence)
-    known = column_names(columns)
-    for name in [human, judge, *item]:
-        if name not in known:
-            raise UnknownNameError(
-                f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
-            )
+    check_present([human, judge, *item], column_names(columns))
     scores, who = number_column(human, columns[human]), label_column(judge, columns[judge])
     keys = list(zip(*(label_column(name, columns[name]) for name in item), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]

@@ -83,6 +83,15 @@ def read_columns(
     return {**{name: np.array(column) for name, column in found.items()}, **spelled}
 
 
+def check_present(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise UnknownNameError for a name that is not among the known columns."""
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(
+                f"there is no column {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}"
+            )
+
+
 def numeric_columns(
     table: TableLike, numbers: Sequence[str], labels: Sequence[str] = (), *, nan: NanPolicy = "error"
 ) -> tuple[dict[str, Array], dict[str, Labels], int]:
@@ -103,11 +112,7 @@ def numeric_columns(
     """
     choice("nan", nan, ("error", "omit"))
     present = column_names(table)
-    for name in (*numbers, *labels):
-        if name not in present:
-            raise UnknownNameError(
-                f"there is no column {name!r}; there are {', '.join(present)}.{did_you_mean(name, present)}"
-            )
+    check_present((*numbers, *labels), present)
     arrays = {name: number_column(name, table[name]) for name in dict.fromkeys(numbers)}
     texts = {name: label_column(name, table[name]) for name in dict.fromkeys(labels)}
     sizes = {name: len(column) for columns in (arrays, texts) for name, column in columns.items()}
