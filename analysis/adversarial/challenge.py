@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,6 @@ from bsx.support.settings import in_range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Row = TypeVar("Row", bound=ChallengeRow)
 
 WEIGHTS: Mapping[str, float] = {"critical": 25.0, "major": 5.0, "minor": 1.0}
 """What an error of each severity counts, as in the MQM framework (themqm.org)."""
@@ -121,12 +119,12 @@ class ChallengeResult(InNotebooks):
         metrics = {}
         for one in self.results:
             metrics[one.metric] = ChallengedMetric(
-                overall=None if one.overall is None else _row(one.overall),
+                overall=None if one.overall is None else ChallengeRow.of(one.overall),
                 macro=one.macro,
                 weighted=one.weighted,
-                severities={name: _row(found) for name, found in one.severities.items()},
+                severities={name: ChallengeRow.of(found) for name, found in one.severities.items()},
                 phenomena={
-                    name: _row(found, PhenomenonRow, severity=self.severity_of[name])
+                    name: PhenomenonRow.of(found, severity=self.severity_of[name])
                     for name, found in one.phenomena.items()
                 },
             )
@@ -144,21 +142,6 @@ class ChallengeResult(InNotebooks):
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the accuracies as a map of metrics and phenomena."""
         return draw_challenge(self.to_document(), path)
-
-
-def _row(found: Accuracy, kind: type[Row] = ChallengeRow, **more: str) -> Row:  # type: ignore[assignment]
-    figures = {
-        "n": found.n,
-        "right": found.right,
-        "tied": found.tied,
-        "items": found.items,
-        "rate": found.rate,
-        "ci": (found.low, found.high),
-        "kendall": found.kendall,
-        "drop": found.drop,
-        "sensitivity": found.sensitivity,
-    }
-    return kind.model_validate({**more, **figures})
 
 
 @in_range

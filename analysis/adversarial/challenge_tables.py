@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bsx.analysis.adversarial.tables import ALPHA, BOLD, ends, four, mcnemar_sheets, unbeaten
-from bsx.analysis.documents.challenge import ChallengeDocument, ChallengeRow
-from bsx.analysis.render.numbers import p_value
+from bsx.analysis.adversarial.tables import ALPHA, BOLD, ends, four, mcnemar_sheets, mcnemar_text, unbeaten
+from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument, ChallengeRow
 from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.data.picture import label, picture
 from bsx.support.aligned import text_table
@@ -34,7 +33,7 @@ def challenge_sheets(content: ChallengeDocument) -> list[Sheet]:
     title = f"Share of rows on which the good translation scores higher, n = {n}; a tie is an error"
     header = ["metric", "all", *severities, "mean of phenomena", "weighted"]
     found = [Sheet(title, header, rows, f"{BOLD}, p < {ALPHA}, McNemar tests." if content.tests else "")]
-    names = sorted(first.phenomena, key=lambda name: (_order(first.phenomena[name].severity), name))
+    names = _phenomena(first)
     rows = []
     for name in names:
         shared = first.phenomena[name]
@@ -68,7 +67,7 @@ def challenge_records(content: ChallengeDocument) -> list[dict[str, object]]:
 def draw_challenge(content: ChallengeDocument, path: str | Path | None = None) -> Figure:
     """Draw the accuracies as a map of metrics and phenomena."""
     first = next(iter(content.metrics.values()))
-    names = sorted(first.phenomena, key=lambda name: (_order(first.phenomena[name].severity), name))
+    names = _phenomena(first)
     rates = np.array([[one.phenomena[name].rate for one in content.metrics.values()] for name in names], dtype=float)
     with picture(path, 2.6 + 0.9 * len(content.metrics), 1.4 + 0.28 * len(names)) as figure:
         axes = figure.add_subplot()
@@ -97,7 +96,7 @@ def challenge_text(content: ChallengeDocument) -> str:
     rows += [[name, four(one.macro), four(one.weighted)] for name, one in content.metrics.items()]
     blocks.append(text_table(rows))
     first = next(iter(content.metrics.values()))
-    names = sorted(first.phenomena, key=lambda name: (_order(first.phenomena[name].severity), name))
+    names = _phenomena(first)
     rows = [["phenomenon", "severity", "n", *content.metrics]]
     for name in names:
         shared = first.phenomena[name]
@@ -112,14 +111,13 @@ def challenge_text(content: ChallengeDocument) -> str:
             rows.append([name, *(four(one.phenomena[name].sensitivity) for one in content.metrics.values())])
         blocks.append(f"Sensitivity: mean drop, that of {content.anchor!r} being 1\n{text_table(rows)}")
     if content.tests:
-        lines = ["McNemar tests with sentences as clusters (rows that only one of the two gets right; two-sided p)"]
-        lines += [
-            f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}"
-            + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")
-            for t in content.tests
-        ]
-        blocks.append("\n".join(lines))
+        heading = "McNemar tests with sentences as clusters (rows that only one of the two gets right; two-sided p)"
+        blocks.append(mcnemar_text(heading, content.tests))
     return "\n\n".join(blocks)
+
+
+def _phenomena(metric: ChallengedMetric) -> list[str]:
+    return sorted(metric.phenomena, key=lambda name: (_order(metric.phenomena[name].severity), name))
 
 
 def _order(severity: str) -> int:

@@ -87,29 +87,19 @@ class PairsResult(InNotebooks):
                 auc=one.auc.estimate,
                 ci=(one.auc.low, one.auc.high),
                 p=one.auc.p,
-                average_precision=_estimate(one.curve.average_precision),
-                accuracy=AccuracyRow(
-                    threshold=one.accuracy.threshold,
-                    in_sample=one.accuracy.accuracy,
-                    cross_validated=one.accuracy.cross_validated,
-                    ci=(one.accuracy.low, one.accuracy.high),
-                    majority=one.accuracy.majority,
-                    folds=one.accuracy.folds,
-                ),
+                average_precision=EstimateRow.of(one.curve.average_precision),
+                accuracy=AccuracyRow.of(one.accuracy, in_sample=one.accuracy.accuracy),
             )
             for one in self.results
         ]
         tests = [
-            DetectionTestRow(
+            DetectionTestRow.of(
+                test,
                 a=a,
                 b=b,
                 auc_a=test.a,
                 auc_b=test.b,
-                difference=test.difference,
-                ci=(test.low, test.high),
                 z=test.statistic,
-                p=test.p,
-                p_two_sided=test.p_two_sided,
                 **corrected_field(self.p_corrected, (a, b)),
             )
             for (a, b), test in self.tests.items()
@@ -131,10 +121,6 @@ class PairsResult(InNotebooks):
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the areas under the ROC curve with their intervals."""
         return draw_pairs(self.to_document(), path)
-
-
-def _estimate(value: Estimate) -> EstimateRow:
-    return EstimateRow(estimate=value.estimate, ci=(value.low, value.high))
 
 
 @in_range

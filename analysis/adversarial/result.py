@@ -77,8 +77,7 @@ class CaseResult:
 
     def to_row(self) -> DropRow:
         """Return it as it stands in the document of ``bsx adversarial perturb``."""
-        ends = {"ci": (self.low, self.high), "excess_ci": (self.excess_low, self.excess_high)}
-        return DropRow.model_validate({name: getattr(self, name, None) for name in DropRow.model_fields} | ends)
+        return DropRow.of(self, excess_ci=(self.excess_low, self.excess_high))
 
 
 @dataclass(frozen=True)
@@ -101,31 +100,6 @@ class MetricRange:
     def range(self) -> float:
         """Clean minus unrelated."""
         return self.clean - self.unrelated
-
-
-@dataclass(frozen=True, eq=False)
-class ToldApart:
-    """How often a metric takes off more for a changed meaning than for a change that keeps it.
-
-    Attributes:
-        metric: name.
-        control: the change that keeps the meaning.
-        n: changed meanings that were held against the control's change of the same text.
-        texts: texts that they are of.
-        rate: share of them that cost more; NaN where there is none.
-        low: lower end of its interval.
-        high: upper end.
-        right: 1 where a change cost more, 0 where it did not, NaN where it is not counted (changes, n).
-    """
-
-    metric: str
-    control: str
-    n: int
-    texts: int
-    rate: float
-    low: float
-    high: float
-    right: Array = field(repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,10 +133,7 @@ class Robustness(InNotebooks):
         return PerturbDocument(
             results=[result.to_row() for result in self.results],
             worst=list(self.worst),
-            ranges=[
-                RangeRow(metric=one.metric, clean=one.clean, unrelated=one.unrelated, range=one.range, n=one.n)
-                for one in self.ranges
-            ],
+            ranges=[RangeRow.of(one) for one in self.ranges],
             left_out=[LeftOutRow(perturbation=name, why=why) for name, why in self.left_out.items()],
             settings=dict(self.settings),
             notes=list(self.notes),

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.adversarial.result import CaseResult, MetricRange, Robustness, ToldApart
+from bsx.analysis.adversarial.falls import fall, metric_range, worst_rows
+from bsx.analysis.adversarial.result import CaseResult, Robustness
 from bsx.analysis.documents.adversarial import DropExampleRow
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
@@ -16,9 +17,8 @@ from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS,
 from bsx.analysis.perturbations.perturb import Perturbed, perturb
 from bsx.analysis.perturbations.units import units
 from bsx.analysis.stats.clusters import Correction, adjust
-from bsx.analysis.stats.preference import clustered_share
-from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
-from bsx.analysis.stats.validate import settings, vectors
+from bsx.analysis.stats.resample import Resampling
+from bsx.analysis.stats.validate import settings
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -28,7 +28,6 @@ from bsx.support.settings import in_range
 Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 STRENGTHS = (0.1, 0.3)
 _UNRELATED = "unrelated"
-_ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
 
 
 @in_range
@@ -116,7 +115,7 @@ def robustness(
         scored = _Scored(name, metric, references, nan, progress, len(cases) + 2)
         before = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
         after = {id(case): scored.score(case.texts, case.changed, _called(case)) for case in [*cases, unrelated]}
-        scale = _range(name, before, after[id(unrelated)])
+        scale = metric_range(name, before, after[id(unrelated)])
         ranges.append(scale)
         if not scale.range > 0:
             why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
@@ -124,8 +123,8 @@ def robustness(
         own = before - after[id(next(case for case in cases if case.perturbation is base))]
         for case in cases:
             nearer = towards[id(case)]
-            results.append(_result(name, case, before, after[id(case)], own, scale, base, how, nearer))
-            examples += _worst(name, case, before, after[id(case)], references, clean, worst, nearer)
+            results.append(fall(name, case, before, after[id(case)], own, scale, base, how, nearer))
+            examples += worst_rows(name, case, before, after[id(case)], references, clean, worst, nearer)
         clean_scores[name] = before
         case_scores[name] = np.array([after[id(case)] for case in cases])
     places = {(case.perturbation.name, case.strength): place for place, case in enumerate(cases)}
@@ -150,42 +149,6 @@ def robustness(
         clean_scores,
         case_scores,
     )
-
-
-_TRIVIAL = (_UNRELATED, "empty", "source")
-
-
-def told_apart(result: Robustness, metric: str) -> ToldApart:
-    """Return how often a metric takes off more for a changed meaning than for the control's change of the same text.
-
-    Counted are single changes of meaning, such as a negation or another number, in texts that the control changed too;
-    neither those with a strength, nor texts that have nothing to do with the reference. A tie is an error. The interval
-    is Wilson's, with as many changes as would be as informative if no two were of the same text.
-
-    Args:
-        result: of `robustness`.
-        metric: one of its metrics.
-    """
-    control = next(
-        place for place, one in enumerate(result.cases) if one.perturbation.name == result.settings["control"]
-    )
-    counted = [
-        place
-        for place, case in enumerate(result.cases)
-        if not (case.perturbation.preserves or case.perturbation.graded or case.perturbation.name in _TRIVIAL)
-    ]
-    scores = result.case_scores[metric]
-    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(result.clean_scores[metric])
-    rounding = _ROUNDING * np.maximum(1.0, np.abs(scores[control]))
-    right = np.where(there, scores[control] - scores[counted] > rounding, np.nan)
-    _, texts = np.nonzero(there)
-    name, n = result.settings["control"], len(texts)
-    if not n:
-        return ToldApart(metric, name, 0, 0, float("nan"), float("nan"), float("nan"), right)
-    found = right[there] == 1
-    distinct, of = np.unique(texts, return_inverse=True)
-    low, high = clustered_share(found, of, result.settings["confidence"])
-    return ToldApart(metric, name, n, len(distinct), float(found.mean()), low, high, right)
 
 
 def _choose(
@@ -288,80 +251,6 @@ class _Scored:
         return values
 
 
-def _range(name: str, before: Array, unrelated: Array) -> MetricRange:
-    both = ~np.isnan(before) & ~np.isnan(unrelated)
-    if not both.any():
-        return MetricRange(name, _mean(before[~np.isnan(before)]), float("nan"), 0)
-    return MetricRange(name, float(before[both].mean()), float(unrelated[both].mean()), int(both.sum()))
-
-
-def _result(
-    name: str,
-    case: Perturbed,
-    before: Array,
-    after: Array,
-    own: Array,
-    scale: MetricRange,
-    base: Perturbation,
-    how: Resampling,
-    nearer: NDArray[np.bool_],
-) -> CaseResult:
-    drops = before - after
-    there = ~np.isnan(drops)
-    drop, low, high = _mean_interval(drops[there], **how)
-    excess = np.array([]) if case.perturbation is base else (drops - own)[there & ~np.isnan(own)]
-    more, more_low, more_high = _mean_interval(excess, **how)
-    noticed = drops[there] > _ROUNDING * np.maximum(1.0, np.abs(before[there]))
-    p = _greater(excess, how["resamples"], how["seed"])
-    return CaseResult(
-        metric=name,
-        perturbation=case.perturbation.name,
-        strength=case.strength,
-        preserves=case.perturbation.preserves,
-        n=int(there.sum()),
-        unchanged=case.unchanged,
-        not_applicable=case.not_applicable,
-        failed=int((case.changed & ~there).sum()),
-        nearer=int((nearer & there).sum()),
-        mean_clean=_mean(before[there]),
-        mean_score=_mean(after[there]),
-        drop=drop,
-        low=low,
-        high=high,
-        relative_drop=drop / scale.range if scale.range > 0 else float("nan"),
-        unnoticed=1 - _mean(noticed.astype(np.float64)),
-        excess=more,
-        excess_low=more_low,
-        excess_high=more_high,
-        excess_n=len(excess),
-        p=p,
-        p_adjusted=p,
-    )
-
-
-def _mean(values: Array) -> float:
-    return float(values.mean()) if values.size else float("nan")
-
-
-def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: Seed) -> tuple[float, float, float]:
-    """Return the mean of values (n,) and its percentile bootstrap interval; rows are the items resampled."""
-    if len(values) < 2:
-        return _mean(values), float("nan"), float("nan")
-    (values,) = vectors({"drop": values}, minimum=2)
-    draws = np.concatenate([counts @ values for counts in bootstrap_counts(resamples, len(values), seed)]) / len(values)
-    return (float(values.mean()), *percentile_interval(draws, confidence))
-
-
-def _greater(differences: Array, resamples: int, seed: Seed) -> float:
-    """Return the one-sided p of "the mean is above 0" if each difference might as well have the other sign."""
-    if len(differences) < 2:
-        return float("nan")
-    signed = [
-        np.where(mask, -differences, differences).mean(axis=1) for mask in swaps(resamples, len(differences), seed)
-    ]
-    return permutation_p(np.concatenate(signed), float(differences.mean()))
-
-
 def _beside(
     example: DropExampleRow, place: int, clean: Mapping[str, Array], changed: Mapping[str, Array]
 ) -> DropExampleRow:
@@ -369,34 +258,3 @@ def _beside(
     row = int(example.row) - 1
     scores = {name: (float(before[row]), float(changed[name][place][row])) for name, before in clean.items()}
     return example.model_copy(update={"scores": scores})
-
-
-def _worst(
-    name: str,
-    case: Perturbed,
-    before: Array,
-    after: Array,
-    references: Sequence[str],
-    clean: Sequence[str],
-    count: int,
-    nearer: NDArray[np.bool_],
-) -> list[DropExampleRow]:
-    """Return the smallest drops if the meaning changed, away from the reference, and the largest if it stayed."""
-    drops = before - after
-    order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
-    rows = [int(row) for row in order if not np.isnan(drops[row]) and not nearer[row]][:count]
-    return [
-        DropExampleRow(
-            metric=name,
-            perturbation=case.perturbation.name,
-            strength=case.strength,
-            row=row + 1,
-            reference=references[row],
-            original=clean[row],
-            perturbed=case.texts[row],
-            score=float(before[row]),
-            perturbed_score=float(after[row]),
-            drop=float(drops[row]),
-        )
-        for row in rows
-    ]

@@ -49,20 +49,7 @@ def mcnemar_rows(
     tests: Mapping[tuple[str, str], McNemar], corrected: Mapping[tuple[str, str], float]
 ) -> list[TripleTestRow]:
     """Return McNemar tests between metrics as parts of a document."""
-    return [
-        TripleTestRow(
-            a=a,
-            b=b,
-            n=t.n,
-            only_a=t.only_a,
-            only_b=t.only_b,
-            both=t.both,
-            p=t.p,
-            p_better=t.p_better,
-            **corrected_field(corrected, (a, b)),
-        )
-        for (a, b), t in tests.items()
-    ]
+    return [TripleTestRow.of(t, a=a, b=b, **corrected_field(corrected, (a, b))) for (a, b), t in tests.items()]
 
 
 def pairs_text(content: PairsDocument) -> str:
@@ -90,7 +77,7 @@ def _detection(content: DetectionSet) -> str:
         lines += ["", "Paired DeLong tests (difference of AUC, a - b)"]
         lines += [
             f"  {t.a} - {t.b}: {t.difference:+.4f} {_ends(t.ci)}  p (two-sided) {p_value(t.p_two_sided)}"
-            + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")
+            + _corrected(t)
             for t in content.tests
         ]
     return "\n".join(lines)
@@ -105,13 +92,8 @@ def triples_text(content: TriplesDocument) -> str:
         rows.append([r.metric, *counts, rate, f"{r.mean_margin:+.4f}", p_value(r.p_two_sided)])
     blocks = [text_table(rows)]
     if content.tests:
-        lines = ["Exact McNemar tests (triples that only one of the two gets right; two-sided p)"]
-        lines += [
-            f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}"
-            + (f", corrected {p_value(t.p_corrected)}" if t.p_corrected is not None else "")
-            for t in content.tests
-        ]
-        blocks.append("\n".join(lines))
+        heading = "Exact McNemar tests (triples that only one of the two gets right; two-sided p)"
+        blocks.append(mcnemar_text(heading, content.tests))
     if content.splits:
         ranges = dict.fromkeys((s.low, s.high, s.n) for s in content.splits)
         rows = [["metric", *(f"{low:+.2f}..{high:+.2f} (n={n})" for low, high, n in ranges)]]
@@ -190,6 +172,16 @@ def triples_sheets(content: TriplesDocument) -> list[Sheet]:
         rows = [[r.metric, *(four(s.rate) for s in content.splits if s.metric == r.metric)] for r in content.results]
         found.append(Sheet("Rate by gap in lexical overlap, overlap(A, C) - overlap(A, B)", header, rows))
     return found
+
+
+def mcnemar_text(heading: str, tests: Sequence[TripleTestRow]) -> str:
+    """Return McNemar tests between metrics below a heading."""
+    lines = [f"  {t.a} {t.only_a}, {t.b} {t.only_b}: p {p_value(t.p)}{_corrected(t)}" for t in tests]
+    return "\n".join([heading, *lines])
+
+
+def _corrected(test: TripleTestRow | DetectionTestRow) -> str:
+    return "" if test.p_corrected is None else f", corrected {p_value(test.p_corrected)}"
 
 
 def mcnemar_sheets(tests: Sequence[TripleTestRow], n: int) -> list[Sheet]:

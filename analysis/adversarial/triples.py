@@ -106,27 +106,17 @@ class TriplesResult(InNotebooks):
             scores: metric -> (m(A, B) (n,), m(A, C) (n,)), likewise.
         """
         results = [
-            TripleRow(
-                metric=one.metric,
-                n=one.preference.n,
+            TripleRow.of(
+                one.preference,
+                one,
                 prefers_paraphrase=one.preference.first,
-                ties=one.preference.ties,
-                rate=one.preference.rate,
-                ci=(one.preference.low, one.preference.high),
-                mean_paraphrase=one.mean_paraphrase,
-                mean_nonparaphrase=one.mean_nonparaphrase,
                 mean_margin=one.preference.margin,
                 margin_ci=(one.preference.margin_low, one.preference.margin_high),
-                p=one.preference.p,
-                p_two_sided=one.preference.p_two_sided,
             )
             for one in self.results
         ]
         tests = mcnemar_rows(self.tests, self.p_corrected)
-        splits = [
-            TripleSplitRow(metric=s.metric, low=s.low, high=s.high, n=s.n, rate=s.rate, ci=(s.rate_low, s.rate_high))
-            for s in self.splits
-        ]
+        splits = [TripleSplitRow.of(split, ci=(split.rate_low, split.rate_high)) for split in self.splits]
         given = scores or {}
         worst = []
         for name, places in self.worst.items() if given else ():

@@ -53,16 +53,7 @@ class AverageTest:
 
     def to_row(self, method: str) -> MetaTestRow:
         """Return the test as it stands in the document of ``bsx meta``."""
-        return MetaTestRow(
-            a=self.a,
-            b=self.b,
-            difference=self.difference,
-            ci=(self.low, self.high),
-            p=self.p,
-            p_two_sided=self.p_two_sided,
-            p_adjusted=self.p_adjusted,
-            method=method,
-        )
+        return MetaTestRow.of(self, method=method)
 
 
 @dataclass(frozen=True)
@@ -90,17 +81,7 @@ class PairTest:
 
     def to_row(self) -> MetaTestRow:
         """Return the test as it stands in the document of ``bsx meta``."""
-        return MetaTestRow(
-            a=self.a,
-            b=self.b,
-            difference=self.comparison.difference,
-            ci=(self.comparison.low, self.comparison.high),
-            statistic=self.comparison.statistic,
-            p=self.comparison.p,
-            p_two_sided=self.comparison.p_two_sided,
-            p_adjusted=self.p_adjusted,
-            method=self.comparison.method,
-        )
+        return MetaTestRow.of(self.comparison, self)
 
 
 @dataclass(frozen=True)
@@ -153,21 +134,18 @@ class GroupResult:
             ranks = dict(zip(self.clusters.names, self.clusters.ranks, strict=True))
             clusters = ClusterRow(winners=list(self.clusters.winners), ranks=ranks, alpha=self.clusters.alpha)
         metrics = [
-            MetaMetricRow.model_validate({"metric": m.metric, **m.figures, "ci": (m.low, m.high), "method": m.method})
-            for m in self.metrics
-        ]
-        controls = [
             MetaMetricRow.model_validate(
-                {"metric": m.metric, **m.figures, "ci": (m.low, m.high), "method": m.method, "control": True}
+                {"metric": m.metric, **m.figures, "ci": (m.low, m.high), "method": m.method}
+                | ({"control": True} if m in self.sentinels else {})
             )
-            for m in self.sentinels
+            for m in (*self.metrics, *self.sentinels)
         ]
-        more = {"control_tests": [test.to_row() for test in self.control_tests]} if controls else {}
+        more = {"control_tests": [test.to_row() for test in self.control_tests]} if self.sentinels else {}
         return MetaGroupRow(
             group=self.group,
             n=self.n,
             left_out=self.left_out,
-            metrics=[*metrics, *controls],
+            metrics=metrics,
             tests=[test.to_row() for test in self.tests],
             test=self.test,
             clusters=clusters,

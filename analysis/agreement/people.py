@@ -50,9 +50,7 @@ class PeopleStep:
 
     def to_row(self) -> PeopleStepRow:
         """Return the step as it stands in documents."""
-        return PeopleStepRow(
-            low=self.low, high=self.high, n=self.n, share=self.share, ci=(self.share_low, self.share_high)
-        )
+        return PeopleStepRow.of(self, ci=(self.share_low, self.share_high))
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,16 +112,7 @@ class PeopleCurve(InNotebooks):
 
     def to_row(self) -> PeopleCurveRow:
         """Return the curve as it stands in documents."""
-        return PeopleCurveRow(
-            metric=self.metric,
-            level=self.level,
-            group=self.group,
-            pairs=self.pairs,
-            metric_ties=self.metric_ties,
-            human_ties=self.human_ties,
-            confidence=self.confidence,
-            steps=[step.to_row() for step in self.steps],
-        )
+        return PeopleCurveRow.of(self, steps=[step.to_row() for step in self.steps])
 
 
 @in_range

@@ -89,21 +89,10 @@ class RaterAgreement(InNotebooks):
 
     def sheets(self) -> Sequence[Sheet]:
         """Return the three figures with intervals, then the raters."""
-        rows = [
-            [name, f"{value:.3f} [{low:.3f}, {high:.3f}]"]
-            for name, value, (low, high) in (
-                ("Krippendorff's alpha", self.alpha, self.alpha_ci),
-                ("reliability of one rating, ICC(1)", self.one, self.one_ci),
-                (f"reliability of the mean of {self.per_item:.2f}", self.mean, self.mean_ci),
-            )
-        ]
+        rows = [[name, f"{value:.3f} [{low:.3f}, {high:.3f}]"] for name, value, (low, high) in self._figures()]
         level = f"{100 * self.confidence:g} % bootstrap intervals over translations, no tests"
         title = f"Agreement of raters, n = {self.ratings} ratings of {self.items} translations; {level}"
-        each = [
-            [one.name, str(one.n), f"{one.mean:.3f}", f"{one.severity:+.3f}", f"{one.r:.3f}"] for one in self.raters
-        ]
-        header = ["rater", "rated", "mean", "severity", "r with others"]
-        return [Sheet(title, ["", "value"], rows), Sheet("Raters, the severest first", header, each)]
+        return [Sheet(title, ["", "value"], rows), Sheet("Raters, the severest first", *self._each())]
 
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return a row a rater."""
@@ -117,20 +106,25 @@ class RaterAgreement(InNotebooks):
 
     def to_text(self) -> str:
         """Return tables for a terminal."""
-        figures = [
-            ("Krippendorff's alpha (interval)", self.alpha, self.alpha_ci),
+        rows = [["", "", f"{self.confidence:.0%} interval"]]
+        for what, value, (low, high) in self._figures(" (interval)"):
+            rows.append([what, f"{value:.3f}", f"[{low:.3f}, {high:.3f}]"])
+        header, each = self._each()
+        single = f", {self.single} with one rating left out" if self.single else ""
+        said = f"{self.ratings} ratings of {self.items} translations{single}; intervals resample translations"
+        return f"{text_table(rows)}\n\n{text_table([header, *each])}\n\n{said}."
+
+    def _figures(self, kind: str = "") -> list[tuple[str, float, tuple[float, float]]]:
+        return [
+            (f"Krippendorff's alpha{kind}", self.alpha, self.alpha_ci),
             ("reliability of one rating, ICC(1)", self.one, self.one_ci),
             (f"reliability of the mean of {self.per_item:.2f}", self.mean, self.mean_ci),
         ]
-        head = [["", "", f"{self.confidence:.0%} interval"]]
-        rows = [[what, f"{value:.3f}", f"[{low:.3f}, {high:.3f}]"] for what, value, (low, high) in figures]
-        each = [["rater", "rated", "mean", "severity", "r with others"]]
-        each += [
-            [one.name, str(one.n), f"{one.mean:.3f}", f"{one.severity:+.3f}", f"{one.r:.3f}"] for one in self.raters
-        ]
-        single = f", {self.single} with one rating left out" if self.single else ""
-        said = f"{self.ratings} ratings of {self.items} translations{single}; intervals resample translations"
-        return f"{text_table([*head, *rows])}\n\n{text_table(each)}\n\n{said}."
+
+    def _each(self) -> tuple[list[str], list[list[str]]]:
+        """Return names of columns, and a row a rater."""
+        rows = [[r.name, str(r.n), f"{r.mean:.3f}", f"{r.severity:+.3f}", f"{r.r:.3f}"] for r in self.raters]
+        return ["rater", "rated", "mean", "severity", "r with others"], rows
 
 
 def rater_agreement(

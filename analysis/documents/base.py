@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, ValidatorFunctionWrapHandler, WrapValidator
 
 from bsx.analysis.render.numbers import plain
 from bsx.support.provenance import Provenance
+from bsx.support.untyped import Untyped
 
 
 def _number(value: object, number: ValidatorFunctionWrapHandler) -> float | None:
@@ -30,6 +31,21 @@ class DocumentPart(BaseModel):
     def more(self) -> dict[str, object]:
         """Keys beyond those that every such part has."""
         return self.model_extra or {}
+
+    @classmethod
+    def of(cls, *found: Untyped, **more: object) -> Self:
+        """Return a part of what results hold in attributes of the same names; their ``low`` and ``high`` are ``ci``.
+
+        Args:
+            found: the results; of two that have an attribute, the later one's counts.
+            more: fields that no result has, or that shall hold something else.
+        """
+        named: dict[str, object] = {}
+        for one in found:
+            named |= {name: getattr(one, name) for name in cls.model_fields if hasattr(one, name)}
+            if "ci" in cls.model_fields and hasattr(one, "low"):
+                named["ci"] = (one.low, one.high)
+        return cls.model_validate(named | more)
 
     def to_dict(self) -> dict[str, object]:
         """Return what was set, as JSON wants it: a number that is not finite becomes None."""

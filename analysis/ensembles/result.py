@@ -62,32 +62,11 @@ class GroupGain:
     def to_row(self) -> GainRow:
         """Return the group as it stands in the document of ``bsx ensemble``."""
         test = self.williams
-        return GainRow(
-            group=self.group,
-            n=self.n,
-            members=dict(self.members),
-            ensemble=self.ensemble,
-            best=self.best,
-            best_r=self.best_r,
-            gain=self.gain,
-            ci=(self.low, self.high),
-            undefined_resamples=self.undefined,
-            tests=[
-                GainTestRow(
-                    a="ensemble",
-                    b=self.best,
-                    test="williams",
-                    difference=test.difference,
-                    ci=(test.low, test.high),
-                    statistic=test.statistic,
-                    p=test.p,
-                    p_two_sided=test.p_two_sided,
-                ),
-                GainTestRow(
-                    a="ensemble", b=self.best, test="bootstrap", difference=test.difference, p=self.bootstrap_p
-                ),
-            ],
-        )
+        tests = [
+            GainTestRow.of(test, a="ensemble", b=self.best, test="williams"),
+            GainTestRow(a="ensemble", b=self.best, test="bootstrap", difference=test.difference, p=self.bootstrap_p),
+        ]
+        return GainRow.of(self, undefined_resamples=self.undefined, tests=tests)
 
 
 @dataclass(frozen=True, repr=False)

@@ -197,28 +197,14 @@ def _metric(found: MetricComparison, result: CompareResult) -> ComparedRow:
         metric=found.metric,
         higher_is_better=found.higher_is_better,
         signature=found.signature,
-        systems=[
-            SystemRow.model_validate(
-                {"system": s.system, "score": s.score, "ci": (s.low, s.high)} | ranks.get(s.system, {})
-            )
-            for s in found.systems
-        ],
+        systems=[SystemRow.of(score, **ranks.get(score.system, {})) for score in found.systems],
         tests=[_test(test, result.agreed(found.metric, test.comparison.difference)) for test in found.tests],
     )
 
 
 def _test(test: SystemTest, step: PeopleStep | None) -> SystemTestRow:
     found = test.comparison
-    more = {} if step is None else {"people": step.to_row()}
-    return SystemTestRow(
-        a=test.a,
-        b=test.b,
-        difference=found.difference,
-        ci=None if np.isnan(found.low) else (found.low, found.high),
-        p=found.p,
-        p_two_sided=found.p_two_sided,
-        p_adjusted=test.p_adjusted,
-        better=test.better,
-        method=found.method,
-        **more,
-    )
+    more: dict[str, object] = {} if step is None else {"people": step.to_row()}
+    if np.isnan(found.low):
+        more["ci"] = None
+    return SystemTestRow.of(found, test, **more)

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.adversarial.result import ToldApart
-from bsx.analysis.adversarial.robustness import robustness, told_apart
+from bsx.analysis.adversarial.robustness import robustness
+from bsx.analysis.adversarial.told_apart import ToldApart, told_apart
 from bsx.analysis.cards.leaderboard import TOLD_APART
 from bsx.analysis.documents.cards import ToldApartRow
 from bsx.analysis.stats.preference import McNemar, mcnemar
