@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.render.notebook import InNotebooks
+from bsx.analysis.render.numbers import plain
 from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import settings, vectors
@@ -89,18 +90,7 @@ class LearningCurve(InNotebooks):
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values; an undefined number is None."""
-        points = [
-            {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in asdict(p).items()}
-            for p in self.points
-        ]
-        return {
-            "points": points,
-            "groups": list(self.groups),
-            "n": self.n,
-            "seeds": list(self.seeds),
-            "method": self.method,
-            "confidence": self.confidence,
-        }
+        return {name: plain(value) for name, value in asdict(self).items()}
 
     def to_text(self) -> str:
         """Return a table, a line a point."""

@@ -7,12 +7,14 @@ import re
 from typing import Protocol
 
 from bsx.analysis.agreement.groups import Average, AverageTest, GroupResult, averaged
+from bsx.analysis.agreement.measures import MetricAgreement
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.sheets import Bold, Sheet
 
 TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "n": "pairs"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
+Row = dict[str, object]
 _NAMED = 4  # groups whose numbers of rows a caption spells out
 
 
@@ -97,44 +99,25 @@ def text(result: Evaluated) -> str:
     return "\n\n".join([*parts, caption])
 
 
-def records(result: Evaluated) -> list[dict[str, object]]:
+def records(result: Evaluated) -> list[Row]:
     """Return one row a group and metric, then one of averages a metric."""
-    figures = _figures(result)
-    rows: list[dict[str, object]] = []
+    names = {"pairs" if name == "n" else name: name for name in _figures(result)}
+    averages = result.average if result.averaged else ()
+
+    def row(group: str, found: MetricAgreement | Average, n: object, winner: object, rank: object, method: str) -> Row:
+        figures = {shown: _plain(found.figures.get(name)) for shown, name in names.items()}
+        ends = {"low": _plain(found.low), "high": _plain(found.high), "winner": winner, "rank": rank, "method": method}
+        control = {"control": int(found.metric in result.sentinels)} if result.sentinels else {}
+        return {"group": group, "metric": found.metric, "rows": n, **figures, **ends, **control}
+
+    rows = []
     for group in result.groups:
         ranks = _ranks(group)
         for found in (*group.metrics, *group.sentinels):
             control = found.metric in result.sentinels
             winner = "" if group.clusters is None or control else int(found.metric in group.clusters.winners)
-            rows.append(
-                {"group": group.group, "metric": found.metric, "rows": group.n}
-                | {_column(name): _plain(found.figures.get(name)) for name in figures}
-                | {
-                    "low": _plain(found.low),
-                    "high": _plain(found.high),
-                    "winner": winner,
-                    "rank": ranks.get(found.metric, ""),
-                }
-                | {"method": found.method, **({"control": int(control)} if result.sentinels else {})}
-            )
-    for average in result.average if result.averaged else ():
-        rows.append(
-            {"group": "average", "metric": average.metric, "rows": ""}
-            | {_column(name): _plain(average.figures.get(name)) for name in figures}
-            | {
-                "low": _plain(average.low),
-                "high": _plain(average.high),
-                "winner": "",
-                "rank": "",
-                "method": "mean of groups",
-            }
-            | ({"control": int(average.metric in result.sentinels)} if result.sentinels else {})
-        )
-    return rows
-
-
-def _column(figure: str) -> str:
-    return "pairs" if figure == "n" else figure
+            rows.append(row(group.group, found, group.n, winner, ranks.get(found.metric, ""), found.method))
+    return [*rows, *(row("average", found, "", "", "", "mean of groups") for found in averages)]
 
 
 def _figures(result: Evaluated) -> list[str]:

@@ -91,14 +91,9 @@ def ridge_penalty(scores: Array, human: Array, groups: Rows, of: Rows, *, seed: 
     return max(penalty for penalty, best in zip(PENALTIES, nearly, strict=True) if best)
 
 
-def group_correlations(columns: Array, human: Array, groups: Rows) -> Array:
-    """Return Pearson's r of each column (n, k) with human scores within each group: (groups, k), NaN if undefined."""
-    return np.stack([pearson_rows(columns[groups == g].T, human[groups == g]) for g in np.unique(groups)])
-
-
 def mean_correlation(columns: Array, human: Array, groups: Rows) -> Array:
     """Return the mean over groups of each column's correlation (n, k) -> (k,); -inf where no group defines it."""
-    r = group_correlations(columns, human, groups)
+    r = np.stack([pearson_rows(columns[groups == g].T, human[groups == g]) for g in np.unique(groups)])
     defined = ~np.isnan(r)
     count = defined.sum(axis=0)
     return np.where(count > 0, np.where(defined, r, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)

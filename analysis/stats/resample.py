@@ -59,6 +59,11 @@ def bootstrap_counts(resamples: int, items: int, seed: Seed) -> Iterator[Array]:
         yield np.bincount((indices + rows).ravel(), minlength=indices.size).reshape(indices.shape).astype(np.float64)
 
 
+def all_counts(resamples: int, items: int, seed: Seed) -> Array:
+    """Return the blocks of `bootstrap_counts` as one: (resamples, items)."""
+    return np.concatenate(list(bootstrap_counts(resamples, items, seed)))
+
+
 def swaps(resamples: int, items: int, seed: Seed) -> Iterator[NDArray[np.bool_]]:
     """Yield blocks (b, items) of fair coin tosses: which items trade places in each permutation."""
     rng = np.random.default_rng(seed)

@@ -71,6 +71,24 @@ def weighted_pearson(x: Array, y: Array, weights: Array) -> Array:
     )
 
 
+def accuracy_of_drawn(x: Array, y: Array, counts: Array) -> Array:
+    """Return pairwise accuracy of scores (b, n), or (n,), of systems drawn counts (b, n) times: (b,)."""
+    i, j = np.triu_indices(x.shape[-1], k=1)
+    return mean_of_drawn_pairs(np.sign(x[..., i] - x[..., j]) == np.sign(y[..., i] - y[..., j]), counts)
+
+
+def mean_of_drawn_pairs(values: Array | NDArray[np.bool_], counts: Array) -> Array:
+    """Return the mean of values (b, pairs), or (pairs,), over the pairs of n systems drawn counts (b, n) times: (b,).
+
+    A pair of a system with itself is left out.
+    """
+    i, j = np.triu_indices(counts.shape[-1], k=1)
+    weights = counts[:, i] * counts[:, j]
+    with np.errstate(invalid="ignore"):
+        mean: Array = (values * weights).sum(axis=-1) / weights.sum(axis=-1)
+    return mean
+
+
 ROWS: dict[str, RowStatistic] = {
     "pearson": pearson_rows,
     "spearman": spearman_rows,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts
+from bsx.analysis.stats.resample import Seed, all_counts, block_sizes
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -88,9 +88,9 @@ def resampled(
         if of is None:
             counts = np.zeros((size, len(scores)))
             for side in sides:
-                counts[:, side] = np.concatenate(list(bootstrap_counts(size, int(side.sum()), rng)))
+                counts[:, side] = all_counts(size, int(side.sum()), rng)
         else:
-            counts = np.concatenate(list(bootstrap_counts(size, int(of.max()) + 1, rng)))[:, of[order]]
+            counts = all_counts(size, int(of.max()) + 1, rng)[:, of[order]]
         with np.errstate(invalid="ignore", divide="ignore"):
             draws.append(statistic(*(np.cumsum(counts * side, axis=1)[:, ends] for side in sides)))
     return np.concatenate(draws)

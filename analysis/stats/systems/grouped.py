@@ -15,6 +15,7 @@ from bsx.analysis.stats.resample import (
     Indices,
     Sampled,
     Seed,
+    all_counts,
     bootstrap_counts,
     bootstrap_indices,
     bootstrap_p,
@@ -22,7 +23,7 @@ from bsx.analysis.stats.resample import (
     percentile_interval,
 )
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.rowwise import ROWS
+from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -282,7 +283,7 @@ def resampled_scores(
     for counts in bootstrap_counts(resamples, systems, rng):
         weights = np.ones((1, segments))
         if resample == "both":
-            weights = np.concatenate(list(bootstrap_counts(len(counts), segments, rng)))
+            weights = all_counts(len(counts), segments, rng)
         of_x, of_y = (np.broadcast_to(z(weights), counts.shape) for z in (x, y))
         if statistic == "pairwise_accuracy":
             draws.append(accuracy_of_drawn(of_x, of_y, counts))
@@ -302,19 +303,6 @@ def means_of_drawn(scores: Array) -> SegmentsToSystems:
         return found
 
     return means
-
-
-def accuracy_of_drawn(x: Array, y: Array, counts: Array) -> Array:
-    """Return pairwise accuracy of scores (b, systems) of systems drawn counts (b, systems) times: (b,).
-
-    A pair of a system with itself is left out.
-    """
-    i, j = np.triu_indices(x.shape[-1], k=1)
-    weights = counts[:, i] * counts[:, j]
-    alike = np.sign(x[..., i] - x[..., j]) == np.sign(y[..., i] - y[..., j])
-    with np.errstate(invalid="ignore"):
-        accuracy: Array = (alike * weights).sum(axis=-1) / weights.sum(axis=-1)
-    return accuracy
 
 
 def _resampled_pearson(x: Array, y: Array, by: By, counts: Array) -> Array:

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import SAMPLED, Sampled, Seed, bootstrap_counts, percentile_interval, swaps
+from bsx.analysis.stats.resample import SAMPLED, Sampled, Seed, all_counts, bootstrap_counts, percentile_interval, swaps
 from bsx.analysis.stats.results import Estimate
+from bsx.analysis.stats.rowwise import mean_of_drawn_pairs
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -82,30 +83,18 @@ def soft_pairwise_accuracy(
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
     draws = []
     if resample == "systems":
-        draws.append(_mean_of_pairs(np.abs(p[0] - p[1])[None], _counts(resamples, len(x), rng), i, j))
+        draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng)))
     else:
         for counts in bootstrap_counts(resamples, x.shape[1], rng):
             tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
             apart = np.abs(tails[0] - tails[1])
-            chosen = _counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
-            draws.append(_mean_of_pairs(apart, chosen, i, j))
+            chosen = all_counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
+            draws.append(mean_of_drawn_pairs(apart, chosen))
     low, high = percentile_interval(1 - np.concatenate(draws), confidence)
     value = float(1 - np.abs(p[0] - p[1]).mean())
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
     words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, bootstrap over {SAMPLED[resample]}"
     return Estimate(value, low, high, float("nan"), len(x), words, confidence)
-
-
-def _counts(resamples: int, systems: int, rng: np.random.Generator) -> Array:
-    return np.concatenate(list(bootstrap_counts(resamples, systems, rng)))
-
-
-def _mean_of_pairs(values: Array, counts: Array, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
-    """Return the mean of values (b or 1, pairs) over pairs of different systems, drawn counts (b, systems) times."""
-    weights = counts[:, i] * counts[:, j]
-    with np.errstate(invalid="ignore"):
-        mean: Array = (values * weights).sum(axis=1) / weights.sum(axis=1)
-    return mean
 
 
 def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:
