@@ -119,12 +119,12 @@ class ChallengeResult(InNotebooks):
         metrics = {}
         for one in self.results:
             metrics[one.metric] = ChallengedMetric(
-                overall=None if one.overall is None else ChallengeRow.of(one.overall),
+                overall=None if one.overall is None else ChallengeRow.from_results(one.overall),
                 macro=one.macro,
                 weighted=one.weighted,
-                severities={name: ChallengeRow.of(found) for name, found in one.severities.items()},
+                severities={name: ChallengeRow.from_results(found) for name, found in one.severities.items()},
                 phenomena={
-                    name: PhenomenonRow.of(found, severity=self.severity_of[name])
+                    name: PhenomenonRow.from_results(found, severity=self.severity_of[name])
                     for name, found in one.phenomena.items()
                 },
             )

@@ -87,13 +87,13 @@ class PairsResult(InNotebooks):
                 auc=one.auc.estimate,
                 ci=(one.auc.low, one.auc.high),
                 p=one.auc.p,
-                average_precision=EstimateRow.of(one.curve.average_precision),
-                accuracy=AccuracyRow.of(one.accuracy, in_sample=one.accuracy.accuracy),
+                average_precision=EstimateRow.from_results(one.curve.average_precision),
+                accuracy=AccuracyRow.from_results(one.accuracy, in_sample=one.accuracy.accuracy),
             )
             for one in self.results
         ]
         tests = [
-            DetectionTestRow.of(
+            DetectionTestRow.from_results(
                 test,
                 a=a,
                 b=b,

@@ -77,7 +77,7 @@ class CaseResult:
 
     def to_row(self) -> DropRow:
         """Return it as it stands in the document of ``bsx adversarial perturb``."""
-        return DropRow.of(self, excess_ci=(self.excess_low, self.excess_high))
+        return DropRow.from_results(self, excess_ci=(self.excess_low, self.excess_high))
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Robustness(InNotebooks):
         return PerturbDocument(
             results=[result.to_row() for result in self.results],
             worst=list(self.worst),
-            ranges=[RangeRow.of(one) for one in self.ranges],
+            ranges=[RangeRow.from_results(one) for one in self.ranges],
             left_out=[LeftOutRow(perturbation=name, why=why) for name, why in self.left_out.items()],
             settings=dict(self.settings),
             notes=list(self.notes),

@@ -49,7 +49,9 @@ def mcnemar_rows(
     tests: Mapping[tuple[str, str], McNemar], corrected: Mapping[tuple[str, str], float]
 ) -> list[TripleTestRow]:
     """Return McNemar tests between metrics as parts of a document."""
-    return [TripleTestRow.of(t, a=a, b=b, **corrected_field(corrected, (a, b))) for (a, b), t in tests.items()]
+    return [
+        TripleTestRow.from_results(t, a=a, b=b, **corrected_field(corrected, (a, b))) for (a, b), t in tests.items()
+    ]
 
 
 def pairs_text(content: PairsDocument) -> str:

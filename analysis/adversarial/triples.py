@@ -106,7 +106,7 @@ class TriplesResult(InNotebooks):
             scores: metric -> (m(A, B) (n,), m(A, C) (n,)), likewise.
         """
         results = [
-            TripleRow.of(
+            TripleRow.from_results(
                 one.preference,
                 one,
                 prefers_paraphrase=one.preference.first,
@@ -116,7 +116,7 @@ class TriplesResult(InNotebooks):
             for one in self.results
         ]
         tests = mcnemar_rows(self.tests, self.p_corrected)
-        splits = [TripleSplitRow.of(split, ci=(split.rate_low, split.rate_high)) for split in self.splits]
+        splits = [TripleSplitRow.from_results(split, ci=(split.rate_low, split.rate_high)) for split in self.splits]
         given = scores or {}
         worst = []
         for name, places in self.worst.items() if given else ():

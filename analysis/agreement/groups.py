@@ -53,7 +53,7 @@ class AverageTest:
 
     def to_row(self, method: str) -> MetaTestRow:
         """Return the test as it stands in the document of ``bsx meta``."""
-        return MetaTestRow.of(self, method=method)
+        return MetaTestRow.from_results(self, method=method)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class PairTest:
 
     def to_row(self) -> MetaTestRow:
         """Return the test as it stands in the document of ``bsx meta``."""
-        return MetaTestRow.of(self.comparison, self)
+        return MetaTestRow.from_results(self.comparison, self)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class PeopleStep:
 
     def to_row(self) -> PeopleStepRow:
         """Return the step as it stands in documents."""
-        return PeopleStepRow.of(self, ci=(self.share_low, self.share_high))
+        return PeopleStepRow.from_results(self, ci=(self.share_low, self.share_high))
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +112,7 @@ class PeopleCurve(InNotebooks):
 
     def to_row(self) -> PeopleCurveRow:
         """Return the curve as it stands in documents."""
-        return PeopleCurveRow.of(self, steps=[step.to_row() for step in self.steps])
+        return PeopleCurveRow.from_results(self, steps=[step.to_row() for step in self.steps])
 
 
 @in_range

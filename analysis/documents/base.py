@@ -33,7 +33,7 @@ class DocumentPart(BaseModel):
         return self.model_extra or {}
 
     @classmethod
-    def of(cls, *found: Untyped, **more: object) -> Self:
+    def from_results(cls, *found: Untyped, **more: object) -> Self:
         """Return a part of what results hold in attributes of the same names; their ``low`` and ``high`` are ``ci``.
 
         Args:

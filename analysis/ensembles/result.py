@@ -63,10 +63,10 @@ class GroupGain:
         """Return the group as it stands in the document of ``bsx ensemble``."""
         test = self.williams
         tests = [
-            GainTestRow.of(test, a="ensemble", b=self.best, test="williams"),
+            GainTestRow.from_results(test, a="ensemble", b=self.best, test="williams"),
             GainTestRow(a="ensemble", b=self.best, test="bootstrap", difference=test.difference, p=self.bootstrap_p),
         ]
-        return GainRow.of(self, undefined_resamples=self.undefined, tests=tests)
+        return GainRow.from_results(self, undefined_resamples=self.undefined, tests=tests)
 
 
 @dataclass(frozen=True, repr=False)

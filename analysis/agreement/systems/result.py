@@ -197,7 +197,7 @@ def _metric(found: MetricComparison, result: CompareResult) -> ComparedRow:
         metric=found.metric,
         higher_is_better=found.higher_is_better,
         signature=found.signature,
-        systems=[SystemRow.of(score, **ranks.get(score.system, {})) for score in found.systems],
+        systems=[SystemRow.from_results(score, **ranks.get(score.system, {})) for score in found.systems],
         tests=[_test(test, result.agreed(found.metric, test.comparison.difference)) for test in found.tests],
     )
 
@@ -207,4 +207,4 @@ def _test(test: SystemTest, step: PeopleStep | None) -> SystemTestRow:
     more: dict[str, object] = {} if step is None else {"people": step.to_row()}
     if np.isnan(found.low):
         more["ci"] = None
-    return SystemTestRow.of(found, test, **more)
+    return SystemTestRow.from_results(found, test, **more)

@@ -10,9 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from bsx.analysis.documents.agreement import MetaMetricRow
-from bsx.analysis.documents.base import DocumentPart, ResultDocument
+from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument, FoldWeights
 from bsx.analysis.documents.kinds import KINDS
+from bsx.analysis.stats.results import Comparison, Estimate
 from tests.helpers import report_samples as samples
 
 
@@ -78,3 +79,17 @@ def test_settings_notes_and_provenance_come_last() -> None:
 def test_a_metrics_figures_follow_its_name() -> None:
     row = MetaMetricRow.model_validate({"ci": (0.1, 0.3), "metric": "m", "method": "x", "pearson": 0.2})
     assert list(row.to_dict()) == ["metric", "pearson", "ci", "method"]
+
+
+def test_a_row_takes_what_results_hold_under_its_names() -> None:
+    class Row(DocumentPart):
+        a: str
+        n: int = 0
+        ci: Interval = None
+        p: Number = None
+
+    test = Comparison(0.5, 0.25, 0.25, 0.125, math.nan, 2.0, 0.01, 0.02, 30, "a test")
+    assert Row.from_results(test, a="first").to_dict() == {"a": "first", "n": 30, "ci": [0.125, None], "p": 0.01}
+    later = Estimate(0.5, 0.0, 1.0, 0.5, 31, "an estimate")
+    assert Row.from_results(test, later, a="first", ci=None).to_dict() == {"a": "first", "n": 31, "ci": None, "p": 0.5}
+    assert Row.from_results(object(), a="first").to_dict() == {"a": "first"}  # what nobody holds is not set
