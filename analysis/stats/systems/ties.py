@@ -228,7 +228,14 @@ def compare_ties(
     ends = percentile_interval(drawn[0] - drawn[1], confidence)
     method = f"difference of acc_eq, permutation of {swap}"
     return permuted(
-        *values, np.concatenate(draws), len(pairs.human), method, plus_one=plus_one, ends=ends, confidence=confidence
+        values[0],
+        values[1],
+        np.concatenate(draws),
+        len(pairs.human),
+        method,
+        plus_one=plus_one,
+        ends=ends,
+        confidence=confidence,
     )
 
 
