@@ -210,11 +210,8 @@ def compare_ties(
     settings(resamples=resamples, confidence=confidence)
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
     found = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
-    epsilons = [
-        pairs.best_epsilon() if given is None else given
-        for pairs, given in zip(found, (epsilon_a, epsilon_b), strict=True)
-    ]
-    right = np.stack([pairs.alike(epsilon) for pairs, epsilon in zip(found, epsilons, strict=True)])
+    both = zip(found, (epsilon_a, epsilon_b), strict=True)
+    right = np.stack([one.alike(one.best_epsilon() if given is None else given) for one, given in both])
     values, pairs = [found[0].mean(one) for one in right], found[0]
     drawn = pairs.resampled(right, resamples, seed)
     if by != "item" or test == "bootstrap":
