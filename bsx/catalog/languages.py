@@ -64,33 +64,32 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
     )
 
 
-def language_code(tag: str, catalog: Catalog | None = None) -> str:
+def language_code(tag: str) -> str:
     """Return the registry's code of a language, given by tag or name; a code that it lacks stays as it is.
 
     Args:
-        tag: as for `find_language`.
-        catalog: the registry; the shipped one with the user's overlays unless given.
+        tag: as for `find_language`, in the shipped registry with the user's overlays.
 
     Raises:
         UnknownNameError: for what is neither a known name nor spelled like a code.
     """
     try:
-        return find_language(tag, catalog if catalog is not None else load_registry()).code
+        return find_language(tag, load_registry()).code
     except UnknownNameError:
         if _CODE.fullmatch(tag.strip()) is None:
             raise
         return tag.strip()
 
 
-def language_pair(tags: str, catalog: Catalog | None = None) -> tuple[str, str]:
+def language_pair(tags: str) -> tuple[str, str]:
     """Return the codes of two languages with a hyphen between them, ``de-en``, or of one that is both.
 
     Raises:
         UnknownNameError: as `language_code` does.
     """
     first, hyphen, second = tags.partition("-")
-    code = language_code(first, catalog)
-    return code, language_code(second, catalog) if hyphen else code
+    code = language_code(first)
+    return code, language_code(second) if hyphen else code
 
 
 def names_of(entry: LanguageEntry) -> list[str]:

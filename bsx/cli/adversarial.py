@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,7 +22,7 @@ from bsx.cli.options import (
     take_keywords,
     with_settings,
 )
-from bsx.cli.output import form_of, group, names, progress_bar, show, write_result, write_tables
+from bsx.cli.output import form_of, group, names, progress_bar, show, write_result, write_run
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.jobs.settings.fooling import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
@@ -29,6 +30,7 @@ from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
 
 if TYPE_CHECKING:
+    from bsx.jobs.fooling.challenge import ChallengeRun
     from bsx.jobs.fooling.result import Fooled
 
 adversarial = group()
@@ -93,7 +95,7 @@ def pairs(
         )
     if curves is not None:
         found.save_curves(curves)
-    _finish(found, "adversarial-pairs", format, output)
+    _finish(found, "pairs", found.files, format, output)
 
 
 @adversarial.command()
@@ -126,7 +128,7 @@ def triples(
             **take_keywords(settings, TripleSettings),
             settings=take(settings, ScorerConfig),
         )
-    _finish(found, "adversarial-triples", format, output)
+    _finish(found, "triples", found.files, format, output)
 
 
 @adversarial.command()
@@ -157,7 +159,6 @@ def challenge(
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
     from bsx.data.picture import check_picture
     from bsx.jobs.fooling.challenge import challenge_metrics
-    from bsx.support.provenance import provenance
 
     if plot is not None:
         check_picture(plot)
@@ -174,11 +175,7 @@ def challenge(
         )
     if plot is not None:
         found.plot(plot)
-    files = sorted(file.glob("*.json")) if file.is_dir() else [file]
-    origin = provenance("adversarial-challenge", files, found.signatures)
-    content = {**found.to_dict(), "provenance": origin}
-    write_tables(found, format, lambda: origin, output, content=lambda: content)
-    say([*found.about, *found.notes])
+    _finish(found, "challenge", sorted(file.glob("*.json")) if file.is_dir() else [file], format, output)
 
 
 def _weights(given: list[str] | None) -> dict[str, float] | None:
@@ -198,12 +195,8 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
     return found or None
 
 
-def _finish(found: Fooled, kind: str, format: str, output: Path | None) -> None:
-    from bsx.support.provenance import provenance
-
-    origin = provenance(kind, found.files, found.signatures)
-    content = {**found.to_dict(), "provenance": origin}
-    write_tables(found, format, lambda: origin, output, content=lambda: content)
+def _finish(found: Fooled | ChallengeRun, kind: str, files: Sequence[Path], format: str, output: Path | None) -> None:
+    write_run(found, f"adversarial-{kind}", files, found.signatures, format, output, found.to_dict)
     say([*found.about, *found.notes])
 
 
@@ -275,7 +268,6 @@ def perturb(
     """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
     from bsx.data.output import check_table
     from bsx.jobs.perturbing import perturb as run
-    from bsx.support.provenance import provenance
 
     if list_all:
         write_result(_listing(form_of(format, output)), output)
@@ -299,11 +291,12 @@ def perturb(
     if save is not None:
         found.save_cases(save)
     read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
-    origin = provenance("adversarial-perturb", read, found.metrics.signatures)
-    content = found.to_dict() | {"provenance": origin}
-    content["notes"] = [spelled(note) for note in found.notes]
-    content["left_out"] = [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()]
-    write_tables(found.result, format, lambda: origin, output, content=lambda: content)
+    said = {
+        "notes": [spelled(note) for note in found.notes],
+        "left_out": [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()],
+    }
+    content = found.to_dict() | said
+    write_run(found.result, "adversarial-perturb", read, found.metrics.signatures, format, output, lambda: content)
     say([*found.metrics.about, *found.notes])
 
 

@@ -11,7 +11,7 @@ from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Format, Output, TableFormat, specs, take, take_keywords, with_settings
-from bsx.cli.output import names, progress_bar, show, write_tables
+from bsx.cli.output import names, progress_bar, show, write_run
 from bsx.jobs.settings.factors import FactorSettings, InterveneSettings
 
 
@@ -76,7 +76,6 @@ def intervene(
     from bsx.data.output import check_table
     from bsx.data.picture import check_picture
     from bsx.jobs.intervening import intervene as run
-    from bsx.support.provenance import provenance
 
     if save is not None:
         check_table(save)
@@ -99,9 +98,10 @@ def intervene(
     if plot is not None:
         found.result.plot(plot)
     read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
-    origin = provenance("intervene", read, found.metrics.signatures)
-    content = found.to_dict() | {"provenance": origin}
-    content["notes"] = [spelled(note) for note in found.notes]
-    content["left_out"] = {name: spelled(why) for name, why in found.result.document.left_out.items()}
-    write_tables(found.result, format, lambda: origin, output, content=lambda: content)
+    said = {
+        "notes": [spelled(note) for note in found.notes],
+        "left_out": {name: spelled(why) for name, why in found.result.document.left_out.items()},
+    }
+    content = found.to_dict() | said
+    write_run(found.result, "intervene", read, found.metrics.signatures, format, output, lambda: content)
     say([*found.metrics.about, *found.notes])

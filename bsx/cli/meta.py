@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,12 +89,11 @@ def meta(
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.agreement.result import MetaResult
-    from bsx.cli.output import write_tables
+    from bsx.cli.output import write_run
     from bsx.errors import InputError
     from bsx.jobs.evaluating.columns import Wanted
     from bsx.jobs.evaluating.run import meta as evaluate
     from bsx.jobs.scoring.input import Input
-    from bsx.support.provenance import provenance
 
     how = take(settings, MetaSettings)  # before anything is read or scored
     if plot_tests is not None and len(human or ()) > 1 and len(candidate or ()) < 2:
@@ -130,9 +128,7 @@ def meta(
 
         draw_significance(found.result, plot_tests)
     kind = "meta" if isinstance(found.result, MetaResult) else "meta-judgments"
-    origin = functools.partial(provenance, kind, found.files, found.signatures)
-    content = lambda: {**found.result.to_dict(), "provenance": origin()}  # noqa: E731
-    write_tables(found.result, format, origin, output, content=content)
+    write_run(found.result, kind, found.files, found.signatures, format, output, found.result.to_dict)
     say(found.notes)
 
 
@@ -182,12 +178,11 @@ def compare(
     **settings: Any,
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.cli.output import write_tables
+    from bsx.cli.output import write_run
     from bsx.errors import InputError
     from bsx.jobs.comparing import ScoresFile
     from bsx.jobs.comparing import compare as run
     from bsx.jobs.scoring.input import Input
-    from bsx.support.provenance import provenance
 
     how = take(settings, CompareSettings)
     named = systems or []
@@ -225,7 +220,5 @@ def compare(
             progress=report,
             **set_fields(how),
         )
-    origin = functools.partial(provenance, "compare", found.files, found.signatures)
-    content = lambda: {**found.result.to_dict(), "provenance": origin()}  # noqa: E731
-    write_tables(found.result, format, origin, output, content=content)
+    write_run(found.result, "compare", found.files, found.signatures, format, output, found.result.to_dict)
     say(found.notes)

@@ -167,6 +167,32 @@ def write_tables(
     write_result(to_json(content()) if form == "json" else in_form(result, form, origin), output)
 
 
+def write_run(
+    result: InNotebooks,
+    kind: str,
+    files: Sequence[str | Path],
+    signatures: Mapping[str, str] | None,
+    format: str,
+    output: Path | None,
+    content: Callable[[], Mapping[str, object]],
+) -> None:
+    """Print or write the result of a run with its provenance; see `write_tables`.
+
+    Args:
+        result: what came out.
+        kind: what ran.
+        files: what it read.
+        signatures: of its metrics.
+        format: see `write_tables`.
+        output: see `write_tables`.
+        content: gives what JSON holds beside the provenance.
+    """
+    from bsx.support.provenance import provenance
+
+    origin = functools.partial(provenance, kind, files, signatures)
+    write_tables(result, format, origin, output, content=lambda: {**content(), "provenance": origin()})
+
+
 def in_form(result: InNotebooks, form: str, origin: Callable[[], JsonObject]) -> str:
     """Return a result as text, csv, latex, markdown or html; ``origin`` is that of `write_tables`."""
     if form == "text":

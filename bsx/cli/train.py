@@ -139,9 +139,8 @@ def curve(
 ) -> None:
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
     from bsx.analysis.agreement.learning_curve import draw_learning_curve
-    from bsx.cli.output import write_tables
+    from bsx.cli.output import write_run
     from bsx.data.picture import check_picture
-    from bsx.support.provenance import provenance
 
     if plot is not None:
         check_picture(plot)
@@ -157,9 +156,8 @@ def curve(
         found = job.curve(output, **numbers, confidence=confidence, report=report, notify=_tell)
     if plot is not None:
         draw_learning_curve(found, plot, title=f"{architecture} on {job.encoder.record.model}")
-    origin = provenance("train-curve", job.files)
-    content = {"architecture": architecture, **found.to_dict(), "provenance": origin}
-    write_tables(found, format, lambda: origin, None, content=lambda: content)
+    content = {"architecture": architecture, **found.to_dict()}
+    write_run(found, "train-curve", job.files, None, format, None, lambda: content)
 
 
 @with_settings(config=EnsembleSettings)
@@ -177,9 +175,8 @@ def ensemble(
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.output import names, write_tables
+    from bsx.cli.output import names, write_run
     from bsx.jobs.combining.run import ensemble as combine
-    from bsx.support.provenance import provenance
 
     more = take_keywords(settings, EnsembleColumns)
     found = combine(
@@ -191,9 +188,7 @@ def ensemble(
         **more,
     )
     result = found.result
-    origin = provenance("ensemble", found.files, found.signatures)
-    content = {**result.to_dict(), "provenance": origin}
-    write_tables(result, format, lambda: origin, output, content=lambda: content)
+    write_run(result, "ensemble", found.files, found.signatures, format, output, result.to_dict)
     say([*found.notes, *result.notes])
     if found.saved is not None:
         print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)

@@ -40,13 +40,11 @@ class Detection:
         return f"{self.code} ({self.share:.0%} of {self.texts} sampled texts, by length; {sure})"
 
 
-def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHARE, seed: int = 1) -> Detection:
+def detect_language(texts: Iterable[str], *, seed: int = 1) -> Detection:
     """Detect the language of texts, from a random sample of them.
 
     Args:
         texts: usually the references; read once.
-        minimum_share: refuse if the foremost language holds less of the sample, or if its probability is below
-            `MINIMUM_PROBABILITY`.
         seed: of the sample.
 
     Raises:
@@ -65,8 +63,8 @@ def detect_language(texts: Iterable[str], *, minimum_share: float = MINIMUM_SHAR
     together: list[tuple[str, float]] = identifier.rank("\n".join(sampled))
     code, share = shares[0]
     probability = dict(together)[code]
-    if share < minimum_share or probability < MINIMUM_PROBABILITY or code == "zxx":  # no language: numbers, signs
-        found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < minimum_share else together)[:3])
+    if share < MINIMUM_SHARE or probability < MINIMUM_PROBABILITY or code == "zxx":  # no language: numbers, signs
+        found = ", ".join(f"{name} {part:.0%}" for name, part in (shares if share < MINIMUM_SHARE else together)[:3])
         raise InputError(f"the language is not clear from {len(sampled)} sampled texts ({found}): name it with `lang=`")
     return Detection(code, share, probability, len(sampled))
 

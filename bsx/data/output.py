@@ -85,7 +85,7 @@ def check_table(path: Path) -> None:
     check_output(path)
 
 
-def refuse_taken(columns: Iterable[str], added: Iterable[str], instead: str = "rename it") -> None:
+def refuse_taken(columns: Iterable[str], added: Iterable[str]) -> None:
     """Refuse input whose columns, all of which the output keeps, are called as one that the output adds.
 
     Raises:
@@ -94,7 +94,7 @@ def refuse_taken(columns: Iterable[str], added: Iterable[str], instead: str = "r
     there = set(columns)
     for name in added:
         if name in there:
-            raise InputError(f"the input has a column {name!r} already, which the output adds: {instead}")
+            raise InputError(f"the input has a column {name!r} already, which the output adds: rename it")
 
 
 class ScoreTable:

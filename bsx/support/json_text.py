@@ -6,13 +6,13 @@ import json
 import math
 
 
-def to_json(content: object, *, indent: int | None = None) -> str:
+def to_json(content: object) -> str:
     """Return JSON without escapes of letters; a number that is not finite, for which JSON has no word, is null.
 
     >>> to_json({"é": [1.5, float("nan")]})
     '{"é": [1.5, null]}'
     """
-    return json.dumps(_finite(content), ensure_ascii=False, indent=indent, allow_nan=False)
+    return json.dumps(_finite(content), ensure_ascii=False, allow_nan=False)
 
 
 def _finite(value: object) -> object:

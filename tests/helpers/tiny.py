@@ -86,12 +86,14 @@ def _unigram_tokenizer(folder: Path, *, name: str, special: list[str], **setting
     return getattr(transformers, name)(vocab=_unigram(special), **settings)
 
 
-def _xlm_tokenizer(folder: Path) -> Any:
-    """XLM's is a plain-Python BPE over lower-cased words with ``</w>`` at word ends."""
+def _words_tokenizer(folder: Path, *, name: str) -> Any:
+    """Plain-Python BPE over words: XLM marks the ends of words by ``</w>``, BlenderbotSmall pieces inside by ``@@``."""
     import transformers
 
-    vocabulary = ["<s>", "</s>", "<pad>", "<unk>"] + [f"<special{i}>" for i in range(10)]
-    vocabulary += list(CHARACTERS) + [c + "</w>" for c in CHARACTERS]
+    xlm = name == "XLMTokenizer"
+    special = ["<s>", "</s>", "<pad>", "<unk>"] + [f"<special{i}>" for i in range(10)]
+    vocabulary = special if xlm else ["__null__", "__start__", "__end__", "__unk__"]
+    vocabulary += list(CHARACTERS) + [c + ("</w>" if xlm else "@@") for c in CHARACTERS]
     merges = []
     for word in WORDS:
         left = word[0]
@@ -100,36 +102,14 @@ def _xlm_tokenizer(folder: Path) -> Any:
             if (left, right) not in merges:
                 merges.append((left, right))
             left += right
-            vocabulary.append(left)
+            inside = "" if i == len(word) else "@@"
+            vocabulary.append(left if xlm else left.removesuffix("</w>") + inside)
     folder.mkdir(parents=True, exist_ok=True)
     unique = {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}
     (folder / "vocab.json").write_text(json.dumps(unique), encoding="utf-8")
-    lines = [f"{a} {b} 1" for a, b in merges]
+    lines = [f"{a} {b} 1" for a, b in merges] if xlm else ["#version: 0.2", *(f"{a} {b}" for a, b in merges)]
     (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return transformers.XLMTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
-
-
-def _blenderbot_small_tokenizer(folder: Path) -> Any:
-    """BlenderbotSmall's is a plain-Python BPE over lower-cased words; a piece inside a word ends in ``@@``."""
-    import transformers
-
-    vocabulary = ["__null__", "__start__", "__end__", "__unk__"]
-    vocabulary += list(CHARACTERS) + [c + "@@" for c in CHARACTERS]
-    merges = []
-    for word in WORDS:
-        left = word[0]
-        for i, character in enumerate(word[1:], start=2):
-            right = character + ("</w>" if i == len(word) else "")
-            if (left, right) not in merges:
-                merges.append((left, right))
-            left += right
-            vocabulary.append(left.removesuffix("</w>") if left.endswith("</w>") else left + "@@")
-    folder.mkdir(parents=True, exist_ok=True)
-    unique = {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}
-    (folder / "vocab.json").write_text(json.dumps(unique), encoding="utf-8")
-    lines = ["#version: 0.2", *(f"{a} {b}" for a, b in merges)]
-    (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return transformers.BlenderbotSmallTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+    return getattr(transformers, name)(str(folder / "vocab.json"), str(folder / "merges.txt"))
 
 
 def _prophetnet_tokenizer(folder: Path) -> Any:
@@ -168,16 +148,19 @@ def _byt5_tokenizer(folder: Path) -> Any:
     return transformers.ByT5Tokenizer()
 
 
-def _bert_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "hidden_size": DIM,
-        "num_hidden_layers": LAYERS,
-        "num_attention_heads": 4,
-        "intermediate_size": 48,
-        "max_position_embeddings": POSITIONS,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
+def _shape_of(**sizes: int) -> Callable[[Any], dict[str, Any]]:
+    """Return the shape of an architecture that calls its sizes otherwise."""
+
+    def shape(tokenizer: Any) -> dict[str, Any]:
+        return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, **sizes}
+
+    return shape
+
+
+_POSITIONS = {"max_position_embeddings": POSITIONS}
+_bert_shape = _shape_of(
+    hidden_size=DIM, num_hidden_layers=LAYERS, num_attention_heads=4, intermediate_size=48, **_POSITIONS
+)
 
 
 def _roberta_shape(tokenizer: Any) -> dict[str, Any]:
@@ -208,68 +191,29 @@ def _deberta_v2_shape(tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def _distilbert_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "dim": DIM,
-        "n_layers": LAYERS,
-        "n_heads": 4,
-        "hidden_dim": 48,
-        "max_position_embeddings": POSITIONS,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
-
-
-def _xlm_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "emb_dim": DIM,
-        "n_layers": LAYERS,
-        "n_heads": 4,
-        "max_position_embeddings": POSITIONS,
-        "pad_index": 2,
-        "pad_token_id": 2,
-        "n_langs": 1,
-    }
-
-
-def _xlnet_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "d_model": DIM,
-        "n_layer": LAYERS,
-        "n_head": 4,
-        "d_inner": 48,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
-
-
-def _t5_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "d_model": DIM,
-        "d_kv": 8,
-        "d_ff": 48,
-        "num_layers": LAYERS,
-        "num_decoder_layers": 1,
-        "num_heads": 4,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
-
-
-def _bart_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "d_model": DIM,
-        "encoder_layers": LAYERS,
-        "decoder_layers": 1,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48,
-        "max_position_embeddings": POSITIONS,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
+_distilbert_shape = _shape_of(dim=DIM, n_layers=LAYERS, n_heads=4, hidden_dim=48, **_POSITIONS)
+_xlnet_shape = _shape_of(d_model=DIM, n_layer=LAYERS, n_head=4, d_inner=48)
+_t5_shape = _shape_of(d_model=DIM, d_kv=8, d_ff=48, num_layers=LAYERS, num_decoder_layers=1, num_heads=4)
+_ENCODER_AND_DECODER = {"encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+_bart_shape = _shape_of(
+    d_model=DIM,
+    encoder_layers=LAYERS,
+    decoder_layers=1,
+    encoder_attention_heads=4,
+    decoder_attention_heads=4,
+    **_ENCODER_AND_DECODER,
+    **_POSITIONS,
+)
+_xlm_shape = _shape_of(emb_dim=DIM, n_layers=LAYERS, n_heads=4, pad_index=2, pad_token_id=2, n_langs=1, **_POSITIONS)
+_prophetnet_shape = _shape_of(
+    hidden_size=DIM,
+    num_encoder_layers=LAYERS,
+    num_decoder_layers=1,
+    num_encoder_attention_heads=4,
+    num_decoder_attention_heads=4,
+    max_position_embeddings=POSITIONS + 1,
+    **_ENCODER_AND_DECODER,
+)
 
 
 def _convbert_shape(tokenizer: Any) -> dict[str, Any]:
@@ -324,21 +268,6 @@ def _led_shape(tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def _prophetnet_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "hidden_size": DIM,
-        "num_encoder_layers": LAYERS,
-        "num_decoder_layers": 1,
-        "num_encoder_attention_heads": 4,
-        "num_decoder_attention_heads": 4,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48,
-        "max_position_embeddings": POSITIONS + 1,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
-
-
 Recipe = tuple[Callable[..., Any], dict[str, Any], str, Callable[[Any], dict[str, Any]]]
 _XLM_R = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
@@ -347,7 +276,7 @@ RECIPES: dict[str, Recipe] = {
     "bert-cased": (_bert_tokenizer, {"do_lower_case": False, "strip_accents": False}, "BertModel", _bert_shape),
     "bert-chinese": (_bert_tokenizer, {"do_lower_case": False}, "BertModel", _bert_shape),
     "roberta": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "RobertaModel", _roberta_shape),
-    "xlm": (_xlm_tokenizer, {}, "XLMModel", _xlm_shape),
+    "xlm": (_words_tokenizer, {"name": "XLMTokenizer"}, "XLMModel", _xlm_shape),
     "xlnet": (
         _unigram_tokenizer,
         {"name": "XLNetTokenizer", "special": ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"]},
@@ -404,7 +333,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "led": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LEDModel", _led_shape),
     "blenderbot": (_byte_level_tokenizer, {"name": "BlenderbotTokenizer"}, "BlenderbotModel", _bart_shape),
-    "blenderbot-small": (_blenderbot_small_tokenizer, {}, "BlenderbotSmallModel", _bart_shape),
+    "blenderbot-small": (_words_tokenizer, {"name": "BlenderbotSmallTokenizer"}, "BlenderbotSmallModel", _bart_shape),
     "prophetnet": (_prophetnet_tokenizer, {}, "ProphetNetModel", _prophetnet_shape),
     "convbert": (_bert_tokenizer, {}, "ConvBertModel", _convbert_shape),
     "squeezebert": (_bert_tokenizer, {}, "SqueezeBertModel", _squeezebert_shape),
