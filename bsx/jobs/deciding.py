@@ -20,7 +20,7 @@ from bsx.data.output import ScoreTable, atomic_text, check_table
 from bsx.data.run import as_one_run, check_output, is_stream
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.scoring.resume import keeping
+from bsx.jobs.scoring.resume import keeping, taken_up
 from bsx.jobs.settings.combining import MbrSettings
 from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
 from bsx.metrics.summary import about
@@ -194,12 +194,8 @@ def mbr(
             "settings": {name: str(value) for name, value in named.items()},
             "signature": list(signatures.values()),
         }
-        if journal is not None and journal.exists():
-            if resume:
-                journal.resume(identity)
-            else:
-                journal.drop()
-                say(f"{journal.folder} was left by an unfinished run; starting over")
+        if journal is not None:
+            taken_up(journal, resume, lambda: identity, say)
         for rows in continued(
             journal,
             lists,

@@ -17,7 +17,7 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
 from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
-from bsx.jobs.metrics import open_metrics
+from bsx.jobs.fooling.scores import open_distinct
 from bsx.jobs.settings.fooling import ChallengeColumns, ChallengeSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
@@ -184,11 +184,8 @@ def _scored(
     skip: bool,
     progress: Progress | None,
 ) -> tuple[list[RowScores], list[str]]:
-    metrics = open_metrics(named, settings if settings is not None else ScorerConfig())
-    wanted = [*columns, *(metric.spec for metric in metrics)]
+    metrics = open_distinct(named, settings, columns)
     for metric in metrics:
-        if wanted.count(metric.spec) > 1:
-            raise InputError(f"the metric {metric.spec} is asked for twice")
         lacks = metric.needs - {"candidate"} - found.has
         if lacks:
             place = next(p.where for p in found.pairs if any(getattr(p, kind) is None for kind in lacks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,16 @@ from bsx.support.untyped import Settings
 
 if TYPE_CHECKING:
     from bsx.metrics.base import Metric
+
+
+def open_distinct(named: Sequence[str], settings: ScorerConfig | None, columns: Iterable[str]) -> list[Metric]:
+    """Build metrics that are to score; raise InputError for one that is asked for twice, or called like a column."""
+    metrics = open_metrics(named, settings if settings is not None else ScorerConfig())
+    wanted = [*columns, *(metric.spec for metric in metrics)]
+    for metric in metrics:
+        if wanted.count(metric.spec) > 1:
+            raise InputError(f"the metric {metric.spec} is asked for twice")
+    return metrics
 
 
 @dataclass(eq=False)
@@ -65,11 +75,8 @@ class OwnScores:
             for name in set_fields(settings):
                 raise InputError(f"`{name}=` goes with `metrics=`")
             return cls([], skip, progress)
-        metrics = open_metrics(named, settings if settings is not None else ScorerConfig())
-        wanted = [*columns, *(metric.spec for metric in metrics)]
+        metrics = open_distinct(named, settings, columns)
         for metric in metrics:
-            if wanted.count(metric.spec) > 1:
-                raise InputError(f"the metric {metric.spec} is asked for twice")
             if "reference" not in metric.needs or "source" in metric.needs:
                 raise InputError(f"{metric.spec} reads sources, and there are none here: leave it out")
         return cls(metrics, skip, progress)
