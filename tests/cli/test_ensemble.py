@@ -22,6 +22,7 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 
 Run = Callable[..., Any]
 MEMBERS = "chrf,chrf:word_order=2,char_order=4,ter"
+COLUMNS = ("--column", MEMBERS, "--human", "human", "--segment", "segment", "--resamples", "20")
 
 
 @pytest.fixture(scope="module")
@@ -57,24 +58,8 @@ def scores(rows: list[dict[str, str]], tmp_path: Path, cli: Run) -> Path:
 def saved(scores: Path, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An ensemble in a registry folder that bsx looks into."""
     folder = tmp_path / "registry"
-    done = cli(
-        "ensemble",
-        scores,
-        "--column",
-        MEMBERS,
-        "--human",
-        "human",
-        "--segment",
-        "segment",
-        "--how",
-        "ridge",
-        "--save",
-        "mine",
-        "--registry",
-        folder,
-        "--resamples",
-        "20",
-    )
+    keep = ("--how", "ridge", "--save", "mine", "--registry", folder)
+    done = cli("ensemble", scores, *COLUMNS, *keep)
     assert done.status == 0, done.err
     assert f"saved {folder}/ensembles/mine.yaml; use it as --metric ensemble:mine" in done.err
     monkeypatch.setenv("BSX_REGISTRY", str(folder))
@@ -121,24 +106,7 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["mean", "rank", "weights", "ridge", "greedy"])
 def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
-    done = cli(
-        "ensemble",
-        scores,
-        "--column",
-        MEMBERS,
-        "--human",
-        "human",
-        "--group",
-        "lp",
-        "--segment",
-        "segment",
-        "--how",
-        how,
-        "--resamples",
-        "20",
-        "-o",
-        out,
-    )
+    done = cli("ensemble", scores, *COLUMNS, "--group", "lp", "--how", how, "-o", out)
     assert done.status == 0, done.err
     assert done.out == ""
     assert "chrf:word_order=2,char_order=4" in out.read_text()

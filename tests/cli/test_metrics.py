@@ -265,23 +265,10 @@ def test_fit_an_alignment_and_use_it(cli: Run, table: Path, tiny_model: Run, tmp
     (tmp_path / "s.txt").write_text("\n".join(SOURCES * 3) + "\n")
     (tmp_path / "t.txt").write_text("\n".join(REFERENCES * 3) + "\n")
     (tmp_path / "links.txt").write_text("0-0\n" * 12)
+    fit = ("metrics", "fit-alignment", "-s", tmp_path / "s.txt", "-t", tmp_path / "t.txt", "-m", tiny_model("bert"))
     for kind, more in (("umd", []), ("umd", ["--links", tmp_path / "links.txt"]), ("clp", ["--max-words", 6])):
         file = tmp_path / f"{kind}.safetensors"
-        done = cli(
-            "metrics",
-            "fit-alignment",
-            "-s",
-            tmp_path / "s.txt",
-            "-t",
-            tmp_path / "t.txt",
-            "-o",
-            file,
-            "--kind",
-            kind,
-            "-m",
-            tiny_model("bert"),
-            *more,
-        )
+        done = cli(*fit, "-o", file, "--kind", kind, *more)
         if kind == "clp":  # 32 dimensions want more words than this text has
             assert "words are aligned: an orthogonal map of 32 dimensions needs" in done.err
             continue
@@ -291,20 +278,7 @@ def test_fit_an_alignment_and_use_it(cli: Run, table: Path, tiny_model: Run, tmp
         assert scored.status == 0, scored.err
         assert "mapping:umd" in json.loads(scored.out)["metrics"][0]["signature"]
     (tmp_path / "links.txt").write_text("0-9\n" * 12)
-    done = cli(
-        "metrics",
-        "fit-alignment",
-        "-s",
-        tmp_path / "s.txt",
-        "-t",
-        tmp_path / "t.txt",
-        "-o",
-        tmp_path / "x.safetensors",
-        "-m",
-        tiny_model("bert"),
-        "--links",
-        tmp_path / "links.txt",
-    )
+    done = cli(*fit, "-o", tmp_path / "x.safetensors", "--links", tmp_path / "links.txt")
     assert "line 1: 0-9 points beyond the sentence's words" in done.err
 
 

@@ -164,48 +164,15 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     rows = [f"the cat sat {i % 3}\tthe cat {'sat' if i % 2 else 'walked'} {i}\t{rng.random()}" for i in range(12)]
     judged = tmp_path / "judged.tsv"
     judged.write_text("mt\tref\tda\n" + "\n".join(rows) + "\n")
-    command = (
-        "probe",
-        task,
-        "-m",
-        tiny_model("bert"),
-        "--repeats",
-        1,
-        "--resamples",
-        20,
-        "--layers",
-        "3,0,2",
-        "--judged",
-        judged,
-        "--candidate",
-        "mt",
-        "--reference",
-        "ref",
-        "--human",
-        "da",
-    )
+    named = ("--candidate", "mt", "--reference", "ref", "--human", "da")
+    fast = ("--repeats", 1, "--resamples", 20, "--layers", "3,0,2")
+    command = ("probe", task, "-m", tiny_model("bert"), *fast, "--judged", judged, *named)
     content = json.loads(cli(*command, "--format", "json", "--plot", tmp_path / "p.png").out)
     people = content["agreement"]
     assert (people["n"], people["groups"], people["data"]) == (12, ["all"], "judged")
     assert [row["layer"] for row in people["layers"]] == [0, 2, 3]
     assert set(people["across_layers"]["first"]) == {"pearson", "spearman"}
-    tuned = cli(
-        "registry",
-        "tune",
-        tiny_model("bert"),
-        "--data",
-        judged,
-        "-l",
-        "en",
-        "--candidate",
-        "mt",
-        "--reference",
-        "ref",
-        "--human",
-        "da",
-        "--format",
-        "json",
-    )
+    tuned = cli("registry", "tune", tiny_model("bert"), "--data", judged, "-l", "en", *named, "--format", "json")
     expected = json.loads(tuned.out)
     assert people["layers"][2]["agreement"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
     assert people["signature"] == expected["signature"]

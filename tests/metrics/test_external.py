@@ -52,20 +52,21 @@ def said(python: str, *arguments: str, given: object = None) -> Any:
     return json.loads(done.stdout.splitlines()[-1]) if given is not None else None
 
 
+def built(package: str, factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Return the interpreter that has a package, and a folder of tiny models that it made."""
+    python, home = interpreter(f"BSX_{package.upper()}_PYTHON"), factory.mktemp(package)
+    said(python, package, str(home))
+    return python, home
+
+
 @pytest.fixture(scope="module")
 def comet(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    python = interpreter("BSX_COMET_PYTHON")
-    home = tmp_path_factory.mktemp("comet")
-    said(python, "comet", str(home))
-    return python, home
+    return built("comet", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def laser(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    python = interpreter("BSX_LASER_PYTHON")
-    home = tmp_path_factory.mktemp("laser")
-    said(python, "laser", str(home))
-    return python, home
+    return built("laser", tmp_path_factory)
 
 
 def samples(references: bool) -> list[dict[str, str]]:

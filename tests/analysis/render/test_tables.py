@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from html.parser import HTMLParser
 
 import markdown
 import pytest
@@ -14,26 +13,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bsx.analysis.render.tables import csv_table, latex_escape, latex_table, markdown_escape, markdown_table
-
-
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.tags.add(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
+from tests.helpers.markup import Tags
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("<>&\"'`*_[]()#|\\!~$^{}=-+: ax1\n\u2028./"), max_size=40))
 def test_escaped_markdown_shows_the_text_itself(text: str) -> None:
     """Rendered by an independent implementation, nothing but the text is left."""
-    rendered = _Tags()
+    rendered = Tags()
     rendered.feed(markdown.markdown(f"x{markdown_escape(text)}x", extensions=["tables"]))
     rendered.close()
     assert rendered.tags <= {"p"}
@@ -44,7 +31,7 @@ def test_escaped_markdown_shows_the_text_itself(text: str) -> None:
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("_*ax1é- .`"), max_size=24))
 def test_emphasis_is_escaped_for_commonmark_too(text: str) -> None:
-    rendered = _Tags()
+    rendered = Tags()
     rendered.feed(MarkdownIt().render(f"x{markdown_escape(text)}x"))
     assert rendered.tags <= {"p"}
     assert " ".join(rendered.text.split()) == " ".join(f"x{text}x".split())

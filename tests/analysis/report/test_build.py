@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from bsx.analysis.report.result import Report
 from bsx.analysis.report.words import differing
 from bsx.errors import InputError
 from tests.helpers import report_samples as samples
+from tests.helpers.markup import Tags
 
 Run = Callable[..., Any]
 GROUP_HEADS = tuple(f"{name} (n = 1,000)" for name in samples.GROUPS[:3])
@@ -453,26 +453,13 @@ def test_what_is_marked_in_a_perturbed_text_is_the_edit_that_the_report_says(rep
     assert any(texts.get("original") == taken and texts.get("perturbed") == put for texts in shown)
 
 
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.tags.add(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_hostile_text_in_markdown_makes_no_markup(tmp_path: Path) -> None:
     import markdown
 
     payload = "<script>x</script>](javascript:x) ``` | **b** \u2028# h"
     found = [read_document(f) for f in samples.write(tmp_path, rows=3, spoil=samples.spoiler(payload))]
     text = build_report(found, title=payload).to_markdown()
-    rendered = _Tags()
+    rendered = Tags()
     rendered.feed(markdown.markdown(text, extensions=["tables", "fenced_code"]))
     assert not rendered.tags & {"script", "a", "img", "iframe"}
 
