@@ -11,6 +11,7 @@ import numpy as np
 from bsx.analysis.datasets.pairs import load_paws, load_stsb
 from bsx.analysis.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts
 from bsx.analysis.stats.correlation import pearson, spearman
+from bsx.analysis.stats.detection.labelled import cuts
 from bsx.data.columns import read_columns
 from bsx.data.lines import NamedFile
 from bsx.errors import DataUnavailableError, InputError
@@ -107,8 +108,7 @@ def _similarity(human: Array, cosines: Array) -> dict[str, float]:
 
 def _paraphrase(labels: Array, cosines: Array) -> dict[str, float]:
     """Return average precision, and the best accuracy and F1 over thresholds between neighbouring scores."""
-    order = np.argsort(-cosines, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(cosines[order])), len(order) - 1)
+    order, ends = cuts(cosines)
     true = np.cumsum(labels[order])[ends]
     called, positive = ends + 1.0, labels.sum()
     precision, recall = true / called, true / positive

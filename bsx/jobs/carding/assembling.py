@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -37,7 +37,7 @@ def assemble(
         content = found.made.get(part, {}).get(name)
         if part not in wanted:
             status[part] = {"status": "left out", "reason": "not asked for"}
-        elif content is not None and part in _FILLED and _FILLED[part](content):
+        elif content is not None and any(content.get(name) for name in _PROOF[part][0]):
             said = [problem.reason for problem in problems]
             parts[part] = {**content, "notes": list(dict.fromkeys([*content.get("notes", []), *said]))}
             status[part] = {"status": "made"}
@@ -46,7 +46,7 @@ def assemble(
             broken = [problem for problem in problems if problem.failed]
             kind = "failed" if broken else "left out"
             said = [problem.reason for problem in (broken or problems)] or (content or {}).get("notes", [])
-            status[part] = {"status": kind, "reason": "; ".join(dict.fromkeys(said)) or _MISSING[part]}
+            status[part] = {"status": kind, "reason": "; ".join(dict.fromkeys(said)) or _PROOF[part][1]}
             partial = True
     _fill_languages(parts)
     family = _corrected(parts, float(desk.how["alpha"]))
@@ -84,28 +84,24 @@ def assemble(
     )
 
 
-_FILLED: dict[str, Callable[[JsonObject], bool]] = {
-    "agreement": lambda part: bool(part.get("rows")),
-    "factors": lambda part: bool(part.get("observational")),
-    "paraphrase": lambda part: bool(part.get("pairs") or part.get("triples")),
-    "perturbations": lambda part: bool(part.get("rows")),
-    "challenge": lambda part: bool(part.get("sets")),
-    "sentinels": lambda part: bool(part.get("rows")),
-    "invariance": lambda part: bool(part.get("checks")),
-    "cost": lambda part: "metric" in part,
-    "languages": lambda part: bool(part.get("measured")),
+_PROOF: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "agreement": (("rows",), "no table has human scores (columns candidate, reference or source, human)"),
+    "factors": (("observational",), "no table has candidates with references"),
+    "paraphrase": (
+        ("pairs", "triples"),
+        "no table has pairs (sentence1 sentence2 label) or triples (anchor paraphrase nonparaphrase)",
+    ),
+    "perturbations": (("rows",), "no table has references to change"),
+    "challenge": (
+        ("sets",),
+        "no challenge set is among the tables (columns good, bad, phenomenon, reference or source)",
+    ),
+    "sentinels": (("rows",), "there is nothing that sentinels could be measured on"),
+    "invariance": (("checks",), "no table has texts to try the metric on"),
+    "cost": (("metric",), "no table has texts to score"),
+    "languages": (("measured",), "no table has texts to score"),
 }
-_MISSING = {
-    "agreement": "no table has human scores (columns candidate, reference or source, human)",
-    "factors": "no table has candidates with references",
-    "paraphrase": "no table has pairs (sentence1 sentence2 label) or triples (anchor paraphrase nonparaphrase)",
-    "perturbations": "no table has references to change",
-    "challenge": "no challenge set is among the tables (columns good, bad, phenomenon, reference or source)",
-    "sentinels": "there is nothing that sentinels could be measured on",
-    "invariance": "no table has texts to try the metric on",
-    "cost": "no table has texts to score",
-    "languages": "no table has texts to score",
-}
+"""Part -> what of it must be filled, one of these at least, and why it is not where nothing else says so."""
 
 
 def _signature(metric: Metric) -> str:
