@@ -10,6 +10,8 @@ from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 
 Weights = Mapping[Aspect, float]
 """How much each aspect of a card counts."""
+NOTHING = "no evidence"
+"""What is said of an aspect, or of a model, that nothing was measured of."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def by_aspects(pool: Iterable[ModelEntry], language: LanguageEntry, weights: Wei
         total = sum(weights[aspect] * standing for aspect, standing in standings.items()) / sum(weights.values())
         reasons = [f"{aspect}: {_telling(mine[aspect])}" for aspect in weights]
         first = next((min(mine[aspect].values(), key=_order) for aspect in weights if mine[aspect]), None)
-        reason = "; ".join(reasons) if standings else "no evidence"
+        reason = "; ".join(reasons) if standings else NOTHING
         ranked.append(((not standings, len(standings) < len(weights), -total, name), Ranked(entry, reason, first)))
     return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
 
@@ -185,7 +187,7 @@ def _better(mine: Evidence, theirs: Evidence) -> int:
 def _telling(figures: _Figures) -> str:
     """Return the most telling figure of an aspect in words, and how many more there are."""
     if not figures:
-        return "no evidence"
+        return NOTHING
     first = min(figures.values(), key=_order)
     more = f" and {len(figures) - 1} more" if len(figures) > 1 else ""
     return f"{spelled_figure(first)}{more}"

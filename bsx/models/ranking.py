@@ -10,7 +10,7 @@ from bsx.catalog.entries.evidence import Aspect
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.errors import InputError
 from bsx.models.constraints import Constraints, narrow
-from bsx.models.evidence import Ranked, Weights, by_aspects, by_evidence
+from bsx.models.evidence import NOTHING, Ranked, Weights, by_aspects, by_evidence
 
 Prefer = Literal["paper", "quality", "speed", "agreement", "robustness", "semantics"]
 _ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
@@ -101,8 +101,13 @@ def rank(
     ranked = by_aspects(pool, language, weights)
     known = sum(row.evidence is not None for row in ranked)
     if known:
-        said = f"{known} of {len(ranked)} models have evidence of {_listed_aspects(weights)} in {language.name}"
-        return ModelChoice(language, prefer, tuple(ranked), (*notes, f"{said}; the others are not ranked"))
+        whole = sum(NOTHING not in row.reason for row in ranked)
+        said = f"{whole} of {len(ranked)} models have evidence of {_listed_aspects(weights)} in {language.name}"
+        if known > whole:
+            said += f"; {known - whole} have it of some of these and come after them, whatever their figures"
+        if len(ranked) > known:
+            said += f"; {'the others' if known == whole else len(ranked) - known} are not ranked"
+        return ModelChoice(language, prefer, tuple(ranked), (*notes, said))
     said = f"no evidence of {_listed_aspects(weights)} in {language.name}: no metric card of these models measured it"
     return ModelChoice(language, prefer, tuple(ranked), (*notes, said), abstains=True)
 
@@ -120,7 +125,8 @@ def _weights(prefer: str | Weights) -> dict[Aspect, float]:
 
 
 def _listed_aspects(weights: Weights) -> str:
-    return ", ".join(weights) if len(weights) < 3 else f"{', '.join(list(weights)[:-1])} and {list(weights)[-1]}"
+    *first, last = weights
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def list_models(

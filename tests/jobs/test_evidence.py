@@ -165,6 +165,19 @@ def test_shipped_cards_rank(lang: str, aspects: Any) -> None:
     assert choice.ranking[-1].reason == "no evidence"
 
 
+def test_a_note_tells_models_with_all_aspects_from_those_with_some() -> None:
+    choice = select_model("en", prefer={"semantics": 2, "agreement": 1}, registry=shipped())
+    found = re.fullmatch(
+        r"(\d+) of (\d+) models have evidence of semantics and agreement in English; (\d+) have it of some of these and "
+        "come after them, whatever their figures",
+        choice.notes[-1],
+    )
+    assert found is not None, choice.notes
+    whole, every, some = map(int, found.groups())
+    assert whole + some == every == len(choice.ranking)
+    assert ["no evidence" in row.reason for row in choice.ranking] == [False] * whole + [True] * some
+
+
 def test_speed_is_better_low(tmp_path: Path) -> None:
     def entry(name: str, seconds: float) -> Any:
         figure = Evidence(dataset="d", language="de", statistic="s", value=seconds, source="I", aspect="speed", n=9)
