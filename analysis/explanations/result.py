@@ -174,7 +174,7 @@ class Explanations(InNotebooks):
     def to_text(self) -> str:
         """Return the riskiest words of each row, and how well risks find marks, for people."""
         lines = self._riskiest_words(len(self.rows))
-        return "\n\n".join([text_table(lines), *([self.marks_text()] if self.marks else [])])
+        return "\n\n".join([text_table(lines, "l"), *([self.marks_text()] if self.marks else [])])
 
     def _riskiest_words(self, most: int) -> list[list[str]]:
         lines = [["row", "riskiest words of the candidate", *(["of the source"] * ("source" in self.method))]]

@@ -73,6 +73,9 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
     }
 
+    format_of = inspect.signature(command, eval_str=True).parameters.get("format")
+    offered = get_args(get_args(format_of.annotation)[0]) if format_of is not None else ()
+
     @functools.wraps(command)
     def run(**given: Any) -> Any:
         with one_run():
@@ -93,6 +96,8 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             for name, option in written.items():
                 if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
                     _refuse_picture(Path(given[name]))
+                if option.help == RESULT and given.get("format") == "text":
+                    _refuse_other_form(Path(given[name]), offered)
             for name in written:
                 if not files[name]:
                     check_folder(given[name])
@@ -106,6 +111,15 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 def _refuse_picture(path: Path) -> None:
     if path.suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {', '.join(FORMS)}")
+
+
+def _refuse_other_form(path: Path, offered: Sequence[str]) -> None:
+    """Refuse a name that speaks of a form which the command does not write, instead of writing text under it."""
+    forms = {**FORMS, ".jsonl": "jsonl", ".tsv": "tsv", ".parquet": "parquet"}
+    form = forms.get(path.suffix.lower())
+    if form is not None and form not in offered:
+        known = ", ".join(suffix for suffix, form in forms.items() if form in offered)
+        raise InputError(f"{path}: this command writes no {form}; end the name in {known}")
 
 
 def _is_file(option: Any, path: Path) -> bool:

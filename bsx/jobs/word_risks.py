@@ -123,11 +123,9 @@ def explain_table(
     named = list(reference) or ([] if reference_free else ["reference"])
     source = source if source is not None else columns.first("source") if not reference_free else "source"
     if not reference_free and not reference and "reference" not in columns.columns:
-        with_source = " there is a source: explain without references, `reference_free=True`," if source else ""
-        raise InputError(
-            f"{columns.name}: has no column 'reference'; it has {', '.join(columns.columns)}:"
-            f"{with_source} or name the column of references with `reference=`"
-        )
+        free = "explain by the source alone with `reference_free=True`, or " if source else ""
+        said = f"{free}name the column of references with `reference=COL`"
+        raise InputError(f"{columns.name}: has no column 'reference'; it has {', '.join(columns.columns)}: {said}")
     wanted = [name for name in (marks, source_marks) if name is not None]
     columns.require(*wanted)
     if source_marks is not None and source is None:

@@ -96,6 +96,25 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
     assert not Path("drawn.pdf").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "known"),
+    [
+        (("explain", "--data", "texts.tsv", "--metric", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
+        (("card", "chrf"), "r.tex", ".txt, .md, .json, .html"),
+        (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html"),
+        (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html"),
+    ],
+)
+def test_a_name_of_another_form_is_refused(
+    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, known: str
+) -> None:
+    monkeypatch.chdir(folder)
+    done = cli(*command, "-o", name)
+    form = {"r.csv": "csv", "r.tex": "latex", "r.tsv": "tsv", "r.parquet": "parquet"}[name]
+    assert done.err == f"bsx: error: {name}: this command writes no {form}; end the name in {known}\n"
+    assert (done.status, Path(name).exists()) == (2, False)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_tables_name_what_they_are_of_and_what_marks_mean(
     cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch

@@ -168,8 +168,8 @@ def test_shipped_cards_rank(lang: str, aspects: Any) -> None:
 def test_a_note_tells_models_with_all_aspects_from_those_with_some() -> None:
     choice = select_model("en", prefer={"semantics": 2, "agreement": 1}, registry=shipped())
     found = re.fullmatch(
-        r"(\d+) of (\d+) models have evidence of semantics and agreement in English; (\d+) have it of some of these and "
-        "come after them, whatever their figures",
+        r"(\d+) of (\d+) models have evidence of semantics and agreement in English; (\d+) have it of some of these "
+        "and come after them, whatever their figures",
         choice.notes[-1],
     )
     assert found is not None, choice.notes
