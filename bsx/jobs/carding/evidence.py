@@ -27,8 +27,11 @@ _STATISTICS = {
     **{TRIPLES: "share of triples right", CHALLENGE: "share of minimal pairs right"},
 }
 _ASPECTS: Mapping[str, Aspect] = {
-    **{"agreement": "agreement", "paraphrase": "semantics", "challenge": "robustness"},
-    **{"perturbations": "robustness", "cost": "speed"},
+    "agreement": "agreement",
+    "paraphrase": "semantics",
+    "challenge": "robustness",
+    "perturbations": "robustness",
+    "cost": "speed",
 }
 """Part of a card -> what its figures are evidence of, in the order in which they are written."""
 _DIRECTION = re.compile("[a-z]{2,3}-[a-z]{2,3}")
