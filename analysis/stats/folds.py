@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,12 +89,17 @@ def unit_folds(of: Rows, folds: int, seed: Seed = 1) -> list[Fold]:
         )
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
     order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]  # large units first: small ones even out
-    filled, fold_of = np.zeros(folds, dtype=np.int64), np.empty(len(sizes), dtype=np.int64)
-    for unit in order:
-        fold_of[unit] = int(np.argmin(filled))
-        filled[fold_of[unit]] += sizes[unit]
-    digits = len(str(folds))  # so that names sort as numbers do
-    return given_folds([f"fold {k + 1:0{digits}}" for k in fold_of[of]])
+    dealt = np.empty(len(sizes), dtype=np.int64)
+    filled = [(0, k) for k in range(folds)]  # a heap: the emptiest fold, of several the first
+    for unit, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+        rows, k = filled[0]
+        dealt[unit] = k
+        heapq.heapreplace(filled, (rows + size, k))
+    digits, fold_of = len(str(folds)), dealt[of]  # as many digits in each name, so that names sort as numbers do
+    return [
+        Fold(f"fold {k + 1:0{digits}}", np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k))
+        for k in np.unique(fold_of).tolist()
+    ]
 
 
 def given_folds(names: Sequence[str]) -> list[Fold]:
