@@ -340,7 +340,7 @@ def test_darr_on_wmt20(cli: Run, shared: Path, pair: str) -> None:
             assert test["p"] == pytest.approx(bootstrap["p_seg"], abs=0.04)  # 1,000 resamples on either side
 
 
-@pytest.mark.parametrize("pair", ["cs-en", "ru-en"])
+@pytest.mark.parametrize("pair", [pytest.param("cs-en", marks=pytest.mark.slow), "ru-en"])
 def test_systems_and_groupings_on_wmt20(shared: Path, pair: str) -> None:
     values = wmt20.reference(shared)
     expected = values["wmt20_complete_matrix"][pair]["metrics"]
@@ -398,6 +398,7 @@ SEGMENT_METRICS = {
 }
 
 
+@pytest.mark.slow
 def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path: Path) -> None:
     """Sentence BLEU and chrF on the three pairs whose distributed text is here, unescaped.
 
@@ -443,7 +444,9 @@ def test_scoring_and_evaluating_wmt17_in_one_go(cli: Run, shared: Path, tmp_path
     assert len(json.loads((tmp_path / "scores.tsv.signatures.json").read_text())["metrics"]) == len(SEGMENT_METRICS)
 
 
-@pytest.mark.parametrize("pair", ["de-en", "fi-en", "ro-en", "ru-en", "tr-en"])
+@pytest.mark.parametrize(
+    "pair", ["ru-en", "tr-en", *(pytest.param(pair, marks=pytest.mark.slow) for pair in ("de-en", "fi-en", "ro-en"))]
+)
 def test_segment_level_chrf_and_bleu_on_wmt16(shared: Path, pair: str) -> None:
     """Correlations with people that were computed elsewhere, from another copy of the texts.
 
@@ -462,6 +465,7 @@ def test_segment_level_chrf_and_bleu_on_wmt16(shared: Path, pair: str) -> None:
         assert gap < (1e-6 if pair == "ru-en" else 8e-4), (metric, gap)
 
 
+@pytest.mark.slow
 def test_system_level_bleu_on_wmt17(shared: Path) -> None:
     known = wmt20.reference(shared)["system_level_pearson_sacrebleu"]["WMT17_cs-en"]
     outputs, references = distributed(shared, "cs-en")
