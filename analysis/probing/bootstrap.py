@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.stats.resample import bootstrap_counts
 from bsx.support.checks import Array
-
-_BLOCK = 64  # resamples at once
 
 
 class ItemAccuracies:
@@ -47,9 +46,5 @@ class ItemAccuracies:
         """Return the accuracy in bootstrap resamples of the tested groups (resamples, conditions)."""
         present = np.flatnonzero(self._tested)
         right, tested = self._right[:, present], self._tested[present]
-        parts = []
-        for start in range(0, resamples, _BLOCK):
-            drawn = rng.integers(len(present), size=(min(_BLOCK, resamples - start), len(present)))
-            times = np.stack([np.bincount(row, minlength=len(present)) for row in drawn]).astype(np.float64)
-            parts.append((times @ right.T) / (times @ tested)[:, None])
-        return np.concatenate(parts)
+        blocks = bootstrap_counts(resamples, len(present), rng)
+        return np.concatenate([(times @ right.T) / (times @ tested)[:, None] for times in blocks])

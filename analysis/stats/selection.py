@@ -109,16 +109,8 @@ def sample_model_selection(
 
     Source: Zhang et al. 2020, section 5.1: 100 of 10,000 hybrid systems, 100,000 times.
 
-    Args:
-        metric_scores: (n,), higher is better.
-        human_scores: (n,), higher is better.
-        sample: systems to choose from, 1 to n.
-        repeats: samples drawn, each without replacement.
-        seed: of the draws.
-        nan: ``error``, or ``omit`` to leave out systems that miss a score.
-
-    Raises:
-        InputError: if sizes differ, scores are missing or infinite, or the sample does not fit.
+    ``repeats`` samples are drawn, each without replacement, from ``seed``. Other arguments and errors: as for
+    `expected_model_selection`, ties aside.
     """
     m, h = _checked(metric_scores, human_scores, sample, nan)
     if repeats < 2:

@@ -146,19 +146,8 @@ def paired_bootstrap(
 
     Source: Efron & Tibshirani 1993, chapter 13 (percentile interval); Koehn 2004 for pairing.
 
-    Args:
-        a: scores of the first metric (n,).
-        b: scores of the second (n,).
-        human: human scores (n,).
-        statistic: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``kendall_c`` (tau-c).
-        absolute: compare absolute values: a metric with a negative correlation is turned round first.
-        confidence: level of the interval.
-        resamples: how many.
-        seed: of the draws.
-        nan: ``error``, or ``omit`` to leave out items that miss any of the three.
-
-    Raises:
-        InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 3 items.
+    The ``statistic`` is ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``kendall_c`` (tau-c). Other arguments and
+    errors: as for `williams`, except that 3 items are enough.
     """
     choice("statistic", statistic, ("pearson", "spearman", "kendall", "kendall_c"))
     settings(resamples=resamples, confidence=confidence)

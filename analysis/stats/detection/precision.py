@@ -85,17 +85,7 @@ def precision_recall(
     Source: average precision as the sum over thresholds of precision times gained recall, without interpolation
     (Manning, Raghavan & Schütze 2008, section 8.4; scikit-learn's definition).
 
-    Args:
-        labels: 1 or 0 (n,).
-        scores: higher means rather positive (n,).
-        cluster: as `roc_auc`.
-        confidence: level of the interval.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-        nan: ``error``, or ``omit`` to leave out items that miss label or score.
-
-    Raises:
-        InputError: as `roc_auc`.
+    Args and errors: as `bsx.analysis.stats.detection.roc.roc_auc`.
     """
     settings(resamples=resamples, confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
