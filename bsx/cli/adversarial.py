@@ -69,7 +69,7 @@ def pairs(
         Path | None,
         typer.Option(help="Write precision and recall by threshold: .tsv, .csv, .jsonl, .parquet.", writable=True),
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -111,7 +111,7 @@ def triples(
     column: Column = None,
     metric: Score = None,
     lower: Lower = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -152,7 +152,7 @@ def challenge(
     plot: Annotated[
         Path | None, typer.Option(help="Draw accuracies as a map: .png, .svg or .pdf.", writable=True)
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -195,7 +195,9 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
     return found or None
 
 
-def _finish(found: Fooled | ChallengeRun, kind: str, files: Sequence[Path], format: str, output: Path | None) -> None:
+def _finish(
+    found: Fooled | ChallengeRun, kind: str, files: Sequence[Path], format: str | None, output: Path | None
+) -> None:
     write_run(found, f"adversarial-{kind}", files, found.signatures, format, output, found.to_dict)
     say([*found.about, *found.notes])
 
@@ -261,7 +263,7 @@ def perturb(
         Path | None, typer.Option(help="Keep changed texts and scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:

@@ -62,9 +62,9 @@ def card(
         bool, typer.Option("--fresh", help="Take no step from an earlier run, finished or stopped.")
     ] = False,
     format: Annotated[
-        Literal["text", "json", "html", "markdown"],
-        typer.Option("--format", help="How to print; unless given, what the name of -o ends in says."),
-    ] = "text",
+        Literal["text", "json", "html", "markdown"] | None,
+        typer.Option("--format", help="How to print. [what the name of -o ends in; text]"),
+    ] = None,
     output: Output = None,
     **settings: Any,
 ) -> None:

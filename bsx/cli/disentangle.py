@@ -25,7 +25,7 @@ def disentangle(
         list[str] | None, typer.Option(help="Test whether these factors add anything to the others; repeatable.")
     ] = None,
     compare: Annotated[str | None, typer.Option(help="Two metrics A,B whose coefficients to compare.")] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -9,7 +9,7 @@ import typer
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
 from bsx.cli.options import OF_ONE_METRIC, Output, one_spec, take, take_keywords, with_settings
-from bsx.cli.output import progress_bar, write_result
+from bsx.cli.output import form_of, progress_bar, write_result
 from bsx.jobs.settings.factors import ExplainSettings
 
 _ROWS = 500
@@ -35,9 +35,9 @@ def explain(
         list[str] | None, typer.Option(help="Metric whose score is explained: NAME[:field=value,…].")
     ] = None,
     format: Annotated[
-        Literal["text", "json", "jsonl", "html", "markdown"],
-        typer.Option(help="How to print: jsonl is one object a row; unless given, what the name of -o ends in says."),
-    ] = "text",
+        Literal["text", "json", "jsonl", "html", "markdown"] | None,
+        typer.Option(help="How to print: jsonl is one object a row. [what the name of -o ends in; text]"),
+    ] = None,
     output: Output = None,
     **settings: Any,
 ) -> None:
@@ -63,8 +63,7 @@ def explain(
             progress=report,
             **how,
         )
-    suffix = output.suffix.lower() if output is not None and format == "text" else ""
-    form = {".json": "json", ".jsonl": "jsonl", ".html": "html", ".htm": "html", ".md": "markdown"}.get(suffix, format)
+    form = form_of(format, output)
     if form == "text":
         write_result(found.to_text(), output)
     elif form == "jsonl":

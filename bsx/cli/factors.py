@@ -68,7 +68,7 @@ def intervene(
     plot: Annotated[
         Path | None, typer.Option(help="Draw both sides' coefficients: .png, .svg or .pdf.", writable=True)
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:

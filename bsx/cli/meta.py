@@ -77,7 +77,7 @@ def meta(
     scores_out: Annotated[
         Path | None, typer.Option(help="Keep the scores: .tsv, .csv, .jsonl or .parquet.", writable=True)
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     plot: Annotated[
         Path | None, typer.Option(help=f"Draw correlations with intervals: {_PICTURE}.", writable=True)
@@ -173,7 +173,7 @@ def compare(
             "often people agreed with a difference that large."
         ),
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:

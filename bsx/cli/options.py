@@ -20,8 +20,8 @@ from bsx.support.settings import Config, Keywords, as_model, build_config, compl
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
 TableFormat = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html"],
-    typer.Option("--format", help="How to print the tables; unless given, what the name of -o ends in says."),
+    Literal["text", "csv", "json", "latex", "markdown", "html"] | None,
+    typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]

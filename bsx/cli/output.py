@@ -29,8 +29,11 @@ if TYPE_CHECKING:  # Typer carries its own copy of click
     from typer._click.formatting import HelpFormatter
 
 
-FORMS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".html": "html"}
-"""What the name of an output ends in -> the form that its tables are written in."""
+FORMS = {
+    **{".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv"},
+    **{".json": "json", ".html": "html", ".htm": "html", ".jsonl": "jsonl"},
+}
+"""What the name of an output ends in -> the form that it is written in; a command may have some of them only."""
 FILE_OR_FOLDER = "FILE|FOLDER"
 """What stands for an output in a command's help that is a file if its name ends in one of `FORMS`, else a folder."""
 
@@ -68,13 +71,12 @@ def group(*, no_args_is_help: bool = False) -> typer.Typer:
 
 
 def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    annotations = {name: p.annotation for name, p in inspect.signature(command, eval_str=True).parameters.items()}
     options = {
-        name: next((option for option in get_args(parameter.annotation) if hasattr(option, "writable")), None)
-        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
+        name: next((option for option in get_args(annotation) if hasattr(option, "writable")), None)
+        for name, annotation in annotations.items()
     }
-
-    format_of = inspect.signature(command, eval_str=True).parameters.get("format")
-    offered = get_args(get_args(format_of.annotation)[0]) if format_of is not None else ()
+    forms = _choices(annotations.get("format"))
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:
@@ -93,14 +95,12 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
             outputs = [Path(given[name]) for name in written if files[name]]
             check_outputs(outputs)
-            for name, option in written.items():
-                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
-                    _refuse_picture(Path(given[name]))
-                if option.help == RESULT and given.get("format") == "text":
-                    _refuse_other_form(Path(given[name]), offered)
             for name in written:
                 if not files[name]:
                     check_folder(given[name])
+            for name, option in written.items():
+                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
+                    _check_ending(Path(given[name]), forms, given["format"], is_file=files[name])
             streams = any(is_stream(output) for output in outputs)
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
                 return command(**given)
@@ -108,18 +108,33 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _refuse_picture(path: Path) -> None:
-    if path.suffix.lower() in (".png", ".svg", ".pdf"):
-        raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {', '.join(FORMS)}")
+def _choices(annotation: object) -> set[str]:
+    """Return the words that an option may have."""
+    if isinstance(annotation, str):
+        return {annotation}
+    return {choice for part in get_args(annotation) for choice in _choices(part)}
 
 
-def _refuse_other_form(path: Path, offered: Sequence[str]) -> None:
-    """Refuse a name that speaks of a form which the command does not write, instead of writing text under it."""
-    forms = {**FORMS, ".jsonl": "jsonl", ".tsv": "tsv", ".parquet": "parquet"}
-    form = forms.get(path.suffix.lower())
-    if form is not None and form not in offered:
-        known = ", ".join(suffix for suffix, form in forms.items() if form in offered)
-        raise InputError(f"{path}: this command writes no {form}; end the name in {known}")
+def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: bool) -> None:
+    """Refuse a result under a name that promises something else, such as text under that of a table or picture.
+
+    Args:
+        path: the name; without an ending it promises nothing.
+        forms: those that the command has.
+        format: the one asked for; it wins over any ending but a picture's.
+        is_file: False for a folder of results, whose name may have a dot.
+    """
+    from bsx.data.output import FORMATS
+    from bsx.data.picture import PICTURES
+
+    ending = path.suffix.lower()
+    known = ", ".join(suffix for suffix, form in FORMS.items() if form in forms and suffix != ".htm")
+    if ending in PICTURES:
+        raise InputError(f"{path}: a picture's name, but results are text or tables; end it in {known}")
+    if format is None and ending and FORMS.get(ending) not in forms and (is_file or ending in FORMATS):
+        other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
+        why = f"this command writes no {other}" if other else "cannot tell the format"
+        raise InputError(f"{path}: {why}; end the name in {known}")
 
 
 def _is_file(option: Any, path: Path) -> bool:
@@ -149,20 +164,19 @@ def write_result(content: str, output: Path | None) -> None:
         stream.write(content)
 
 
-def show(content: object, text: Callable[[], str], format: str, output: Path | None = None) -> None:
+def show(content: object, text: Callable[[], str], format: str | None, output: Path | None = None) -> None:
     """Print a result, or write it to a file: JSON of ``content``, or what ``text`` returns."""
     write_result(to_json(content) if form_of(format, output) == "json" else spelled(text()), output)
 
 
-def form_of(format: str, output: Path | None) -> str:
-    """Return the format asked for: where it is the usual one, ``text``, what the name of the output ends in."""
-    suffix = output.suffix.lower() if output is not None and format == "text" else ""
-    return FORMS.get(suffix, format)
+def form_of(format: str | None, output: Path | None) -> str:
+    """Return the format asked for; unless one was, what the name of the output ends in, ``text`` where that says none."""
+    return format or FORMS.get(output.suffix.lower() if output is not None else "", "text")
 
 
 def write_tables(
     result: InNotebooks,
-    format: str,
+    format: str | None,
     origin: Callable[[], JsonObject],
     output: Path | None,
     *,
@@ -172,9 +186,9 @@ def write_tables(
 
     Args:
         result: what came out.
-        format: one of them.
+        format: one of them, or None; see `form_of`.
         origin: gives the `bsx.support.provenance.provenance`, whose names of files and signatures go into tables.
-        output: where it is written; see `form_of`.
+        output: where it is written.
         content: gives what JSON holds.
     """
     form = form_of(format, output)
@@ -186,7 +200,7 @@ def write_run(
     kind: str,
     files: Sequence[str | Path],
     signatures: Mapping[str, str] | None,
-    format: str,
+    format: str | None,
     output: Path | None,
     content: Callable[[], Mapping[str, object]],
 ) -> None:

@@ -50,7 +50,7 @@ def probe(
     plot: Annotated[
         Path | None, typer.Option(help="Draw everything over layers: .png, .svg or .pdf.", writable=True)
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -74,8 +74,9 @@ def reproduce(
         ),
     ] = None,
     format: Annotated[
-        Literal["text", "json", "markdown", "html"], typer.Option(help="How to print; the name of -o says it too.")
-    ] = "text",
+        Literal["text", "json", "markdown", "html"] | None,
+        typer.Option(help="How to print. [what the name of -o ends in; text]"),
+    ] = None,
     output: Output = None,
     **settings: Any,
 ) -> None:

@@ -134,7 +134,7 @@ def curve(
     vectors: Vectors = None,
     confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.", writable=True)] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     **settings: Any,
 ) -> None:
     """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
@@ -170,7 +170,7 @@ def ensemble(
         Path | None,
         typer.Option(help="Write the table with the ensemble's scores: .tsv, .csv, .jsonl, .parquet.", writable=True),
     ] = None,
-    format: TableFormat = "text",
+    format: TableFormat = None,
     output: Output = None,
     **settings: Any,
 ) -> None:

@@ -115,6 +115,38 @@ def test_a_name_of_another_form_is_refused(
     assert (done.status, Path(name).exists()) == (2, False)
 
 
+@pytest.mark.parametrize("name", ["meta", "pairs", "challenge"])
+def test_a_name_that_ends_in_no_form_is_refused(
+    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(folder)
+    done = cli(*COMMANDS[name], "-o", "result.log")
+    known = ".txt, .md, .tex, .csv, .json, .html"
+    assert done.err == f"bsx: error: result.log: cannot tell the format; end the name in {known}\n"
+    assert (done.status, Path("result.log").exists()) == (2, False)
+
+
+def test_a_folder_of_results_is_not_called_like_a_table(
+    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = cli(*COMMANDS["disentangle"], "-o", "result.tsv")
+    assert done.status == 2
+    assert "this command writes no tsv; end the name in .txt" in done.err
+    assert not Path("result.tsv").exists()
+
+
+def test_what_is_said_wins_over_the_name_and_a_name_without_an_ending_gets_text(
+    cli: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    command = COMMANDS["challenge"]
+    text = cli(*command).out
+    for place in (["result"], ["result.log", "--format", "text"], ["result.md", "--format", "text"]):
+        assert cli(*command, "-o", tmp_path / place[0], *place[1:]).status == 0
+        assert (tmp_path / place[0]).read_text(encoding="utf-8") == text
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_tables_name_what_they_are_of_and_what_marks_mean(
     cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch

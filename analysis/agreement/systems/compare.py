@@ -117,16 +117,21 @@ class MetricComparison(InNotebooks):
                 system differs significantly from the first one.
         """
         names = [score.system for score in self.systems]
-        best = (max if self.higher_is_better else min)(score.score for score in self.systems)
+        leaders = self.leaders(every=every)
         digits, found = digits_of(self), []
         for i, name in enumerate(names):
             tested = [test for test in self.tests if name in (test.a, test.b) and test.better is not None]
             beaten = [str(names.index(t.b if t.a == name else t.a) + 1) for t in tested if t.better == name]
             mark = f"†{','.join(beaten)}" * bool(beaten) if every else "†" * bool(i and tested)
             cell = f"{self.systems[i].score:.{digits}f}{mark}"
-            leads = self.systems[i].score == best or (every and all(test.better == name for test in tested))
-            found.append(Bold(cell) if leads else cell)
+            found.append(Bold(cell) if name in leaders else cell)
         return found
+
+    def leaders(self, *, every: bool) -> set[str]:
+        """Return the systems in bold: those with the best score and, among all pairs, those that none outperforms."""
+        best = (max if self.higher_is_better else min)(score.score for score in self.systems)
+        worse = {test.a if test.better == test.b else test.b for test in self.tests if test.better is not None}
+        return {one.system for one in self.systems if one.score == best or (every and one.system not in worse)}
 
     @property
     def short(self) -> str:

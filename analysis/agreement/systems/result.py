@@ -16,9 +16,8 @@ from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, Syste
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.plots import draw_dots
-from bsx.analysis.render.sheets import Sheet
+from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.render.svg import dots_svg
-from bsx.support.aligned import text_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,11 +75,12 @@ class CompareResult(InNotebooks):
         return self.to_document().to_dict()
 
     def to_text(self) -> str:
-        """Return a table for a terminal; a dagger marks a significant difference."""
+        """Return a table for a terminal: the best are bold, and a dagger marks a significant difference."""
         level = f"{100 * self.settings.confidence:g}% interval"
         head = ["metric", "system", "score", level, "against", "difference", "p", ""]
-        lines = text_table([head, *self._rows()], "llr")
-        return "\n\n".join([lines, *self._ranked(), f"† {self._test}.", *self._people()])
+        lines = Sheet("", head, self._rows(), "", names=2).table_text()
+        note = f"Bold: {bold(self.settings.all_pairs)}.\n† {self._test}."
+        return "\n\n".join([lines, *self._ranked(), note, *self._people()])
 
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return one row a metric and test."""
@@ -174,11 +174,13 @@ class CompareResult(InNotebooks):
     def _rows(self) -> list[list[str]]:
         rows = []
         for found in self.metrics:
-            digits = digits_of(found)
+            digits, leaders = digits_of(found), found.leaders(every=self.settings.all_pairs)
             arrow = "" if found.higher_is_better else " (lower is better)"
             for score in found.systems:
                 ends = f"[{score.low:.{digits}f}, {score.high:.{digits}f}]"
-                shown = [found.metric + arrow, score.system, f"{score.score:.{digits}f}", ends]
+                figure = f"{score.score:.{digits}f}"
+                cell = Bold(figure) if score.system in leaders else figure
+                shown = [found.metric + arrow, score.system, cell, ends]
                 tests = [test for test in found.tests if test.a == score.system]
                 for k, test in enumerate(tests):
                     mark = "†" if test.better is not None else ""

@@ -199,6 +199,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     text = cli(*start).out.splitlines()
     assert text[0].split() == ["metric", "system", "score", "95%", "interval", "against", "difference", "p"]
     assert any(line.startswith("ter (lower is better)") for line in text)
+    assert [line.split("**")[0].split()[-1] for line in text if "**" in line] == ["brook", "brook"]  # the best
     assert "200 resamples of 110 segments" in text[-1]
     assert text[-1].startswith("† p < 0.05")
     assert next(line for line in text if "brook" in line and "0.00" in line).endswith("†")
@@ -294,6 +295,9 @@ def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> Non
             rank, cluster = rank + 1, []
         cluster.append(row["system"])
         assert row["rank"] == rank
+    outperformed = {name for _, name in beaten}
+    bold = [line.split("**")[0].split()[-1] for line in shown.splitlines() if "**" in line]
+    assert bold == [row["system"] for row in found["systems"] if row["system"] not in outperformed]
     places = [f"{k} {', '.join(row['system'] for row in order if row['rank'] == k)}" for k in range(1, rank + 1)]
     assert f"Ranks by chrf: {'; '.join(places)}." in shown
     assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
