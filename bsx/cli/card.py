@@ -29,7 +29,7 @@ def _spelled(value: Any, said: bool = False) -> Any:
     return spelled(value) if said and isinstance(value, str) else value
 
 
-@with_settings(config=CardSettings)
+@with_settings("human", config=CardSettings)
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 def card(
     metrics: Annotated[
@@ -48,6 +48,9 @@ def card(
     ] = None,
     column: Column = None,
     lower: Lower = None,
+    human: Annotated[
+        list[str] | None, typer.Option(help="Column of human scores, one a card. [human, human_z or z]")
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,6 +77,14 @@ def card(
     from bsx.analysis.cards.reading import read_cards
 
     form = form_of(format, output)
+    people = names(human)
+    if len(people) > 1:
+        raise InputError(
+            "--human: a card speaks of one column of human scores, because all its tests are corrected together; "
+            f"make a card for each of {', '.join(people)}"
+        )
+    if people:
+        settings["human"] = people[0]
     how = take_keywords(settings, CardSettings)
     config = take(settings, ScorerConfig)
     if compare:

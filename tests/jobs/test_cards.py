@@ -364,6 +364,14 @@ def test_pages_are_escaped_and_whole(tables: dict[str, Path], tmp_path: Path, cl
         assert ending == "txt" or "<script>.tsv" not in page
 
 
+def test_a_card_has_one_column_of_human_scores(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
+    for several in (["--human", "a,b"], ["--human", "a", "--human", "b"]):
+        out = cli("card", "chrf", "--data", tables["judged"], *several, "-o", tmp_path / "card.json")
+        assert (out.status, out.err.count("\n")) == (2, 1)
+        assert out.err.endswith("make a card for each of a, b\n")
+        assert not (tmp_path / "card.json").exists()
+
+
 def test_cards_side_by_side(tables: dict[str, Path], tmp_path: Path, cli: Cli) -> None:
     how = ["--data", tables["plain"], "--part", "agreement", "-o"]
     for name in ("chrf", "bleu"):
