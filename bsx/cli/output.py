@@ -170,7 +170,7 @@ def show(content: object, text: Callable[[], str], format: str | None, output: P
 
 
 def form_of(format: str | None, output: Path | None) -> str:
-    """Return the format asked for; unless one was, what the name of the output ends in, ``text`` where that says none."""
+    """Return the format asked for; unless one was, what the name of the output ends in, or ``text``."""
     return format or FORMS.get(output.suffix.lower() if output is not None else "", "text")
 
 
