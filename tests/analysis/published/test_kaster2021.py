@@ -33,6 +33,7 @@ def test_the_figures_carried_are_the_published_ones(shared: Path) -> None:
         assert flat == [cell["published"] for cell in theirs["cells"]]
 
 
+@pytest.mark.slow
 def test_all_tables_are_reproduced(reproduction: Reproduction, shared: Path) -> None:
     assert len(reproduction.cells) == 225
     assert reproduction.ok
@@ -46,6 +47,7 @@ def test_all_tables_are_reproduced(reproduction: Reproduction, shared: Path) -> 
     assert [cell.ours for cell in reproduction.cells] == pytest.approx(computed, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_lex_and_table_1(reproduction: Reproduction, shared: Path) -> None:
     by_file = {column.file: column for column in reproduction.lex}
     assert {name: column.rows for name, column in by_file.items()} == {"wmt-en": 8595, "sts-en": 5749}
@@ -59,6 +61,7 @@ def test_lex_and_table_1(reproduction: Reproduction, shared: Path) -> None:
     assert all(example.matches for example in reproduction.examples)
 
 
+@pytest.mark.slow
 def test_table_13_is_reproduced_with_the_papers_join(reproduction: Reproduction, shared: Path) -> None:
     content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))["table13"]
     found = reproduction.table13
@@ -80,6 +83,7 @@ def test_table_13_is_reproduced_with_the_papers_join(reproduction: Reproduction,
     assert "22 of 28 cells and 4 of 4 averages" in reproduction.to_text()
 
 
+@pytest.mark.slow
 def test_table_13_needs_the_judgments(shared: Path, tmp_path: Path) -> None:
     for name in published()["files"]:
         (tmp_path / f"{name}.tsv").write_bytes((shared / f"data/kaster2021/{name}.tsv").read_bytes())
@@ -95,6 +99,7 @@ def test_table_13_needs_the_judgments(shared: Path, tmp_path: Path) -> None:
         reproduce(tmp_path, lex=False, wmt17=tmp_path / "other.tsv")
 
 
+@pytest.mark.slow
 def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
     values = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))
     assert reproduction.triples is not None
@@ -125,6 +130,7 @@ def test_figure_3_and_table_6(reproduction: Reproduction, shared: Path) -> None:
     assert (len(content["figure3"]), len(content["table6"])) == (27, 4)
 
 
+@pytest.mark.slow
 def test_the_text_names_what_does_not_match(reproduction: Reproduction) -> None:
     shown = reproduction.to_text()
     assert "222 of 225 cells have the paper's digits" in shown
