@@ -1,7 +1,8 @@
 """Speed of the analysis against its peers: tree distance, factors, transport, bootstraps of a regression.
 
-python benchmarks/analysis.py --data FOLDER --stanza FOLDER --cache FOLDER [--parts trees,factors,transport,bootstrap]
-[-o benchmarks/results/analysis.json]. DATA holds kaster2021/wmt-en.tsv and wmt/daseg-wmt17.tsv; the cache is that of
+python benchmarks/analysis.py --data FOLDER --stanza FOLDER --cache FOLDER
+[--parts trees,factors,transport,transport-profile,bootstrap] [-o benchmarks/results/analysis.json]. DATA holds
+kaster2021/wmt-en.tsv and wmt/daseg-wmt17.tsv; the cache is that of
 ``bsx factors --cache`` (parses are taken from there, and made where they lack). Each part replaces its own in the
 result. Peers run in turn with bsx, in one process; wall-clock and CPU seconds are both kept, because another program on
 the machine changes the first only. The figure kept is the least of the repeats.
@@ -117,17 +118,34 @@ def transport(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict
     """The transport step of MoverScore, from vectors to costs: ours against a loop of ot.emd2 over ot.dist."""
     import ot
 
+    results = {}
+    for spec, calls in transport_calls(arguments.data).items():
+        best, found = timed({"bsx": partial(ours, calls), "loop": partial(loop, ot, calls)}, arguments.repeats)
+        # Near 0 the root magnifies the rounding of fp32 vectors, so that squares are compared.
+        power = 2 if "v2" in spec else 1
+        gap = np.abs(np.power(found["bsx"], power) - np.power(found["loop"], power))
+        results[spec] = {
+            "pairs": sum(len(left) for _, left, _, _ in calls),
+            "largest_difference": float(np.nanmax(gap)),
+            **best,
+            **ratios(best, "bsx", "loop"),
+        }
+    return results
+
+
+def transport_calls(data: Path) -> dict[str, list[Any]]:
+    """Return what each metric gives to `transport_costs` on 2,000 pairs of WMT17, in blocks."""
     import bsx.metrics.embedding.moverscore as home
     from bsx.data.corpus import MemoryCorpus
     from bsx.match.transport import transport_costs
     from bsx.metrics.run import score_corpus
     from bsx.metrics.zoo import get_metrics
 
-    part = [row for row in read(arguments.data / "wmt" / "daseg-wmt17.tsv") if row["lp"].endswith("-en")][:2000]
+    part = [row for row in read(data / "wmt" / "daseg-wmt17.tsv") if row["lp"].endswith("-en")][:2000]
     corpus = MemoryCorpus({"system": [row["candidate"] for row in part]}, [row["reference"] for row in part])
-    results = {}
+    found: dict[str, list[Any]] = {}
     for spec in ("moverscore", "moverscore:ngram=2", "moverscore-v2:idf=false"):
-        calls: list[Any] = []
+        calls = found[spec] = []
 
         def keep(units: Any, left: Any, right: Any, calls: list[Any] = calls, **how: Any) -> Any:
             calls.append((units, left, right, how))
@@ -135,17 +153,58 @@ def transport(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict
 
         home.transport_costs = keep  # type: ignore[assignment]
         score_corpus(get_metrics([spec], model="minilm"), corpus)
-        best, found = timed({"bsx": partial(ours, calls), "loop": partial(loop, ot, calls)}, arguments.repeats)
-        # Near 0 the root magnifies the rounding of fp32 vectors, so that squares are compared.
-        power = 2 if "v2" in spec else 1
-        gap = np.abs(np.power(found["bsx"], power) - np.power(found["loop"], power))
-        results[spec] = {
-            "pairs": len(part),
-            "largest_difference": float(np.nanmax(gap)),
-            **best,
-            **ratios(best, "bsx", "loop"),
+    return found
+
+
+def transport_profile(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Where the time of both goes, on the first 250 pairs of each block."""
+    import ot
+
+    found = {}
+    for spec, calls in transport_calls(arguments.data).items():
+        some = [(units, left[:250], right[:250], how) for units, left, right, how in calls]
+        found[spec] = profile(ot, some, arguments.repeats)
+    return found
+
+
+def profile(ot: Any, calls: list[Any], repeats: int) -> dict[str, float]:
+    """CPU microseconds a pair of what both do, of what either does around it, and of each in all; one BLAS thread."""
+    from ot.lp.emd_wrap import emd_c
+    from threadpoolctl import threadpool_limits
+
+    from bsx.match.transport import _length
+    from bsx.support.arrays import fetch
+
+    sides, vectors, metrics = [], [], []
+    for units, left, right, how in calls:
+        found = fetch(units.vectors)
+        spans = [slice(first, first + length) for first, length in zip(units.offsets, units.lengths, strict=True)]
+        for a, b in zip(left.tolist(), right.tolist(), strict=True):
+            masses = [units.masses[spans[text]].astype(np.float64) for text in (a, b)]
+            if all(mass.sum() > 0 for mass in masses):
+                a, b = sorted((a, b), key=lambda text: units.lengths[text])
+                masses = [units.masses[spans[text]].astype(np.float64) for text in (a, b)]
+                sides.append([mass / mass.sum() for mass in masses])
+                vectors.append((found[spans[a]], found[spans[b]]))
+                metrics.append(how["cost"])
+    with threadpool_limits(1):
+        products = [np.dot(x, y.T) for x, y in vectors]
+        flat = np.concatenate([product.ravel() for product in products])
+        distances = [_length(product, metric) for product, metric in zip(products, metrics, strict=True)]
+        peer = {"squared": "sqeuclidean", "euclidean": "euclidean"}
+        steps = {
+            "products": lambda: [np.dot(x, y.T) for x, y in vectors],
+            "distances": lambda: [_length(flat[i : i + 50_000], metrics[0]) for i in range(0, len(flat), 50_000)],
+            "solver": lambda: [emd_c(p, q, d, 100_000, 1) for (p, q), d in zip(sides, distances, strict=True)],
+            "bsx": partial(ours, calls),
+            "ot.dist": lambda: [ot.dist(x, y, peer[m]) for (x, y), m in zip(vectors, metrics, strict=True)],
+            "loop": partial(loop, ot, calls),
         }
-    return results
+        best, _ = timed(steps, repeats)
+    took = {name: best[name]["cpu_seconds"] / len(sides) * 1e6 for name in steps}
+    took["rest of bsx"] = took["bsx"] - took["products"] - took["distances"] - took["solver"]
+    took["rest of loop"] = took["loop"] - took["ot.dist"] - took["solver"]
+    return {name: round(value, 1) for name, value in took.items()}
 
 
 def ours(calls: list[Any]) -> list[float]:
@@ -156,9 +215,11 @@ def ours(calls: list[Any]) -> list[float]:
 
 def loop(ot: Any, calls: list[Any]) -> list[float]:
     """What one writes with POT: distances and cost of one pair after another."""
+    from bsx.support.arrays import fetch
+
     costs = []
     for units, left, right, how in calls:
-        vectors = units.vectors.numpy()
+        vectors = fetch(units.vectors)
         metric = "sqeuclidean" if how["cost"] == "squared" else "euclidean"
         spans = [slice(first, first + length) for first, length in zip(units.offsets, units.lengths, strict=True)]
         for a, b in zip(left.tolist(), right.tolist(), strict=True):
@@ -201,7 +262,13 @@ def bootstrap(rows: list[dict[str, str]], arguments: argparse.Namespace) -> dict
     return {"rows": len(rows), "resamples": 10_000, "largest_difference_from_loop": gap, **best}
 
 
-PARTS = {"trees": trees, "factors": factors, "transport": transport, "bootstrap": bootstrap}
+PARTS = {
+    "trees": trees,
+    "factors": factors,
+    "transport": transport,
+    "transport-profile": transport_profile,
+    "bootstrap": bootstrap,
+}
 
 
 def installed(name: str) -> str:

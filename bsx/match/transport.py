@@ -22,7 +22,7 @@ Cost = Literal["squared", "euclidean"]
 # the solver is faster so. Of two texts with as many the left one.
 Distances = Callable[[range], list[NDArray[np.float64]]]
 _WORTHWHILE = 32  # pairs for which a second thread pays
-_SHARE = 64  # pairs a thread solves in a row at most
+_SHARE = 128  # pairs a thread solves in a row at most; handing over a share takes as long as a pair or two
 _MOST_PIVOTS = 100_000  # ot.emd2's default
 
 
