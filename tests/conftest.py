@@ -26,7 +26,17 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
 
 
-LONG = ("test_docs.py", "test_notebooks.py", "encode/test_onnx.py", "cli/test_ends.py", "test_packaging.py")
+LONG = (
+    "test_docs.py",
+    "test_notebooks.py",
+    "metrics/test_contract.py",
+    "bertscore/test_parity.py",
+    "train/test_run.py",
+    "analysis/report/test_page.py",
+    "encode/test_onnx.py",
+    "cli/test_ends.py",
+    "test_packaging.py",
+)
 """Files that take longest, in the order in which they begin: what is left for the end should be short."""
 ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
 """Files whose tests share little, so that more than two processes may divide them."""
