@@ -26,23 +26,25 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 from trained import YEARS, Rows, agreement, instances, read, table
 
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.train.batches import buckets, gather, lengths_of
-from bsx.train.config import TrainConfig
+from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances, Target
 from bsx.train.data import agreement as valid_agreement
 from bsx.train.encoder import FrozenEncoder
-from bsx.train.modules import dropped, linear
-from bsx.train.networks import BiLstmNetwork, Encoded
+from bsx.train.modules import BiLstm, dropped, linear, pooled
+from bsx.train.networks import BiLstmNetwork, Encoded, Network, build_network
 from bsx.train.vectors import VectorStore
 
 Array = NDArray[np.float64]
 Rng = torch.Generator | None
 PENALTIES = 10.0 ** np.arange(0, 6.5, 0.5)
 ALL = ("candidate", "reference", "product", "difference")
+SIGNED = ("candidate", "reference", "product", "signed")
 HIDDEN = 100
 
 
@@ -56,6 +58,8 @@ class Change:
         absolute: the absolute difference of the two vectors in place of the difference.
         standardised: features are standardised over each batch (in scoring, over what training saw).
         scaled: each dimension of the encoder's vectors has mean 0 and variance 1 over all pieces.
+        dropout: share of units that are dropped.
+        architecture: which of the paper's networks.
     """
 
     what: str
@@ -63,6 +67,14 @@ class Change:
     absolute: bool = False
     standardised: bool = False
     scaled: bool = False
+    dropout: float = 0.5
+    architecture: Architecture = "bilstm"
+
+    @property
+    def config(self) -> TrainConfig:
+        """What `bsx train` calls the settings."""
+        difference = "absolute" if self.absolute else "signed"
+        return TrainConfig(hidden=HIDDEN, dropout=self.dropout, difference=difference)
 
 
 CHANGES = {
@@ -75,11 +87,21 @@ CHANGES = {
     "lstm": Change("BiLSTM"),
     "lstm-both": Change("BiLSTM, features standardised, absolute difference", absolute=True, standardised=True),
     "lstm-scaled": Change("BiLSTM, vectors of pieces standardised", scaled=True),
+    "lstm-absolute": Change("BiLSTM, absolute difference", absolute=True),
+    "lstm-dropout": Change("BiLSTM, dropout .1", dropout=0.1),
+    "lstm-dropout-absolute": Change("BiLSTM, dropout .1, absolute difference", absolute=True, dropout=0.1),
+    "attention": Change(
+        "BiLSTM with attention, dropout .1, absolute difference",
+        absolute=True,
+        dropout=0.1,
+        architecture="bilstm-attention",
+    ),
+    "esim": Change("ESIM, dropout .1, absolute difference", absolute=True, dropout=0.1, architecture="esim"),
 }
 
 
 class Changed(BiLstmNetwork):
-    """The plain BiLSTM, or what a change makes of it."""
+    """The plain BiLSTM, its features standardised where a change wants that."""
 
     def __init__(self, change: Change, dimensions: int, config: TrainConfig, rng: torch.Generator) -> None:
         super().__init__(1, dimensions, 1, config, rng)
@@ -89,11 +111,6 @@ class Changed(BiLstmNetwork):
     def compare(self, other: Encoded, candidate: Encoded, rng: Rng) -> torch.Tensor:
         """Contrast the two vectors; see `Network.compare`."""
         return changed(self.change, self.norm, super().compare(other, candidate, rng), rng)
-
-    def scores(self, instances: Instances, rows: NDArray[np.int64], texts: Texts, rng: Rng) -> torch.Tensor:
-        """Return standardised scores of some instances (batch,)."""
-        view: Any = texts
-        return gather(instances, rows, view, "cpu").score(self, rng)[:, 0]
 
 
 class Pooled(nn.Module):
@@ -115,7 +132,8 @@ class Pooled(nn.Module):
             kept = dropped(torch.ones_like(mean), self.dropout, rng)  # one mask for all pieces of a text
             sides.append(torch.cat([highest * kept, mean * kept], dim=-1))
         candidate, other = sides
-        contrast = torch.cat([candidate, other, candidate * other, candidate - other], dim=-1)
+        difference = (candidate - other).abs() if self.change.absolute else candidate - other
+        contrast = torch.cat([candidate, other, candidate * other, difference], dim=-1)
         found = dropped(changed(self.change, self.norm, contrast, rng), self.dropout, rng)
         hidden = dropped(torch.relu(self.regressor(found)), self.dropout, rng)
         scores: torch.Tensor = self.output(hidden)
@@ -124,9 +142,6 @@ class Pooled(nn.Module):
 
 def changed(change: Change, norm: nn.BatchNorm1d, contrast: torch.Tensor, rng: Rng) -> torch.Tensor:
     """Return the features [candidate; reference; product; difference] (batch, features) as a change wants them."""
-    if change.absolute:
-        *parts, difference = contrast.chunk(4, dim=-1)
-        contrast = torch.cat([*parts, difference.abs()], dim=-1)
     if not change.standardised:
         return contrast
     scaled: torch.Tensor = norm.train(rng is not None)(contrast)
@@ -172,6 +187,19 @@ class Texts:
         found = self._vectors[self.place[text]]
         return ((found - self._mean) / self._sd).astype(np.float16) if self.scaled else found
 
+    def read_by_chance(self, seed: int) -> Array:
+        """Return maximum and mean of the states of a BiLSTM with its first weights (texts, 4 * HIDDEN)."""
+        lstm = BiLstm(self.record.dimensions, HIDDEN)
+        lstm.initialise(torch.Generator().manual_seed(seed))
+        lengths = np.array([len(found) for found in self._vectors])
+        states = np.zeros((len(lengths), 4 * HIDDEN))
+        with torch.inference_mode():
+            for rows in buckets(lengths[:, None], 64):
+                each = [torch.from_numpy(self._vectors[i][:, 0].astype(np.float32)) for i in rows]
+                sizes = torch.from_numpy(lengths[rows])
+                states[rows] = pooled(lstm(pad_sequence(each, batch_first=True), sizes), sizes)
+        return states
+
     def bertr(self, rows: Rows) -> Array:
         """Return BERTR of some rows: the mean over the reference's pieces of the best cosine, in the last layer."""
         pairs = (
@@ -183,10 +211,16 @@ class Texts:
 
 def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) -> tuple[Array, dict[str, float]]:
     """Train one network as `bsx.train.trainer.fit` does; return its scores of the test part and what happened."""
-    config = TrainConfig(hidden=HIDDEN)
+    config = change.config
     rng = torch.Generator().manual_seed(seed)
-    kind: type[Pooled] | type[Changed] = Changed if change.lstm else Pooled
-    network = kind(change, texts.record.dimensions, config, rng)
+    dimensions = texts.record.dimensions
+    network: Pooled | Network
+    if not change.lstm:
+        network = Pooled(change, dimensions, config, rng)
+    elif change.standardised:
+        network = Changed(change, dimensions, config, rng)
+    else:
+        network = build_network(change.architecture, config, layers=1, dimensions=dimensions, seed=seed)
     optimiser = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
     human = parts["train"].scores
     assert human is not None
@@ -196,11 +230,16 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
     view: Any = texts
     lengths = {name: lengths_of(part, view) for name, part in parts.items()}
 
+    def score(name: str, rows: NDArray[np.int64], rng: Rng) -> torch.Tensor:
+        if isinstance(network, Pooled):
+            return network.scores(parts[name], rows, texts, rng)
+        return gather(parts[name], rows, view, "cpu").score(network, rng)[:, 0]
+
     def predicted(name: str) -> Array:
         found = np.zeros(len(parts[name]))
         with torch.inference_mode():
             for rows in buckets(lengths[name], 64):
-                found[rows] = network.scores(parts[name], rows, texts, None).double().numpy()
+                found[rows] = score(name, rows, None).double().numpy()
         return found
 
     rate, best, epoch, log, weights = config.learning_rate, -np.inf, 0, list[tuple[float, float]](), {}
@@ -211,7 +250,7 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
         mask = torch.Generator().manual_seed(int(draws.integers(2**62)))
         losses = []
         for rows in buckets(lengths["train"], config.batch_size, draws):
-            loss = nn.functional.mse_loss(network.scores(parts["train"], rows, texts, mask), wanted[rows.copy()])
+            loss = nn.functional.mse_loss(score("train", rows, mask), wanted[rows.copy()])
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), config.clip)
@@ -261,7 +300,14 @@ def networks(rows: dict[str, Rows], texts: Texts, model: str, only: list[str], s
 
 def features(left: Array, right: Array, kinds: tuple[str, ...]) -> Array:
     """Return features of pairs of vectors (n, dim)."""
-    parts = {"candidate": left, "reference": right, "product": left * right, "difference": np.abs(left - right)}
+    signed = left - right
+    parts = {
+        "candidate": left,
+        "reference": right,
+        "product": left * right,
+        "difference": np.abs(signed),
+        "signed": signed,
+    }
     return np.concatenate([parts[kind] for kind in kinds], axis=1)
 
 
@@ -282,7 +328,7 @@ def probes(rows: dict[str, Rows], texts: Texts) -> list[list[str]]:
     depth, width = layers.shape[1:]
     mean = layers.mean(axis=1)
     drawn = np.linalg.qr(np.random.default_rng(0).standard_normal((width, width)))[0].astype(np.float32)
-    test = rows["test"]
+    test, chance = rows["test"], texts.read_by_chance(1)
 
     def mean_r(scores: Array) -> float:
         return float(np.mean(list(agreement(scores, test).values())))
@@ -305,6 +351,9 @@ def probes(rows: dict[str, Rows], texts: Texts) -> list[list[str]]:
         ("the same: product, absolute difference", fit(mean, ("product", "difference"))),
         ("the same: product", fit(mean, ("product",))),
         ("the same: absolute difference", fit(mean, ("difference",))),
+        ("the mean vectors: candidate, reference, product, signed difference", fit(mean, SIGNED)),
+        ("ridge, states of a BiLSTM that was not trained: all four", fit(chance)),
+        ("the same: candidate, reference, product, signed difference", fit(chance, SIGNED)),
         *((f"ridge, layer {i + 1}: all four", fit(layers[:, i])) for i in range(depth)),
         *((f"ridge, mean of all layers, {n} random directions: all four", fit(mean @ drawn[:, :n])) for n in (96, 192)),
     ]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Architecture = Literal["esim", "bilstm", "bilstm-attention"]
 Inputs = Literal["reference", "source", "both"]
 Loss = Literal["mse", "ranking"]
+Difference = Literal["signed", "absolute"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
 
@@ -25,6 +26,10 @@ class TrainConfig(BaseModel):
     ] = "mse"
     hidden: Annotated[int, Field(ge=1, description="Units of each direction of a BiLSTM, and of hidden layers.")] = 300
     dropout: Annotated[float, Field(ge=0, lt=1, description="Share of units that are dropped in training.")] = 0.5
+    difference: Annotated[
+        Difference,
+        Field(description="How two vectors differ: signed, as in the paper, or absolute."),
+    ] = "signed"
     max_pieces: Annotated[int, Field(ge=1, description="Word pieces read of each text.")] = 100
     learning_rate: Annotated[float, Field(gt=0, description="First learning rate of Adam.")] = 4e-4
     batch_size: Annotated[int, Field(ge=1, description="Instances of a training batch.")] = 32

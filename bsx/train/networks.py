@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from bsx.train.config import Architecture, TrainConfig
+from bsx.train.config import Architecture, Difference, TrainConfig
 from bsx.train.modules import BiLstm, ScalarMix, attend, dropped, linear, pooled
 
 
@@ -39,7 +39,7 @@ class Network(nn.Module):
         layers: layers of the frozen encoder that are mixed.
         dimensions: size of its vectors.
         sides: what a candidate is compared with: 1 for reference or source, 2 for both.
-        config: sizes and dropout.
+        config: sizes, dropout, and how vectors differ.
         rng: of the first weights.
     """
 
@@ -48,7 +48,7 @@ class Network(nn.Module):
 
     def __init__(self, layers: int, dimensions: int, sides: int, config: TrainConfig, rng: torch.Generator) -> None:
         super().__init__()
-        self.hidden, self.dropout = config.hidden, config.dropout
+        self.hidden, self.dropout, self.difference = config.hidden, config.dropout, config.difference
         self.mix = ScalarMix(layers)
         self.encoder = BiLstm(dimensions, config.hidden)
         self.encoder.initialise(rng)
@@ -85,9 +85,13 @@ class Network(nn.Module):
         return scores[:, 0]
 
 
-def _contrast(candidate: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+def _difference(a: torch.Tensor, b: torch.Tensor, kind: Difference) -> torch.Tensor:
+    return a - b if kind == "signed" else (a - b).abs()
+
+
+def _contrast(candidate: torch.Tensor, other: torch.Tensor, kind: Difference) -> torch.Tensor:
     """Return [v_t; v_r; v_t * v_r; v_t - v_r] (Mathur et al. 2019, equation 5)."""
-    return torch.cat([candidate, other, candidate * other, candidate - other], dim=-1)
+    return torch.cat([candidate, other, candidate * other, _difference(candidate, other, kind)], dim=-1)
 
 
 class BiLstmNetwork(Network):
@@ -97,7 +101,8 @@ class BiLstmNetwork(Network):
 
     def compare(self, other: Encoded, candidate: Encoded, rng: torch.Generator | None) -> torch.Tensor:
         """Contrast the two vectors; see `Network.compare`."""
-        return _contrast(pooled(candidate.states, candidate.lengths), pooled(other.states, other.lengths))
+        sides = pooled(candidate.states, candidate.lengths), pooled(other.states, other.lengths)
+        return _contrast(*sides, self.difference)
 
 
 class AttentionNetwork(Network):
@@ -108,7 +113,8 @@ class AttentionNetwork(Network):
     def compare(self, other: Encoded, candidate: Encoded, rng: torch.Generator | None) -> torch.Tensor:
         """Contrast what the two see in each other; see `Network.compare`."""
         by_other, by_candidate = attend(other.states, other.lengths, candidate.states, candidate.lengths)
-        return _contrast(pooled(by_candidate, candidate.lengths), pooled(by_other, other.lengths))
+        sides = pooled(by_candidate, candidate.lengths), pooled(by_other, other.lengths)
+        return _contrast(*sides, self.difference)
 
 
 class EsimNetwork(Network):
@@ -129,7 +135,9 @@ class EsimNetwork(Network):
 
     def _compose(self, side: Encoded, seen: torch.Tensor, rng: torch.Generator | None) -> torch.Tensor:
         h = side.states
-        enhanced = torch.relu(self.projection(torch.cat([h, seen, h - seen, h * seen], dim=-1)))
+        enhanced = torch.relu(
+            self.projection(torch.cat([h, seen, _difference(h, seen, self.difference), h * seen], dim=-1))
+        )
         states = self.composition(dropped(enhanced, self.dropout, rng, over_time=True), side.lengths)
         return pooled(states, side.lengths)
 

@@ -180,7 +180,9 @@ class SavedModel:
     @cached_property
     def digest(self) -> str:
         """Twelve hexadecimal digits that stand for everything that changes a score, the encoder included."""
-        keep: dict[str, object] = self.record.model_dump(include={"architecture", "settings", "low"})
+        keep = self.record.model_dump(include={"architecture", "settings", "low"})
+        if self.record.settings.difference == "signed":
+            del keep["settings"]["difference"]  # digests of metrics from before there was a choice
         keep["encoder"] = self.record.encoder.model_dump(exclude={"model"})
         keep["members"] = [(m.sha256, m.scale, m.shift) for m in self.record.members]
         return hashlib.sha256(json.dumps(keep, sort_keys=True).encode()).hexdigest()[:12]

@@ -56,27 +56,33 @@ def attended(h_r: Array, h_t: Array) -> tuple[Array, Array]:
     return over_t, over_r
 
 
-def contrast(v_t: Array, v_r: Array) -> Array:
-    return np.concatenate([v_t, v_r, v_t * v_r, v_t - v_r])
+def between(a: Array, b: Array, difference: str) -> Array:
+    return {"signed": a - b, "absolute": np.maximum(a, b) - np.minimum(a, b)}[difference]
 
 
-def features(architecture: str, h_r: Array, h_t: Array, weights: Mapping[str, Array]) -> Array:
+def contrast(v_t: Array, v_r: Array, difference: str) -> Array:
+    return np.concatenate([v_t, v_r, v_t * v_r, between(v_t, v_r, difference)])
+
+
+def features(architecture: str, h_r: Array, h_t: Array, weights: Mapping[str, Array], difference: str) -> Array:
     if architecture == "bilstm":
-        return contrast(max_and_mean(h_t), max_and_mean(h_r))
+        return contrast(max_and_mean(h_t), max_and_mean(h_r), difference)
     over_t, over_r = attended(h_r, h_t)
     if architecture == "bilstm-attention":
-        return contrast(max_and_mean(over_r), max_and_mean(over_t))
+        return contrast(max_and_mean(over_r), max_and_mean(over_t), difference)
     parts = []
     for h, att in ((h_r, over_t), (h_t, over_r)):
-        m = np.concatenate([h, att, h - att, h * att], axis=1)
+        m = np.concatenate([h, att, between(h, att, difference), h * att], axis=1)
         m = np.maximum(0, m @ weights["projection.weight"].T + weights["projection.bias"])
         parts.append(max_and_mean(bilstm(m, weights, "composition")))
     return np.concatenate(parts)
 
 
-def score(architecture: str, candidate: Array, others: list[Array], weights: Mapping[str, Array]) -> float:
+def score(
+    architecture: str, candidate: Array, others: list[Array], weights: Mapping[str, Array], difference: str = "signed"
+) -> float:
     """The output for one candidate beside the texts it is compared with, each (layers, tokens, dim)."""
     h_t = encoded(candidate, weights)
-    m = np.concatenate([features(architecture, encoded(other, weights), h_t, weights) for other in others])
+    m = np.concatenate([features(architecture, encoded(other, weights), h_t, weights, difference) for other in others])
     hidden = np.maximum(0, weights["regressor.weight"] @ m + weights["regressor.bias"])
     return float((weights["output.weight"] @ hidden + weights["output.bias"])[0])

@@ -93,16 +93,16 @@ def _is_xavier(weight: torch.Tensor) -> None:
     assert float(weight.std()) == pytest.approx(bound / 3**0.5, rel=0.3 if weight.numel() < 50 else 0.08)
 
 
-@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize(("sides", "difference"), [(1, "signed"), (2, "signed"), (1, "absolute")])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_outputs_are_those_of_the_oracle(architecture: Any, sides: int) -> None:
-    made = network(architecture, inputs="both" if sides == 2 else "reference")
+def test_outputs_are_those_of_the_oracle(architecture: Any, sides: int, difference: str) -> None:
+    made = network(architecture, inputs="both" if sides == 2 else "reference", difference=difference)
     columns = [texts([3, 1, 6, 2], 1), texts([2, 5, 1, 6], 2), texts([4, 4, 3, 1], 3)][: sides + 1]
     got = batched(made, columns).detach().numpy()
     weights = weights_of(made)
     for row in range(4):
         candidate, *others = (column[row].astype(np.float64) for column in columns)
-        expected = oracle_train.score(architecture, candidate, others, weights)
+        expected = oracle_train.score(architecture, candidate, others, weights, difference)
         assert got[row] == pytest.approx(expected, abs=2e-5)  # fp32 against fp64, outputs about 1
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -396,6 +398,17 @@ def trained(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathF
         "esim", judged(24), judged(12, 2), encoder=frozen, output=home / "m", config=config(epochs=1), seeds=(1, 2)
     )
     return home / "m"
+
+
+def test_signed_differences_leave_digests_as_they_were_before_there_was_a_choice(trained: Path) -> None:
+    model = SavedModel.open(trained)
+    kept = model.record.model_dump(include={"architecture", "settings", "low"})
+    kept["encoder"] = model.record.encoder.model_dump(exclude={"model"})
+    kept["members"] = [(m.sha256, m.scale, m.shift) for m in model.record.members]
+    assert kept["settings"].pop("difference") == "signed"
+    assert model.digest == hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
+    changed = model.record.settings.model_copy(update={"difference": "absolute"})
+    assert SavedModel(trained, model.record.model_copy(update={"settings": changed})).digest != model.digest
 
 
 def test_the_metric_scores_as_in_training(trained: Path, tmp_path: Path) -> None:
