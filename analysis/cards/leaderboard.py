@@ -138,8 +138,9 @@ class Leaderboard(InNotebooks):
         section = Section("leaderboard", "Leaderboard")
         tables = {figure.data for figure in self.figures if figure.data}
         section.lead = (
-            f"{len(self.metrics)} metrics on {len(tables)} tables. Bold: no metric with a better figure is "
-            f"significantly better (Holm over the pairs of a row, {self.alpha:g}); in brackets: cluster. The interval "
+            f"{len(self.metrics)} metrics on {len(tables)} table{'s' * (len(tables) != 1)}. Bold: no metric with a "
+            f"better figure is significantly better (Holm over the pairs of a row, {self.alpha:g}); in brackets: "
+            "cluster. The interval "
             "of a cost is the range of several runs; metrics are told apart where these do not overlap."
         )
         for part in dict.fromkeys(figure.part for figure in self.figures):
@@ -218,7 +219,7 @@ def compare_cards(cards: Sequence[CardDocument], *, alpha: float = 0.05) -> Lead
     if any(figure.tests.get("intervals") for figure in figures):
         notes.append(
             "some metrics were compared by their intervals, as if they had been measured on different rows, because no "
-            "card holds their paired test: cards that are made in one run do"
+            "card holds their paired test; cards that are made in one run hold it"
         )
     return Leaderboard(tuple(names), tuple(figures), alpha, tuple(notes))
 

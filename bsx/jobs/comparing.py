@@ -110,6 +110,7 @@ def compare(
             ("metrics", metrics),
             ("data", texts.files() or texts.test_set),
             ("judged", judged),
+            *((name, getattr(texts, name)) for name in ("candidate", "reference", "source")),
             *given.items(),
         ):
             if value:

@@ -135,6 +135,18 @@ def test_figures_go_into_the_overlay_and_rank(tmp_path: Path, cli: Cli) -> None:
     assert json.loads(out.out)["models"][0]["reason"].count("judged.tsv") + out.out.count("pairs.tsv") > 0
 
 
+def test_a_file_with_several_cards_gives_those_that_fit(tmp_path: Path) -> None:
+    one = card(tmp_path / "a.json", "chrf", "none", auc=0.5, r=0.2)
+    other = card(tmp_path / "b.json", "bertscore:model=me5-small-q4", "me5-small-q4", auc=0.8, r=0.3)
+    both = tmp_path / "both.json"
+    both.write_text(json.dumps({"cards": [json.loads(file.read_text()) for file in (one, other)]}))
+    for name, auc in (("me5-small-q4", 0.8), ("chrf", 0.5)):
+        added = add_evidence(name, [both], registry=tmp_path / "registry")
+        assert [e.value for e in added.evidence if e.aspect == "semantics"] == [auc]
+    with pytest.raises(InputError, match="the card is of chrf, not of bleu"):
+        add_evidence("bleu", [both], registry=tmp_path / "registry")
+
+
 def test_the_same_test_is_replaced(tmp_path: Path) -> None:
     own = tmp_path / "registry"
     for auc in (0.6, 0.9):

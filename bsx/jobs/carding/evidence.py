@@ -75,19 +75,28 @@ def add_evidence(name: str, cards: Sequence[str | Path], *, registry: Path | Non
 
     Args:
         name: of a model, whose figures are those of the cards of metrics that ran on it; or of a metric.
-        cards: JSON files of cards.
+        cards: JSON files of cards; of a file with several, those count that are of this model or metric.
         registry: folder to write in; the user's own unless given.
 
     Raises:
         UnknownNameError: for a name that is neither.
-        InputError: for a card of another model or metric, or of the shipped examples.
+        InputError: for a file with cards of other models or metrics only, or for a card of the shipped examples.
     """
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     found: dict[object, Evidence] = {}
-    for card in read_cards(cards):
-        if any(one.examples for one in card.data):
-            raise InputError(f"the card of {card.metric} rests on the shipped examples, which are no evidence")
-        found |= {(one.aspect, one.test): one for one in evidence_of(card, name, catalog)}
+    for file in cards:
+        read, others = read_cards([file]), list[InputError]()
+        for card in read:
+            try:
+                figures = evidence_of(card, name, catalog)
+            except InputError as error:  # a run of several metrics writes the cards of all into one file
+                others.append(error)
+                continue
+            if any(one.examples for one in card.data):
+                raise InputError(f"the card of {card.metric} rests on the shipped examples, which are no evidence")
+            found |= {(one.aspect, one.test): one for one in figures}
+        if len(others) == len(read):
+            raise others[0]
     if not found:
         raise InputError(f"the cards hold no figure that could speak for {name}")
     entry = _entry(name, catalog)

@@ -93,8 +93,11 @@ def meta(
     else:
         if file is None:
             raise InputError("give FILE and `columns=COL,…` for the metrics in it, or `metrics=METRICS` `data=FILE`")
-        for name, value in (("data", data), ("scores_out", scores_out), *given.items()):
-            if value is not None:
+        columns_of_texts = (
+            [] if texts is None else [(n, getattr(texts, n)) for n in ("candidate", "reference", "source")]
+        )
+        for name, value in (("data", data), ("scores_out", scores_out), *columns_of_texts, *given.items()):
+            if value not in (None, (), []):
                 raise InputError(f"`{name}=` goes with `metrics=`")
         columns = read_scores(file, wanted)
     names = columns.wanted

@@ -754,6 +754,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--column", "good", "--human", "human", "--plot", "x.gif"], "the name must end in .png, .svg, .pdf"),
         (["--column", "good", "--human", "human", "--plot-tests", "x.png"], "nothing was tested"),
         (["--column", "good", "--human", "human", "--lang", "en"], "--lang goes with --metric"),
+        (["--column", "good", "--human", "human", "--candidate", "good"], "--candidate goes with --metric"),
         (["--column", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out goes with --metric"),
         (["--human", "human"], "--column COL,… names the metrics in it; it has mt, unit, lp"),
     ],
@@ -802,7 +803,7 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     rest = ("--human", "human", "--test", "none", "--format", "json")
     done = cli("meta", wide, "--column", "chrf", "--column", "ter", *rest)
     assert done.status == 0, done.err
-    assert "lower is better for ter" in done.err
+    assert "ter: lower is better" in done.err
     found = {entry["metric"]: entry["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
     assert found["ter"] > 0.9
     assert found["chrf"] > 0.9
