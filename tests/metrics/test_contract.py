@@ -445,6 +445,7 @@ def special_settings(metric: Metric, field: str, files: Files) -> tuple[dict[str
 FIELDS = [(name, field) for name in NAMES for field in CONFIGS[name].model_fields]
 
 
+@pytest.mark.parametrize("make", ["auto"], indirect=True)  # no backend changes it, and PyTorch loads slowly
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_the_signature_tells_every_setting(
     name: str, field: str, make: Make, files: Files, request: pytest.FixtureRequest
