@@ -8,6 +8,7 @@ import math
 import os
 import signal
 import sys
+import tracemalloc  # noqa: F401 - pytest needs it whole where two streams were left open, one while it is imported
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -29,7 +29,7 @@ OWN: dict[str, str] = {
     "bsx/encode/cache/file.py": "the cache of vectors",
     "bsx/encode/architecture.py": "folders of models",
     "bsx/encode/light/sentencepiece.py": "folders of models",
-    "bsx/encode/light/tokenizer.py": "folders of models",
+    "bsx/encode/light/classes.py": "folders of models",
     "bsx/encode/light/weights.py": "safetensors",
     "bsx/jobs/carding/cost.py": "what another process of its own says, and the system of memory and processor",
     "bsx/jobs/carding/store.py": "finished parts of cards",
