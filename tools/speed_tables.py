@@ -207,6 +207,26 @@ def analysis(results: dict[str, Any]) -> str:
     return table(["what", "time", "against"], rows)
 
 
+def transport(results: dict[str, Any]) -> str:
+    found = results["analysis"]["transport-profile"]
+    part = {f"`{name}`": one for name, one in found.items() if name != "machine"}
+    steps = {
+        "POT's solver, in both": "solver",
+        "bsx: products of the vectors": "products",
+        "bsx: distances from products": "distances",
+        "bsx: the rest": "rest of bsx",
+        "bsx, in all": "bsx",
+        "loop: `ot.dist`": "ot.dist",
+        "loop: what `ot.emd2` does around the solver, and the rest": "rest of loop",
+        "loop, in all": "loop",
+    }
+    rows = [[what, *(f"{one[key]:,.0f}" for one in part.values())] for what, key in steps.items()]
+    facts = found["machine"]
+    packages = ", ".join(f"{name} {facts['versions'][name]}" for name in ("POT", "numpy"))
+    where = f"{facts['processor']}, {facts['cores']} cores, load {facts['load_at_start']:.0f} at the start; {packages}."
+    return f"{table(['CPU time of a pair, µs', *part], rows)}\n\n{where}"
+
+
 def ray(results: dict[str, Any]) -> str:
     part = results["ray_scaling"]
     rows = [[n, f"{rate:.1f}", f"{part['efficiency'][n]:.2f}"] for n, rate in part["pairs_per_second"].items()]
@@ -241,6 +261,7 @@ SECTIONS = {
     "speed-matrix": matrix,
     "speed-million": million,
     "speed-analysis": analysis,
+    "speed-transport": transport,
     "speed-ray": ray,
     "speed-simulation": simulation,
 }
