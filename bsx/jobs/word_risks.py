@@ -205,6 +205,8 @@ def _explained(
         raise InputError("`idf=` and `layer=` belong to `method='match'`; the metric has settings of its own")
     if method == "trained" and (asked["idf"] or asked["layer"] is not None):
         raise InputError("`idf=` and `layer=` belong to `method='match'`")
+    if method != "shapley" and asked["budget"] != complete({}, ExplainSettings)["budget"]:
+        raise InputError(f"`budget=` belongs to `method='shapley'`; {method} scores what it needs")
     encoders = Encoders(**set_fields(config))
     if metric is not None:
         found = _by_scores(rows, get_metric(metric, encoders=encoders), method, asked, progress)

@@ -141,6 +141,7 @@ def test_what_cannot_be_explained_is_one_line(cli: Cli, tiny: ScorerConfig, tabl
         (["--data", table, "--method", "shapley"], "name it with --metric"),
         (["--data", table, "--method", "match", "--metric", "chrf"], "leave --metric out"),
         (["--data", table, "--metric", "chrf", "--idf"], "--idf and --layer belong"),
+        (["--data", table, "--metric", "chrf", "--budget", "16"], "--budget belongs to --method shapley"),
         (["--data", table, "--reference-free", "--metric", "chrf"], "needs a reference"),
     ]
     for arguments, said in wrong:
