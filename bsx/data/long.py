@@ -78,7 +78,7 @@ def rows_by_system(
             segment = min(lacking)
             has, lacks = (wanted[0], name) if segment in first else (name, wanted[0])
             raise InputError(
-                f"{file}: {len(lacking)} segments are not there for both {wanted[0]} and {name}; {segment!r} is there "
-                f"for {has} and not for {lacks}: systems are compared on the same segments"
+                f"{file}: segments without a row for both {wanted[0]} and {name}: {len(lacking)}, such as {segment!r}, "
+                f"which {has} has and {lacks} has not; systems are compared on the same segments: leave such rows out"
             )
     return {name: np.array([places[name][segment] for segment in first], dtype=np.int64) for name in wanted}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bsx.catalog.catalog import shipped
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]
@@ -199,6 +200,7 @@ def test_what_nobody_foresaw_is_one_line(
 
 def test_the_file_at_hand_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no reader foresaw an error, the innermost function that had a file tells which."""
+    shipped.cache_clear()  # reading begins with the families
     (tmp_path / "families.yaml").touch()
 
     def fail(*arguments: object) -> None:

@@ -52,21 +52,21 @@ def said(python: str, *arguments: str, given: object = None) -> Any:
     return json.loads(done.stdout.splitlines()[-1]) if given is not None else None
 
 
-def built(package: str, factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def built(package: str, python: str, factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """Return the interpreter that has a package, and a folder of tiny models that it made."""
-    python, home = interpreter(f"BSX_{package.upper()}_PYTHON"), factory.mktemp(package)
+    home = factory.mktemp(package)
     said(python, package, str(home))
     return python, home
 
 
 @pytest.fixture(scope="module")
 def comet(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    return built("comet", tmp_path_factory)
+    return built("comet", interpreter("BSX_COMET_PYTHON"), tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def laser(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    return built("laser", tmp_path_factory)
+    return built("laser", interpreter("BSX_LASER_PYTHON"), tmp_path_factory)
 
 
 def samples(references: bool) -> list[dict[str, str]]:
