@@ -193,6 +193,7 @@ def test_whole_clusters_are_drawn() -> None:
         assert draws.coef[b, 0] == pytest.approx(np.linalg.lstsq(part, z(response), rcond=None)[0], rel=0, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_bootstrap_intervals_cover_and_classic_ones_do_not_under_uneven_spread() -> None:
     big = make(400_000, seed=99)
     x, y = design(big)
