@@ -32,7 +32,7 @@ from trained import YEARS, Rows, agreement, instances, read, table
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.train.batches import buckets, gather, lengths_of
-from bsx.train.config import Architecture, TrainConfig
+from bsx.train.config import TrainConfig
 from bsx.train.data import Instances, Target
 from bsx.train.data import agreement as valid_agreement
 from bsx.train.encoder import FrozenEncoder
@@ -59,7 +59,6 @@ class Change:
         standardised: features are standardised over each batch (in scoring, over what training saw).
         scaled: each dimension of the encoder's vectors has mean 0 and variance 1 over all pieces.
         dropout: share of units that are dropped.
-        architecture: which of the paper's networks.
     """
 
     what: str
@@ -68,7 +67,6 @@ class Change:
     standardised: bool = False
     scaled: bool = False
     dropout: float = 0.5
-    architecture: Architecture = "bilstm"
 
     @property
     def config(self) -> TrainConfig:
@@ -90,13 +88,6 @@ CHANGES = {
     "lstm-absolute": Change("BiLSTM, absolute difference", absolute=True),
     "lstm-dropout": Change("BiLSTM, dropout .1", dropout=0.1),
     "lstm-dropout-absolute": Change("BiLSTM, dropout .1, absolute difference", absolute=True, dropout=0.1),
-    "attention": Change(
-        "BiLSTM with attention, dropout .1, absolute difference",
-        absolute=True,
-        dropout=0.1,
-        architecture="bilstm-attention",
-    ),
-    "esim": Change("ESIM, dropout .1, absolute difference", absolute=True, dropout=0.1, architecture="esim"),
 }
 
 
@@ -220,7 +211,7 @@ def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) 
     elif change.standardised:
         network = Changed(change, dimensions, config, rng)
     else:
-        network = build_network(change.architecture, config, layers=1, dimensions=dimensions, seed=seed)
+        network = build_network("bilstm", config, layers=1, dimensions=dimensions, seed=seed)
     optimiser = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
     human = parts["train"].scores
     assert human is not None
