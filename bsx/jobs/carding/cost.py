@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from bsx.analysis.documents.cards import CostRow
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
+from bsx.support.children import run_code
 from bsx.support.settings import set_fields
 from bsx.support.untyped import JsonObject
 
@@ -104,16 +104,7 @@ def measure(spec: str, texts: RowTexts, run: JsonObject) -> JsonObject:
         "sources": texts.sources,
         "run": run,
     }
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, "-c", "from bsx.jobs.carding.cost import main; main()"],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=environment,
-        check=False,
-    )
+    done = run_code("from bsx.jobs.carding.cost import main; main()", given=json.dumps(asked))
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise _FailedError(f"the process that measures {spec} failed: {last}")

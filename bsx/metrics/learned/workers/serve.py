@@ -112,6 +112,8 @@ def main() -> None:
     """Serve on standard input and output; what the package prints goes to standard error."""
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    # A Python that is told to be safe does not look beside the program.
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - as sys.path has it
     serve(importlib.import_module(sys.argv[1]), sys.stdin.buffer, channel)
 
 
