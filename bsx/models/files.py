@@ -9,6 +9,7 @@ from pathlib import Path
 from bsx.catalog.entries.models import Source
 from bsx.errors import ModelUnavailableError
 from bsx.models.digests import file_digest
+from bsx.support.download import forbidden
 from bsx.support.folders import cache_folder
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -120,16 +121,28 @@ def fetch(source: Source) -> Path:
     from huggingface_hub import snapshot_download
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    here_only = forbidden() is not None
     plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
     try:
         for wanted in (plain, [*plain, "pytorch_model*.bin"]):
             # Patterns match across folders, so that what is in folders must be refused, not left unasked for.
             folder = Path(
-                snapshot_download(source.hub, revision=source.revision, allow_patterns=wanted, ignore_patterns=["*/*"])
+                snapshot_download(
+                    source.hub,
+                    revision=source.revision,
+                    allow_patterns=wanted,
+                    ignore_patterns=["*/*"],
+                    local_files_only=here_only,
+                )
             )
             if weight_files(folder):
                 if (folder / "modules.json").is_file():
-                    snapshot_download(source.hub, revision=source.revision, allow_patterns=list(_MODULES))
+                    snapshot_download(
+                        source.hub,
+                        revision=source.revision,
+                        allow_patterns=list(_MODULES),
+                        local_files_only=here_only,
+                    )
                 return folder
     except Exception as error:  # a connection's errors share no class that the client exports
         raise ModelUnavailableError(_why_not(source, error)) from error
@@ -146,19 +159,22 @@ def resolve_commit(source: Source) -> str:
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
     try:
-        return Path(hf_hub_download(source.hub, "config.json", revision=source.revision)).parent.name
+        file = hf_hub_download(
+            source.hub, "config.json", revision=source.revision, local_files_only=forbidden() is not None
+        )
     except Exception as error:
         why = _why_not(source, error)
         raise ModelUnavailableError(f"{source.hub}: its commit cannot be looked up: {why}") from error
+    return Path(file).parent.name
 
 
 def _why_not(source: Source, error: Exception) -> str:
     """Say what a failed download failed for; the client wraps a refusal in "not found here" once it has an answer."""
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     causes = [error, error.__cause__]
-    if any(isinstance(cause, OfflineModeIsEnabled) for cause in causes):
-        return "HF_HUB_OFFLINE is set"
+    if (why := forbidden()) is not None:
+        return why
     refusal = next((cause for cause in causes if isinstance(cause, HfHubHTTPError)), None)
     if refusal is not None:
         status = refusal.response.status_code if refusal.response is not None else "an error"

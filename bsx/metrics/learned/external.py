@@ -25,6 +25,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.children import SAFE_PATH
+from bsx.support.download import forbidden
 from bsx.support.settings import UserOnly
 from bsx.support.untyped import JsonObject, Untyped
 
@@ -111,7 +112,7 @@ class Worker:
         if found is None:
             raise InputError(f"{metric}: there is no interpreter {wanted}: {package.advice}")
         self._python = found
-        self._options = {**options, "device": device, "strict": strict}
+        self._options = {**options, "device": device, "strict": strict, "offline": forbidden()}
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._stop: weakref.finalize[..., Worker] | None = None

@@ -14,7 +14,7 @@ from bsx.errors import InputError, MissingExtraError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import MetricConfig
-from bsx.metrics.lexical.common import present, row_flags, sacrebleu_tokenizer
+from bsx.metrics.lexical.common import present, row_flags, sacrebleu_tokenizer, with_model_of
 from bsx.support.optional import need
 
 
@@ -100,17 +100,18 @@ class Bleu(Metric[BleuConfig]):
             "max_ngram_order": config.max_ngram_order,
         }
         try:
-            self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+            with with_model_of(self._tokenize):
+                self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+                self._corpus = module.BLEU(**settings)
         except (RuntimeError, ImportError, OSError) as error:  # of its tokenizer
             extra = self._tokenize.partition("-")[0]
             how = f"needs more packages: pip install 'sacrebleu[{extra}]'"
             if extra not in ("ja", "ko"):
-                how = f"cannot be had: sacreBLEU downloads it, and needs sentencepiece ({' '.join(str(error).split())})"
+                how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
             raise MissingExtraError(
                 f"{self.name}: sacreBLEU's tokenizer {self._tokenize} {how}; "
                 f"{self.name}:tokenize=char needs nothing more"
             ) from error
-        self._corpus = module.BLEU(**settings)
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return tokenizer and version."""
