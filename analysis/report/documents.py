@@ -16,7 +16,7 @@ from bsx.analysis.documents.kinds import KINDS
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
-from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, read_sidecar
+from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
@@ -218,7 +218,7 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
             numeric.add(_clean_text(renamed.get(name, name)))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
             row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
-    line = file.path.with_name(file.path.name + ".signature.txt")
+    line = beside(file.path, ".signature.txt")
     signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
     columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
     sidecar = named.known(read_sidecar(file.path), table.columns)

@@ -70,11 +70,11 @@ class Catalog:
 
     def _add(self, folder: Path, *, tolerant: bool) -> None:
         steps: list[tuple[str, Callable[[], None]]] = []
-        if (folder / "families.yaml").is_file() or not tolerant:
+        if os.path.lexists(folder / "families.yaml") or not tolerant:
             steps.append(("families.yaml", partial(self._add_families, folder / "families.yaml")))
         for file in sorted((folder / "models").glob("*.yaml")):
             steps.append((file.stem, partial(self._add_model, file)))
-        if (folder / "languages.yaml").is_file() or not tolerant:
+        if os.path.lexists(folder / "languages.yaml") or not tolerant:
             steps.append(("languages.yaml", partial(self._add_languages, folder / "languages.yaml")))
         for file in sorted((folder / "metrics").glob("*.yaml")):
             steps.append((f"metric {file.stem}", partial(self._add_column, "metric", MetricEntry, file, self.metrics)))
@@ -260,7 +260,7 @@ class Catalog:
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:
-            found = {file for pattern in _FILES for file in folder.glob(pattern) if file.is_file()}
+            found = {file for pattern in _FILES for file in folder.glob(pattern)}
             for file in sorted(set(folder.rglob("*.y*ml")) - found):
                 problems.append(RegistryError(f"{file}: is no file of a registry, which has {', '.join(_FILES)}"))
         return problems
@@ -339,8 +339,16 @@ def load_registry(registry: Registry = None) -> Catalog:
         return registry
     overlays = overlay_folders(None if registry is None else Path(registry))
     files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
-    states = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    states = tuple((file, *_state(file)) for file in files)
     return _overlaid(tuple(overlays), states) if overlays else shipped()
+
+
+def _state(file: Path) -> tuple[int, int]:
+    try:
+        facts = file.stat()
+    except OSError:  # a link that leads nowhere: reading says so
+        return 0, 0
+    return facts.st_mtime_ns, facts.st_size
 
 
 @functools.lru_cache(maxsize=8)

@@ -68,11 +68,11 @@ def _options() -> argparse.ArgumentParser:
 
 def _texts(candidate: str, references: Sequence[str], *, idf: bool) -> tuple[list[str], list[list[str]]]:
     """Return candidates, and the references of each: lines of files, or the texts themselves."""
-    from bsx.data.lines import check_line_counts, line_list
+    from bsx.data.lines import NamedFile, check_line_counts
     from bsx.errors import InputError
 
     if Path(candidate).is_file():
-        columns = {name: line_list(Path(name)) for name in (candidate, *references)}
+        columns = {name: list(NamedFile(name).lines()) for name in (candidate, *references)}
         check_line_counts({name: len(column) for name, column in columns.items()})
         return columns[candidate], [list(row) for row in zip(*(columns[name] for name in references), strict=True)]
     if Path(references[0]).is_file():

@@ -92,7 +92,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    tables = sorted(file for file in path.iterdir() if NamedFile(file).suffix in TABLE_FORMATS and file.is_file())
+    tables = sorted(file for file in path.iterdir() if file.is_file() and NamedFile(file).suffix in TABLE_FORMATS)
     if tables:
         yield from tables
     elif any(path.glob("*.json")):
@@ -106,7 +106,7 @@ def _digest(path: Path) -> str:
         return NamedFile(path).digest()
     whole = hashlib.sha256()
     for file in sorted(path.glob("*.json")):
-        whole.update(NamedFile(file).digest().encode())
+        whole.update(NamedFile(file, found=True).digest().encode())
     return whole.hexdigest()
 
 
