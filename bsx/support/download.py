@@ -40,7 +40,7 @@ def forbidden() -> str | None:
     if os.environ.get(name, "").upper() in _YES:
         return f"{name} is set"
     client = sys.modules.get("huggingface_hub.constants")
-    return "HF_HUB_OFFLINE is set" if client is not None and client.HF_HUB_OFFLINE else None
+    return "HF_HUB_OFFLINE is set" if getattr(client, "HF_HUB_OFFLINE", False) else None
 
 
 def guard() -> None:

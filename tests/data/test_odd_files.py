@@ -50,8 +50,8 @@ def test_pipes_in_an_overlay_are_named_and_not_waited_for(
         done = cli(*call)
         assert done.status == 2
         assert [name for name in odd if str(tmp_path / name) not in done.out + done.err] == []
-    for call in (("models",), ("metrics",)):
-        assert cli(*call).status == 0
+    for name in ("models", "metrics"):
+        assert cli(name).status == 0
     assert cli("data", "list").status == 2
 
 
@@ -106,7 +106,7 @@ def test_what_unpacks_to_more_than_fits_is_refused_on_the_way(
             read["most"] = max(read["most"], self.tell())
             return found
 
-        def readline(self, size: int | None = -1) -> bytes:  # type: ignore[override]
+        def readline(self, size: int | None = -1) -> bytes:
             found = super().readline(size)
             read["most"] = max(read["most"], self.tell())
             return found
