@@ -207,12 +207,15 @@ class NamedFile:
         Raises:
             InputError: if it cannot be read, or is too large to hold in memory.
         """
-        most = max(LONGEST_LINE, free_memory() // _COPIES)
+        most = _may_hold()
         with self._reading() as stream:
             content = stream.read(most + 1)
         if len(content) > most:
-            raise InputError(f"{self.name}: is larger than {show_bytes(most)}: too large to hold")
+            raise self._too_large(most)
         return content
+
+    def _too_large(self, most: int) -> InputError:
+        return InputError(f"{self.name}: holds more than {show_bytes(most)}, which is too much for the free memory")
 
     def text(self) -> str:
         """Return all lines as one text; see `numbered`.
@@ -220,13 +223,13 @@ class NamedFile:
         Raises:
             InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
         """
-        parts, size, most = [], 0, max(LONGEST_LINE, free_memory() // _COPIES)
-        for number, line in self.numbered(ends=True):
+        parts, size, most = [], 0, LONGEST_LINE
+        for _, line in self.numbered(ends=True):
             size += len(line)
-            if size > most:
-                raise InputError(
-                    f"{self.name}: is larger than {show_bytes(most)} up to line {number}: too large to hold"
-                )
+            if size > most:  # few files are: the system is not asked for each
+                most = _may_hold()
+                if size > most:
+                    raise self._too_large(most)
             parts.append(line)
         return "".join(parts)
 
@@ -265,6 +268,11 @@ class NamedFile:
             return yaml.load(content, loader)  # noqa: S506 - a safe loader
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise InputError(f"{self.name}: not readable as YAML: {' '.join(str(error).split())}") from error
+
+
+def _may_hold() -> int:
+    """Return how many bytes may be read at once."""
+    return max(LONGEST_LINE, free_memory() // _COPIES)
 
 
 _DEEPEST_YAML = 100
