@@ -16,6 +16,7 @@ from bsx.metrics.blocks import Block
 from bsx.support.download import download
 from bsx.support.folders import cache_folder
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 if TYPE_CHECKING:
     from bsx.encode.session import Encoders
@@ -47,7 +48,7 @@ def with_model_of(tokenizer: str) -> Iterator[None]:
     Raises:
         ModelUnavailableError: if the tokenizer has a model that is neither here nor to be had.
     """
-    module = need("sacrebleu.tokenizers.tokenizer_spm", "BLEU")
+    module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "BLEU")
     known = module.SPM_MODELS.get(tokenizer)
     if known is None:
         yield
