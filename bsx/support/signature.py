@@ -73,6 +73,10 @@ class Signature:
         same = mine.get("dtype") == theirs.get("dtype") == "fp32"
         return [name for name in found if not (same and name == "backend")]
 
+    def get(self, name: str) -> str:
+        """Return a field's value; nothing if there is no such field."""
+        return dict(self.fields).get(name, "")
+
     def __str__(self) -> str:
         return "|".join(f"{name}:{value}" for name, value in self.fields)
 
