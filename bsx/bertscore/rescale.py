@@ -20,7 +20,7 @@ from bsx.data.columns import read_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
 from bsx.models.choice import Choice
-from bsx.support.signature import Signature
+from bsx.support.signature import Signature, other_weights
 
 _COLUMNS = ("LAYER", "P", "R", "F")
 
@@ -167,11 +167,10 @@ def _check_model(
 
 def _check_weights(entry: Baseline, identity: str, origin: str) -> None:
     """Refuse a baseline whose signature names other weights than the model's, digest against digest."""
-    _, _, made_with = Signature.read(entry.source.rpartition("; ")[2]).get("model").rpartition("@")
-    _, _, here = identity.rpartition("@")
-    if made_with.partition("-")[0] == here.partition("-")[0] and made_with != here:
+    made_with = Signature.read(entry.source.rpartition("; ")[2]).get("model")
+    if other_weights(made_with, identity):
         raise InputError(
-            f"{origin}: this baseline was made with the weights {made_with}, the model's are {here}: "
+            f"{origin}: this baseline was made with the weights {made_with}, the model's are {identity}: "
             "`bsx.jobs.baseline(…)` makes one; or drop `rescale=True`"
         )
 
