@@ -49,7 +49,7 @@ def fit_alignment(
         links: file of word links, i-j pairs a line; by mutual nearest vectors unless given.
         pairs: use this many sentence pairs, the first ones.
         max_words: leave out pairs with a longer side.
-        lang: the two languages, source first, as ``de-en``: kept with the map, which says so where it is used on others.
+        lang: the two languages, source first, as ``de-en``; kept with the map, which tells other uses by it.
         device: where to run.
         registry: a folder to lay over the registry.
         progress: called with phase, done and total; True draws bars.
