@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
-from bsx.cli.streams import Messages, Printed
 from bsx.errors import NO_ROOM, BsxError
+from bsx.support.streams import Messages, Printed
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -16,11 +16,11 @@ import typer
 import typer.core
 
 from bsx.cli.messages import spelled
-from bsx.cli.streams import printable
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+from bsx.support.streams import printable
 from bsx.support.untyped import JsonObject
 
 if TYPE_CHECKING:
