@@ -181,3 +181,13 @@ def test_an_ensemble_of_a_member_that_was_replaced_since_is_refused(folder: Path
     (folder / "own" / "metrics" / "chrf.yaml").write_text(changed("metrics", "chrf", empty=50.0))
     with pytest.raises(InputError, match="entry"):
         bsx.get_metric("ensemble:both", run={"registry": "own"})
+
+
+def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Callable[[str], str]) -> None:
+    families = yaml.safe_load((shipped_folder() / "families.yaml").read_text(encoding="utf-8"))
+    settings = {"_attn_implementation": "somebody/kernels", "_experts_implementation": "somebody/kernels"}
+    (folder / "own" / "families.yaml").write_text(yaml.safe_dump({"bert": {**families["bert"], "settings": settings}}))
+    encoders = bsx.Encoders(model=tiny_model("bert"), registry="own")
+    config = encoders.locate(None).architecture.config
+    assert config._attn_implementation in (None, "eager", "sdpa")
+    assert config._experts_implementation is None
