@@ -16,6 +16,7 @@ from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.catalog.entries.risks import ExplainerEntry
 from bsx.catalog.reading import read_entry, read_list, read_mapping, read_named
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.support.folders import user_folder
 from bsx.support.near import did_you_mean
@@ -329,8 +330,8 @@ def _same_files(one: Path, other: Path) -> bool:
     try:
         if not one.is_file() or not other.is_file() or one.stat().st_size != other.stat().st_size:
             return False
-        return one.read_bytes() == other.read_bytes()
-    except OSError:
+        return NamedFile(one).digest() == NamedFile(other).digest()
+    except (OSError, InputError):
         return False  # reading the entry will say more
 
 
