@@ -59,13 +59,13 @@ def test_what_a_model_folder_says_of_itself_is_spelled_out(tmp_path: Path) -> No
 
 def test_bars_still_move_the_cursor() -> None:
     below = io.BytesIO()
-    stream = Messages(io.TextIOWrapper(io.BufferedWriter(below)))  # type: ignore[type-var]
+    stream = Messages(io.TextIOWrapper(io.BufferedWriter(below)))
     for text in ("\r 10%", "\n\x1b[A", f"\rx{EVIL}", f"{EVIL}\r\n"):
         assert stream.write(text) == len(text)
     stream.flush()
     assert below.getvalue().decode() == rf"{chr(13)} 10%{chr(10)}{chr(27)}[A{chr(13)}x{SPELLED}{SPELLED}\u000d{chr(10)}"
     plain = io.BytesIO()
-    out = Printed(io.TextIOWrapper(io.BufferedWriter(plain)))  # type: ignore[type-var]
+    out = Printed(io.TextIOWrapper(io.BufferedWriter(plain)))
     out.write("\r\x1b[A")
     out.flush()
     assert plain.getvalue() == rb"\u000d\u001b[A"
