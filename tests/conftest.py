@@ -48,7 +48,7 @@ gc.disable()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep what the user has set or stored away from the tests: a registry, a backend, models in a cache."""
-    for name in ("BSX_REGISTRY", "BSX_BACKEND"):
+    for name in ("BSX_REGISTRY", "BSX_REGISTRY_CODE", "BSX_BACKEND"):
         os.environ.pop(name, None)
     if "not hub" in config.getoption("markexpr"):
         os.environ["HF_HUB_OFFLINE"] = "1"

@@ -16,6 +16,7 @@ from bsx.analysis.documents.kinds import KINDS
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
+from bsx.data.pairing import refuse_alike
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
@@ -221,6 +222,8 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     line = beside(file.path, ".signature.txt")
     signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
     columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
+    if SYSTEM in columns:
+        refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{file.name}: systems")
     sidecar = named.known(read_sidecar(file.path), table.columns)
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 

@@ -113,8 +113,16 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         if not self.settings.rescale:
             return None
         if self.settings.baseline is not None:
-            return read_baseline(self.settings.baseline, self.depth)
-        return find_baseline(self.choice, self.encoders.catalog, self.depth)
+            where = (self.depth, self.choice, self.encoders.catalog, self.located.identity)
+            return read_baseline(self.settings.baseline, *where)
+        found = find_baseline(self.choice, self.encoders.catalog, self.depth, self.located.identity)
+        self.encoders.uses_entry("baseline", found.origin.removeprefix("registry: "))
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say if the rescaling baseline is for another language."""
+        return () if self.baselines is None else self.baselines.notes
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -160,6 +168,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "norm": "final" if settings.final_norm else "residual",
             "dtype": self.encoders.dtype,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
+            **self.entry_fields(),
             "bsx": VERSION,
         }
         every = fields if self._alone else {**fields, "measure": FIGURES[self._measure]}

@@ -20,6 +20,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from bsx.errors import NO_ROOM, BsxError
+from bsx.support.streams import Messages, Printed
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -94,7 +95,7 @@ class _Unbroken(io.FileIO):
 
 
 def _open_streams() -> None:
-    """Open what was closed, and speak UTF-8 whatever the locale; what cannot be encoded is escaped as in JSON.
+    """Open what was closed, and speak UTF-8 whatever the locale; what no terminal should get is escaped as in JSON.
 
     Writing to a standard output that was closed fails, as it should; reading nothing and complaining to nobody do not.
     """
@@ -105,9 +106,9 @@ def _open_streams() -> None:
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        sys.stdout = Printed(sys.stdout)
     raw = _Unbroken(sys.stderr.fileno(), "w", closefd=False)
-    sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
+    sys.stderr = Messages(io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True))
 
 
 def _written() -> bool:

@@ -171,6 +171,9 @@ def fit_alignment(
     ] = None,
     pairs: Annotated[int, typer.Option(help="Use this many sentence pairs, the first ones.")] = 2000,
     max_words: Annotated[int, typer.Option(help="Leave out pairs with a longer side.")] = 100,
+    lang: Annotated[
+        str | None, typer.Option("-l", "--lang", help="The two languages, source first: de-en; kept with the map.")
+    ] = None,
     device: Device = "auto",
     registry: Registry = None,
 ) -> None:
@@ -188,6 +191,7 @@ def fit_alignment(
             links=links,
             pairs=pairs,
             max_words=max_words,
+            lang=lang,
             device=device,
             registry=registry,
             progress=report,

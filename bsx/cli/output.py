@@ -20,6 +20,7 @@ from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+from bsx.support.streams import printable
 from bsx.support.untyped import JsonObject
 
 if TYPE_CHECKING:
@@ -286,14 +287,15 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # Rich looks back 30 seconds by default, in which a large model may finish no batch or only easy ones.
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
+    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=300) as bar:
         tasks: dict[str, int] = {}
 
         def report(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total or None)
+                tasks[phase] = bar.add_task(printable(phase), total=total or None)
             bar.update(tasks[phase], completed=done)  # type: ignore[arg-type]
 
         yield report

@@ -12,7 +12,8 @@ label
     ``0`` or ``1``, of a pair that is a paraphrase or not; blanks around it do not count.
 name
     What a row belongs to or is called: a group, a system, a segment, a language pair. Any text, or a number in JSON or
-    Parquet, just as it is spelled. What would be a missing number is a missing name, and refused.
+    Parquet, just as it is spelled. What would be a missing number is a missing name, and refused; so are two names of
+    a column that look the same, see `bsx.data.pairing`.
 text
     Any text as it stands, also an empty one, and also ``NA``. Null and numbers are refused.
 

@@ -97,9 +97,9 @@ class Architecture:
         """The configuration as transformers has it, with the family's settings; for PyTorch."""
         with blaming(f"{self.folder}: its config.json cannot be used"):
             config = _transformers_config(self.folder, self.trust_remote_code)
-            use_own_code(config, self.folder)
             for name, value in self.family.settings.items():
                 setattr(config, name, value)
+            use_own_code(config, self.folder)  # last: an overlay's family is no better than a checkpoint
         return config
 
     @property

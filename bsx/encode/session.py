@@ -179,9 +179,12 @@ class Encoders:
         self._uses: dict[int, int] = {}
         self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []
+        self._replaced: list[str] = []
         self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
         self._model_used = model is None
+        if self.language is not None:
+            self.uses_entry("language", self.language.code)
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
 
     def in_language(self, lang: str) -> Encoders:
@@ -192,7 +195,8 @@ class Encoders:
         """
         found = copy.copy(self)
         found.lang, found.language = lang, find_language(lang, self.catalog)
-        found._doubts, found._heard = [], []
+        found._doubts, found._heard, found._replaced = [], [], [*self._replaced]
+        found.uses_entry("language", found.language.code)
         return found
 
     def settings(self) -> Settings:
@@ -219,12 +223,21 @@ class Encoders:
         tag = lang or self.lang
         key = f"{name}|{tag}"
         choice = choose(name, tag, self.catalog)
+        if choice.entry is not None:
+            self.uses_entry("model", choice.name)
+            self.uses_entry("family", choice.entry.family)
         if choice.entry is not None and choice.language is not None and unseen(choice.entry, choice.language):
             self.doubt(unseen_note(choice.entry, choice.language))
         if key not in self._models:
             trust = self.config.trust_remote_code
             self._models[key] = locate_model(choice, self.catalog, trust_remote_code=trust, budget=self.budget)
         return self._models[key]
+
+    def uses_entry(self, kind: str, name: str) -> None:
+        """Note that the run goes by an entry of the registry: `notes` says if an overlay replaced another by it."""
+        said = self.catalog.replacement(kind, name)
+        if said is not None and said not in self._replaced:
+            self._replaced.append(said)
 
     def doubt(self, note: str) -> None:
         """Keep what speaks against the language of the run, for `notes` and for those that `hearing_doubts`.
@@ -306,7 +319,7 @@ class Encoders:
         """What the user should know about models, their language and how they are run, one sentence each."""
         unused = f"`model={self.model}` is not used: every metric has a model of its own or none"
         said = (note for encoder in self._encoders.values() for note in encoder.opener.notes)
-        return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._doubts, *said]))
+        return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *said]))
 
     @property
     def sequences_encoded(self) -> int:

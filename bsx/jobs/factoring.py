@@ -12,6 +12,7 @@ import numpy as np
 
 from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
+from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
@@ -94,7 +95,9 @@ def factors(
     asked = complete(how, FactorSettings)
     nan, lang = asked["nan"], asked["lang"]
     lang1, lang2 = language_pair(lang)
-    made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=asked["registry"])
+    catalog = load_registry(asked["registry"])
+    made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=catalog)
+    replaced = [said for factor in made if (said := catalog.replacement("factor", factor.entry.name)) is not None]
     check_table(output)
     resources = resources if resources is not None else Resources()
     opened = Table(file)
@@ -152,7 +155,7 @@ def factors(
             **({"metrics": metrics} if metrics else {}),
             "factors": [*carried_factors(file), *summary["factors"]],
         }
-    return Factored(summary, [note for scores in results.values() for note in scores.notes])
+    return Factored(summary, [*replaced, *(note for scores in results.values() for note in scores.notes)])
 
 
 def _describe(name: str, scores: FactorScores) -> FactorRow:

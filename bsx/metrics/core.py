@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Ty
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
+from bsx.catalog.entries.base import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
@@ -104,6 +107,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         self.config = config
         self.encoders = encoders
         self.spec = spec or entry.name
+        encoders.uses_entry("metric", entry.name)
         with encoders.hearing_doubts() as self.doubts:
             self._check_language()
             self.setup()
@@ -186,11 +190,19 @@ class MetricCore(ABC, Generic[ConfigT]):
         fields: dict[str, object] = {"metric": self.name}
         fields |= {name: _spelled(getattr(self.config, name)) for name in type(self.config).model_fields}
         fields |= self.signature_fields(fitted)
+        fields |= self.entry_fields()
         if references is not None and "reference" in self.needs:
             fewest, most = references
             fields["refs"] = f"{fewest}" if fewest == most else f"{fewest}-{most}"
         fields["bsx"] = VERSION
         return Signature.of(fields, self.doubts)
+
+    def entry_fields(self) -> dict[str, object]:
+        """Return what tells the scores of an overlay's entry from those of the entry that it replaces."""
+        if self.encoders.catalog.replacement("metric", self.name) is None:
+            return {}
+        content = self.entry.model_dump(exclude=UNSCORED)
+        return {"entry": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}
 
     def fit(self, corpus: Corpus) -> Fitted:
         """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""

@@ -204,6 +204,29 @@ def test_a_map_of_the_source_in_a_sentence_cosine(kind: str, tiny_model: Callabl
         assert back.notes[-1].endswith("the mapping was fitted on layer 2, this is layer 1")
 
 
+@pytest.mark.parametrize("name", ["sentence-qe", "xmoverscore"])
+def test_a_map_belongs_to_its_model_and_languages(name: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    model, file = tiny_model("bert"), tmp_path / "map.safetensors"
+    located = Encoders(model=model).locate(None)
+
+    def metric(lang: str | None = None, **facts: str) -> Any:
+        array = np.eye(located.architecture.dimensions, dtype=np.float32)[0]
+        Mapping("umd", array, facts).save(file)
+        return bsx.get_metric(
+            name, encoders=Encoders(model=model, lang=lang), layer=1, mapping="umd", mapping_file=file
+        )
+
+    identity = located.identity
+    plain = len(metric(model=identity, layer="1").notes)
+    assert len(metric(model=f"another-name@{identity.rpartition('@')[2]}", layer="1").notes) == plain
+    assert len(metric(layer="1").notes) == plain + 1  # nobody knows which model it is of
+    with pytest.raises(InputError, match="000000000000"):
+        metric(model=f"{identity.rpartition('@')[0]}@sha256-000000000000")
+    facts = {"model": identity, "layer": "1", "source": "de", "target": "en"}
+    assert len(metric("en", **facts).notes) == len(metric(**facts).notes) == plain
+    assert "'en'" in metric("fr", **facts).notes[-1]
+
+
 def test_a_map_and_its_kind_go_together(tiny_model: Callable[[str], str]) -> None:
     with pytest.raises(InputError, match=r"mapping \(clp or umd\) and mapping_file go together"):
         bsx.get_metric("sentence-qe", model=tiny_model("bert"), mapping="clp")

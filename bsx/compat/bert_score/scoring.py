@@ -141,11 +141,12 @@ class BERTScorer:
         from bsx.bertscore.rescale import find_baseline, read_baseline
 
         metric, depth = self._scorer.metric, self._scorer.depth
+        catalog, identity = self._scorer.encoders.catalog, metric.located.identity
         found = metric.baselines
         if found is None and self.baseline_path is not None:
-            found = read_baseline(Path(self.baseline_path), depth)
+            found = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
         elif found is None:
-            found = find_baseline(metric.choice, self._scorer.encoders.catalog, depth)
+            found = find_baseline(metric.choice, catalog, depth, identity)
         figures = torch.from_numpy(found.figures)
         return figures[:, None] if self.all_layers else figures[self.num_layers]
 

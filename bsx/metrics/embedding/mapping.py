@@ -10,9 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.catalog.entries.models import LanguageEntry
 from bsx.errors import InputError
 from bsx.support.arrays import Array, beside
 from bsx.support.optional import need
+from bsx.support.signature import other_weights
 from bsx.support.untyped import Untyped
 
 Kind = Literal["clp", "umd"]
@@ -71,12 +73,44 @@ def check_mapping(mapping: str, file: Path | None) -> None:
         raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.jobs.fit_alignment(…)` fits one")
 
 
-def other_layer(mapping: Mapping, layer: int, spec: str) -> tuple[str, ...]:
-    """Return a note if a map was fitted on another layer than the one it is used on."""
-    fitted_on = mapping.facts.get("layer")
-    if fitted_on is None or fitted_on == str(layer):
-        return ()
-    return (f"{spec}: the mapping was fitted on layer {fitted_on}, this is layer {layer}",)
+def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
+    """Refuse a map of another model's vectors.
+
+    Args:
+        mapping: the map; one of another program does not say which model it is for.
+        identity: the model's name and digest; see `bsx.encode.session.LocatedModel`. The same weights may have another
+            name.
+        file: where the map is from.
+
+    Raises:
+        InputError: if it was fitted on another model.
+    """
+    fitted_on = mapping.facts.get("model", "")
+    if other_weights(fitted_on, identity):
+        raise InputError(
+            f"{file}: this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
+            "`bsx.jobs.fit_alignment(…)`"
+        )
+
+
+def fit_notes(mapping: Mapping, layer: int, language: LanguageEntry | None, spec: str) -> tuple[str, ...]:
+    """Return what to say of a map that was fitted on another layer or language, or of which nobody knows it.
+
+    Args:
+        mapping: the map.
+        layer: the layer it is used on.
+        language: of the run's texts: the target's.
+        spec: the metric, for the notes.
+    """
+    facts, said = mapping.facts, []
+    if "model" not in facts:
+        said.append(f"{spec}: nothing says which model the mapping was fitted on")
+    if facts.get("layer") not in (None, str(layer)):
+        said.append(f"{spec}: the mapping was fitted on layer {facts['layer']}, this is layer {layer}")
+    into = facts.get("target")
+    if into is not None and language is not None and into != language.code:
+        said.append(f"{spec}: the mapping was fitted on translations into {into!r}, the texts are {language.name}")
+    return tuple(said)
 
 
 def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
