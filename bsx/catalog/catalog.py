@@ -136,7 +136,7 @@ class Catalog:
                 raise RegistryError(f"{file}: {field}: {name!r} already means {names[name]!r}")
             names[name] = entry.name
         if entry.source.path is not None:
-            located = (file.parent.parent / Path(entry.source.path).expanduser()).resolve()
+            located = Path(os.path.realpath(file.parent.parent / Path(entry.source.path).expanduser()))
             entry = entry.model_copy(update={"source": entry.source.model_copy(update={"path": str(located)})})
         self._names = names
         self.models[entry.name] = entry
