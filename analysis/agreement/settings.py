@@ -37,7 +37,7 @@ class MetaOptions(TypedDict, total=False):
     alternative: Literal["two-sided", "greater"]
     alpha: float
     sources: Literal["independent", "shared"]
-    grouping: Literal["none", "item", "sys"]
+    grouping: Literal["none", "item", "sys"] | None
     ties: Literal["discordant", "drop", "half"]
     human_ties: float
     system_score: Literal["all", "judged"]
@@ -106,12 +106,12 @@ class MetaSettings(BaseModel):
         ),
     ] = "independent"
     grouping: Annotated[
-        Literal["none", "item", "sys"],
+        Literal["none", "item", "sys"] | None,
         Field(
-            description="Segment level with systems: pool all rows, or correlate within each segment (item) or system "
-            "(sys) and average."
+            description="Segment level with systems: pool all rows (none), or correlate within each segment (item) or "
+            "system (sys) and average. [none; item for acc_eq]"
         ),
-    ] = "none"
+    ] = None
     human_ties: Annotated[
         float, Field(ge=0, description="acc_eq: largest difference of human scores that is a tie, beside rounding.")
     ] = 0.0
@@ -169,7 +169,7 @@ class MetaSettings(BaseModel):
             raise ValueError("`statistic=acc_eq` resamples segments: leave out `resample=`")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
             raise ValueError(f"`statistic={self.statistic}` goes with `level=seg` or sys")
-        if self.absolute and (self.level not in ("seg", "sys") or self.grouping != "none"):
+        if self.absolute and (self.level not in ("seg", "sys") or self.grouped_by != "none"):
             raise ValueError(
                 "`absolute=True` goes with one correlation a group: `level=seg` without grouping, or `level=sys`"
             )
@@ -182,7 +182,7 @@ class MetaSettings(BaseModel):
         return self
 
     def _williams(self) -> bool:
-        return self.level != "darr" and self.statistic == "pearson" and self.grouping == "none"
+        return self.level != "darr" and self.statistic == "pearson" and self.grouped_by == "none"
 
     @property
     def sampled(self) -> Sampled:
@@ -190,9 +190,9 @@ class MetaSettings(BaseModel):
         return self.resample or ("systems" if self.level == "sys" else "segments")
 
     @property
-    def pairs(self) -> Literal["item", "sys", "none"]:
-        """Which pairs acc_eq is about: those within segments, unless another grouping is asked for."""
-        return self.grouping if "grouping" in self.model_fields_set else "item"
+    def grouped_by(self) -> Literal["item", "sys", "none"]:
+        """The grouping: what is asked for, else pairs within segments for acc_eq, and none for correlations."""
+        return self.grouping or ("item" if self.statistic == "acc_eq" else "none")
 
     @property
     def target(self) -> str:
@@ -216,7 +216,7 @@ class MetaSettings(BaseModel):
         if self.level in ("darr", "hybrid") or self.sampled == "both":
             return "bootstrap"
         if self.statistic == "acc_eq":
-            return "permutation" if self.pairs == "item" else "bootstrap"
+            return "permutation" if self.grouped_by == "item" else "bootstrap"
         if self.level == "sys" and self.sampled == "segments":
             return "bootstrap"
         if dependent and self.level == "seg":
