@@ -150,6 +150,10 @@ class MetaSettings(BaseModel):
         for field, level in _ONLY.items():
             if field in self.model_fields_set and self.level != level:
                 raise ValueError(f"`{field}=` goes with `level={level}`, not with `level={self.level}`")
+        if self.human_ties and self.statistic != "acc_eq":
+            raise ValueError(f"`human_ties=` goes with `statistic=acc_eq`, not with `statistic={self.statistic}`")
+        if self.test == "none" and self.correction != "none":
+            raise ValueError(f"`correction={self.correction}` has no effect without tests: leave out `test=none`")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
             raise ValueError("`statistic=acc_eq` goes with `level=seg`, and not with `test=williams`")
         if self.resample is not None and self.level in ("darr", "hybrid"):

@@ -306,7 +306,7 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         named: one more folder, above all others.
 
     Raises:
-        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist.
+        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist, or holds other things alone.
     """
     folders = [user_folder()] if user_folder().is_dir() else []
     given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]
@@ -316,6 +316,8 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         folder = Path(part).expanduser()
         if not folder.is_dir():
             raise InputError(f"{origin}: there is no folder {part}")
+        if any(folder.iterdir()) and not any(file for pattern in _FILES for file in folder.glob(pattern)):
+            raise InputError(f"{origin}: {part} holds no file of a registry, such as {', '.join(_FILES[3:5])}")
         folders.append(folder)
     return folders
 
