@@ -316,8 +316,9 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         folder = Path(part).expanduser()
         if not folder.is_dir():
             raise InputError(f"{origin}: there is no folder {part}")
-        if any(folder.iterdir()) and not any(file for pattern in _FILES for file in folder.glob(pattern)):
-            raise InputError(f"{origin}: {part} holds no file of a registry, such as {', '.join(_FILES[3:5])}")
+        stray = min(folder.iterdir(), default=None)
+        if stray is not None and not any(file for pattern in _FILES for file in folder.glob(pattern)):
+            raise InputError(f"{origin}: {stray}: is no file of a registry, which has {', '.join(_FILES)}")
         folders.append(folder)
     return folders
 
