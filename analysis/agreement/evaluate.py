@@ -93,7 +93,7 @@ def meta_evaluate(
         raise InputError(f"`level={config.level}` compares systems on segments: name the columns system and segment")
     if config.level == "sys" and system is None:
         raise InputError("`level=sys` correlates systems: name the column system")
-    if config.grouping != "none" and (system is None or segment is None):
+    if config.grouping not in (None, "none") and (system is None or segment is None):
         raise InputError(f"`grouping={config.grouping}` needs the columns system and segment")
     if segment is not None and system is None:
         raise InputError("segment without system: name the column system too")

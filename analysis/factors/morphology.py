@@ -96,6 +96,20 @@ class Morphology(Factor[MorphologyConfig]):
     """
 
     Config = MorphologyConfig
+    reads = frozenset(
+        {
+            "parses1",
+            "parses2",
+            "parser",
+            "parser_dir",
+            "download",
+            "cache",
+            "vectors",
+            "train_vectors",
+            "lexicon",
+            "seed",
+        }
+    )
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""

@@ -197,6 +197,7 @@ class Syntax(Factor[SyntaxConfig]):
     """
 
     Config = SyntaxConfig
+    reads = frozenset({"parses1", "parses2", "parser", "parser_dir", "download", "cache", "jobs"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""

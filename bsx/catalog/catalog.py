@@ -166,7 +166,7 @@ class Catalog:
                 raise RegistryError(f"{file}: {field}: {name!r} already means {names[name]!r}")
             names[name] = entry.name
         if entry.source.path is not None:
-            located = (file.parent.parent / Path(entry.source.path).expanduser()).resolve()
+            located = Path(os.path.realpath(file.parent.parent / Path(entry.source.path).expanduser()))
             entry = entry.model_copy(update={"source": entry.source.model_copy(update={"path": str(located)})})
         self._names = names
         self._place("model", entry.name, file, self.models.get(entry.name), entry)
@@ -347,7 +347,7 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         named: one more folder, above all others.
 
     Raises:
-        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist.
+        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist, or holds other things alone.
     """
     folders = [user_folder()] if user_folder().is_dir() else []
     given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]
@@ -357,6 +357,9 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         folder = Path(part).expanduser()
         if not folder.is_dir():
             raise InputError(f"{origin}: there is no folder {part}")
+        stray = min(folder.iterdir(), default=None)
+        if stray is not None and not any(file for pattern in _FILES for file in folder.glob(pattern)):
+            raise InputError(f"{origin}: {stray}: is no file of a registry, which has {', '.join(_FILES)}")
         folders.append(folder)
     return folders
 

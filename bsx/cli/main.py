@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
-from bsx.errors import NO_ROOM, BsxError
+from bsx.errors import NO_ROOM, BsxError, shortened
 from bsx.support.streams import Messages, Printed
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
 def _complain(message: str) -> int:
     from bsx.cli.messages import spelled
 
-    print(f"bsx: error: {' '.join(spelled(message).split())}", file=sys.stderr)
+    print(f"bsx: error: {shortened(' '.join(spelled(message).split()))}", file=sys.stderr)
     return 2
 
 

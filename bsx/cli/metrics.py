@@ -10,7 +10,7 @@ import typer
 
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry, specs, take_keywords, with_settings
-from bsx.cli.output import group, progress_bar
+from bsx.cli.output import group, progress_bar, refuse_before_command
 from bsx.cli.output import show as show_result
 from bsx.jobs.settings.layers import AblationSettings, SweepSettings
 from bsx.support.aligned import text_table
@@ -37,7 +37,7 @@ def list_metrics(
     format: Format = "text",
 ) -> None:
     """List all metrics, those of other installed packages included."""
-    if context.invoked_subcommand is not None:
+    if refuse_before_command(context):
         return
     from bsx.catalog.catalog import load_registry
     from bsx.metrics.inventory import inventory

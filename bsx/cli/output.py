@@ -71,6 +71,36 @@ def group(*, no_args_is_help: bool = False) -> typer.Typer:
     return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
 
 
+def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
+    """Refuse options that have no effect beside one that makes a command do something else, such as ``--list``.
+
+    Args:
+        context: of the command.
+        mode: the parameter of that option; empty where a command of the group follows.
+        kept: parameters that keep their effect.
+
+    Raises:
+        InputError: naming the first that was given.
+    """
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name)
+        if given is not None and given.name == "COMMANDLINE" and name not in (mode, *kept):
+            spelling = parameter.opts[-1] if parameter.opts[0].startswith("-") else str(name).upper()
+            where = f"before the command {context.invoked_subcommand}: give it after, or leave it out"
+            if mode:
+                where = f"beside --{mode.removesuffix('_all')}: leave it out"
+            raise InputError(f"{spelling} has no effect {where}")
+
+
+def refuse_before_command(context: typer.Context) -> bool:
+    """Tell whether a command of the group follows; options of the group itself, which it would not see, are refused."""
+    if context.invoked_subcommand is None:
+        return False
+    refuse_beside(context, "")
+    return True
+
+
 def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     annotations = {name: p.annotation for name, p in inspect.signature(command, eval_str=True).parameters.items()}
     options = {

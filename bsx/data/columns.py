@@ -171,7 +171,7 @@ def number_column(name: str, values: object) -> Array:
     """
     try:
         array = floats(values, lambda place: f"column {name!r}, row {place[0] + 1 if place else 1}")
-        if array.ndim == 1 and not np.isinf(array).any():
+        if array.ndim == 1 and not (np.abs(array) > cells.LARGEST).any():
             return array
     except (TypeError, ValueError):
         array = np.asarray(values, dtype=object)

@@ -106,7 +106,7 @@ def keep_out(folder: Path) -> None:
     run = _RUN.get()
     if run is None:
         return
-    run.folders.append(folder.resolve())
+    run.folders.append(Path(os.path.realpath(folder)))
     for output in run.outputs.values():
         _check_folders(run, output)
 
@@ -206,7 +206,7 @@ def check_place(path: Path) -> None:
     folder = through_links(path).parent
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist")
-    links = [path.parent.resolve(), *([path.readlink()] if path.is_symlink() else [])]
+    links = [Path(os.path.realpath(path.parent)), *([path.readlink()] if path.is_symlink() else [])]
     if not stat.S_ISREG(kind) or any(link.is_relative_to("/proc") for link in links):
         raise InputError(f"{path}: is not a file but a device, a pipe or a socket; - is standard output")
     if not os.access(folder, os.W_OK):
@@ -259,6 +259,6 @@ def _settings(output: Path) -> list[str]:
 
 
 def _check_folders(run: _Run, output: Path) -> None:
-    folder = next((folder for folder in run.folders if output.resolve().is_relative_to(folder)), None)
+    folder = next((folder for folder in run.folders if Path(os.path.realpath(output)).is_relative_to(folder)), None)
     if folder is not None:
         raise InputError(f"{output}: lies in {folder}, which bsx keeps for itself: {_instead(output)}")

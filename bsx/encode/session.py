@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,7 +66,7 @@ class LocatedModel:
         """Name and shortened digest, for a signature."""
         kind, _, digest = self.checkpoint.identity.partition(":")
         unknown = self.choice.entry is None and self.choice.source.path
-        name = Path(unknown).resolve().name if unknown else self.choice.name  # where it lies changes no score
+        name = Path(os.path.realpath(unknown)).name if unknown else self.choice.name  # where it lies changes no score
         return f"{name}@{kind}-{digest[:12]}"
 
     @cached_property

@@ -22,6 +22,7 @@ from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.jobs.settings.factors import FactorSettings
 from bsx.support.aligned import text_table
+from bsx.support.idle import refuse_idle
 from bsx.support.settings import complete, takes
 
 USUAL = ("syn", "lex", "mor")
@@ -100,6 +101,10 @@ def factors(
     replaced = [said for factor in made if (said := catalog.replacement("factor", factor.entry.name)) is not None]
     check_table(output)
     resources = resources if resources is not None else Resources()
+    of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
+    refuse_idle(
+        vars(resources), Resources, of, *(vars(resources).keys() - {"progress"}.union(*(f.reads for f in made)))
+    )
     opened = Table(file)
     usual = (
         opened.first("sentence1", "reference" if lang1 == lang2 else "source"),

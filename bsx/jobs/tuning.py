@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -160,7 +161,7 @@ def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
         return located.choice.entry
     checkpoint, hub = located.checkpoint, located.choice.source.hub
     kind, _, digest = checkpoint.identity.partition(":")
-    path = str(checkpoint.folder.resolve())
+    path = os.path.realpath(checkpoint.folder)
     source = Source(hub=hub, revision=digest) if kind == "hub" else Source(path=path, sha256=digest)
     for known in catalog.models.values():
         if known.source.path == path:

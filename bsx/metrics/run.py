@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens
 from bsx.data.journal import Arrays
 from bsx.errors import InputError
@@ -120,8 +121,11 @@ def prepare(
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)
     plan = plan or survey(corpus, progress=report)
-    fitted = tuple(metric.fit(corpus) for metric in metrics)
-    return Prepared(tuple(metrics), corpus, plan, fitted)
+    fitted = []
+    for metric in metrics:
+        with naming(metric.spec, among=len(metrics)):
+            fitted.append(metric.fit(corpus))
+    return Prepared(tuple(metrics), corpus, plan, tuple(fitted))
 
 
 def block_tokens(metrics: Sequence[MetricCore]) -> int:
@@ -238,7 +242,8 @@ def score_segments(
     refuse_large_texts(metrics, block)
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):
-        result = metric.score_block(block, learnt)
+        with naming(metric.spec, among=len(metrics)):
+            result = metric.score_block(block, learnt)
         _check(metric, result, len(block))
         if metric.encoders.config.strict and result.lost.any():
             row = int(result.lost.argmax())

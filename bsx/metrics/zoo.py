@@ -10,7 +10,7 @@ from typing import Unpack
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.specs import UNNAMED, read_spec, split_specs
+from bsx.catalog.specs import UNNAMED, naming, read_spec, split_specs
 from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
@@ -212,4 +212,8 @@ def get_metrics(
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
         raise InputError("name at least one metric; `bsx.load_registry().metrics` lists them")
-    return [get_metric(name, encoders=encoders) for name in names]
+    found = []
+    for name in names:
+        with naming(name, among=len(names)):
+            found.append(get_metric(name, encoders=encoders))
+    return found

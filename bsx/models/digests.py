@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import time
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def file_digest(file: Path) -> str:
     facts = file.stat()
     if facts.st_size < _LARGE:
         return _computed(file)
-    name = str(file.resolve())
+    name = os.path.realpath(file)
     seal = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
     known = _known()
     entry = known.get(name)

@@ -17,9 +17,18 @@ def user_folder() -> Path:
 
 
 def data_folder(named: Path | str | None = None) -> Path:
-    """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data."""
+    """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data.
+
+    Raises:
+        InputError: if what is named is there and no folder.
+    """
     given = named if named is not None else os.environ.get("BSX_DATA")
-    return Path(given).expanduser() if given else platformdirs.user_data_path("bsx", appauthor=False) / "data"
+    if not given:
+        return platformdirs.user_data_path("bsx", appauthor=False) / "data"
+    folder = Path(given).expanduser()
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputError(f"{'`data_dir=`' if named is not None else 'BSX_DATA'}: {given} is no folder")
+    return folder
 
 
 def cache_folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class FrozenEncoder:
         self.budget = encoders.budget
         name = located.choice.name if located.choice.entry is not None else str(model or encoders.model)
         self.record = EncoderRecord(
-            model=str(Path(name).resolve()) if Path(name).is_dir() else name,
+            model=os.path.realpath(name) if Path(name).is_dir() else name,
             identity=located.checkpoint.identity,
             tokenizer=located.checkpoint.tokenizer_digest,
             layers=len(self.view.layers),

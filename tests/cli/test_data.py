@@ -416,7 +416,7 @@ def test_a_file_where_a_folder_is_due(registry: Server, cli: Cli, tmp_path: Path
     (tmp_path / "data").write_text("x")
     result = cli("data", "get", "toy")
     assert result.status == 2
-    assert "cannot be made" in result.err
+    assert "is no folder" in result.err
 
 
 def test_registry_validate_reads_the_data_sets(cli: Cli, tmp_path: Path) -> None:

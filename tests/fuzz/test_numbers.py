@@ -97,21 +97,34 @@ def test_a_number_out_of_range_is_one_line(
     assert not failed
 
 
-DRAWN = [name for name, right in RIGHT.items() if "--resamples" in right or name in ("disentangle",)]
+DRAWS = ("--resamples", "--bootstrap")
+DRAWN = {name: option.partition("=")[0] for name, option in CASES if option.startswith(DRAWS)}
 
 
+@pytest.mark.parametrize("draws", [2, 19, 10**6 + 1, 99_999_999_999])
 @pytest.mark.parametrize("name", DRAWN)
-def test_too_few_resamples_for_an_interval_are_refused(
-    name: str, world: Path, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_resamples_too_few_for_an_interval_or_too_many_are_refused(
+    name: str, draws: int, world: Path, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(world)
-    option = "--bootstrap" if name == "disentangle" else "--resamples"
     out = tmp_path / "out"
     out.mkdir()
-    done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), option, 19)
+    done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), DRAWN[name], draws)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert re.search("takes at least 20 resamples, not 19|greater than or equal to 20", done.err), done.err
+    assert re.search(
+        f"takes at least 20 resamples, not {draws}|greater than or equal to [12]0|between [01] and 1000000", done.err
+    ), done.err
     assert not list(out.iterdir())
+
+
+def test_every_command_that_draws_resamples_is_among_them() -> None:
+    def commands(found: Any, *words: str) -> Iterator[tuple[str, ...]]:
+        for word, one in getattr(found, "commands", {}).items():
+            yield from commands(one, *words, word)
+        if any(option in DRAWS for parameter in found.params for option in parameter.opts):
+            yield words
+
+    assert set(commands(get_command(build(list(COMMANDS))))) == {tuple(command(name)) for name in DRAWN}
 
 
 def test_there_are_many_cases() -> None:

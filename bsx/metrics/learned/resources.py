@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,5 +52,5 @@ def locate_resource(name: str, purpose: str) -> Resource:
         except ModelUnavailableError as error:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
     kind, _, digest = identify(source, folder).partition(":")
-    shown = name if source.path is None else folder.resolve().name
+    shown = name if source.path is None else Path(os.path.realpath(folder)).name
     return Resource(name, folder, f"{shown}@{kind}-{digest[:12]}")
