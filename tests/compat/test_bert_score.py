@@ -227,11 +227,13 @@ def test_the_functions_below_are_theirs(tiny_model: Callable[[str], str], family
     alone = []  # one by one: their padding can win
     for pair in zip(REFERENCES, CANDIDATES, strict=True):
         sides = [compat.get_bert_embedding([text], model, tokenizer, weights, all_layers=all_layers) for text in pair]
-        given = [part for vectors, mask, idf in sides for part in (vectors, mask, idf)]
-        got = compat.utils.greedy_cos_idf(*given, all_layers=all_layers)
-        again = compat.utils.greedy_cos_idf(*given, all_layers=all_layers)  # what is given is left as it is
-        assert all(torch.equal(first, second) for first, second in zip(got, again, strict=True))
-        close([one.reshape(-1) for one in got], [one.reshape(-1) for one in peer.greedy_cos_idf(*given, all_layers)])
+        given: Any = [part for vectors, mask, idf in sides for part in (vectors, mask, idf)]
+        matched: Any = compat.utils.greedy_cos_idf(*given, all_layers)
+        again = compat.utils.greedy_cos_idf(*given, all_layers)  # what is given is left as it is
+        assert all(torch.equal(first, second) for first, second in zip(matched, again, strict=True))
+        close(
+            [one.reshape(-1) for one in matched], [one.reshape(-1) for one in peer.greedy_cos_idf(*given, all_layers)]
+        )
         first, second = ([text] for text in pair)
         alone.append(
             peer.bert_cos_score_idf(model, first, second, tokenizer, weights, device="cpu", all_layers=all_layers)
@@ -258,8 +260,8 @@ def test_model_and_tokenizer_of_the_scorer(
     monkeypatch.chdir(tmp_path)
     Path("b.csv").write_text(BASELINE)
     scorer = compat.BERTScorer(**{"model_type": folder, "num_layers": 2, "nthreads": 0, **case})
-    given = (["", *CANDIDATES], [["nothing"], *SEVERAL])
-    before = scorer.score(*given)
+    given: Any = (["", *CANDIDATES], [["nothing"], *SEVERAL])
+    before: Any = scorer.score(*given)
     model, tokenizer = scorer._model, scorer._tokenizer
     assert (model is scorer._model, tokenizer is scorer._tokenizer) == (True, True)
     close(scorer.score(*given), before)  # looking changes nothing
@@ -267,19 +269,20 @@ def test_model_and_tokenizer_of_the_scorer(
     close(scorer.score(*given), before)  # the same by the functions above
     scorer._model = compat.get_model(folder, 1, all_layers=False)
     if not scorer.all_layers:
-        assert not np.allclose(scorer.score(*given)[2], before[2], atol=TOLERANCE)
+        after: Any = scorer.score(*given)
+        assert not np.allclose(after[2], before[2], atol=TOLERANCE)
 
 
 def test_a_shorter_limit_and_weights_of_ones_own(folder: str) -> None:
     scorer = compat.BERTScorer(folder, 2, idf=True)
     assert scorer._idf_dict is None
     scorer._idf_dict = {5: 2.0}
-    assert scorer._idf_dict[5] == 2.0
+    assert dict(scorer._idf_dict or {}) == {5: 2.0}
     close(scorer.score(CANDIDATES, REFERENCES), compat.score(CANDIDATES, REFERENCES, folder, 2, idf={5: 2.0}))
     plain = compat.BERTScorer(folder, 2)
     plain._tokenizer.model_max_length = 4
     cut = [" ".join(text.split()[:2]) for text in ("the cat sat on", "the dog sat on")]
-    long = compat.BERTScorer(folder, 2).score(*([text] for text in cut))
+    long = compat.BERTScorer(folder, 2).score(cut[:1], cut[1:])
     close(plain.score(["the cat sat on"], ["the dog sat on"]), long)
 
 

@@ -297,7 +297,7 @@ class BERTScorer:
         found = bert_cos_score_idf(
             self._model, texts, copies, self._tokenizer, weights, verbose, self.batch_size, all_layers=self.all_layers
         )
-        best = torch.stack([part.amax(-2) for part in found.split([*map(len, several)], dim=-2)], dim=-2)
+        best = torch.stack([part.amax(-2) for part in torch.split(found, [*map(len, several)], dim=-2)], dim=-2)
         if self.rescale_with_baseline:
             baseline = self.baseline_vals
             best = torch.where(best.any(-1, keepdim=True), (best - baseline) / (1 - baseline), best)

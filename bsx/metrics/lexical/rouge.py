@@ -121,4 +121,5 @@ def _coco(found: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Va
     precision, recall = best
     weighted = recall + _BETA**2 * precision
     f = np.divide((1 + _BETA**2) * precision * recall, weighted, out=np.zeros_like(weighted), where=weighted > 0)
-    return {"precision": precision, "recall": recall, "f1": f}[measure][row]
+    chosen: Values = {"precision": precision, "recall": recall, "f1": f}[measure]
+    return chosen[row]
