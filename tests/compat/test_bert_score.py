@@ -227,13 +227,11 @@ def test_the_functions_below_are_theirs(tiny_model: Callable[[str], str], family
     alone = []  # one by one: their padding can win
     for pair in zip(REFERENCES, CANDIDATES, strict=True):
         sides = [compat.get_bert_embedding([text], model, tokenizer, weights, all_layers=all_layers) for text in pair]
-        given: Any = [part for vectors, mask, idf in sides for part in (vectors, mask, idf)]
-        matched: Any = compat.utils.greedy_cos_idf(*given, all_layers)
-        again = compat.utils.greedy_cos_idf(*given, all_layers)  # what is given is left as it is
+        given: list[Any] = [part for vectors, mask, idf in sides for part in (vectors, mask, idf)] + [all_layers]
+        matched: Any = compat.utils.greedy_cos_idf(*given)
+        again = compat.utils.greedy_cos_idf(*given)  # what is given is left as it is
         assert all(torch.equal(first, second) for first, second in zip(matched, again, strict=True))
-        close(
-            [one.reshape(-1) for one in matched], [one.reshape(-1) for one in peer.greedy_cos_idf(*given, all_layers)]
-        )
+        close([one.reshape(-1) for one in matched], [one.reshape(-1) for one in peer.greedy_cos_idf(*given)])
         first, second = ([text] for text in pair)
         alone.append(
             peer.bert_cos_score_idf(model, first, second, tokenizer, weights, device="cpu", all_layers=all_layers)
