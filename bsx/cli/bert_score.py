@@ -23,22 +23,21 @@ def call(arguments: Sequence[str]) -> int:
         return int(ended.code or 0)
     candidates, references = _texts(given.cand, given.ref, idf=given.idf)
 
-    from bsx.compat.bert_score import score
+    from bsx.compat.bert_score import BERTScorer
 
-    (precision, recall, f1), line = score(  # type: ignore[misc]
-        candidates,
-        references,
-        model_type=given.model,
-        num_layers=given.num_layers,
-        verbose=given.verbose,
+    scorer = BERTScorer(
+        given.model,
+        given.num_layers,
         idf=given.idf,
-        batch_size=given.batch_size,
         lang=given.lang,
-        return_hash=True,
         rescale_with_baseline=given.rescale_with_baseline,
         baseline_path=given.baseline_path,
         use_fast_tokenizer=given.use_fast_tokenizer,
     )
+    if given.verbose and given.idf:
+        print("preparing IDF dict...")
+    precision, recall, f1 = scorer.arrays(candidates, references, given.verbose)  # without torch, where there is none
+    line = scorer.hash
     means = (figure.mean().item() for figure in (precision, recall, f1))
     print(line, "P: {:.6f} R: {:.6f} F1: {:.6f}".format(*means))
     if given.seg_level:
