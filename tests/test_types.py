@@ -85,7 +85,7 @@ bsx.score(["a"], ["b"]).to_pandas().nosuch_method()
     script = tmp_path / "script.py"
     imports = "# pyright: basic\nfrom pathlib import Path\nimport numpy as np, pandas as pd\nimport bsx\n"
     script.write_text(imports + right + wrong, encoding="utf-8")
-    command = [pyright, "--pythonpath", sys.executable, "--outputjson", script]
+    command = [str(pyright), "--pythonpath", sys.executable, "--outputjson", str(script)]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False).stdout)
     lines = {one["range"]["start"]["line"] for one in found["generalDiagnostics"] if one["severity"] == "error"}
     first = (imports + right).count("\n") + 1
