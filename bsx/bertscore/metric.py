@@ -69,6 +69,9 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
     given_idf: Idf | None = None
     """Weights counted before, to be used instead of the references'."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (*super().__reduce__(), {"given_idf": self.given_idf})
+
     def setup(self) -> None:
         """Find the model, its tokenizer and its baselines."""
         named = self.config.model_dump(exclude={"measure"})

@@ -7,7 +7,6 @@ first moment, so this module imports nothing that takes time.
 from __future__ import annotations
 
 import _thread
-import atexit
 import errno
 import gc
 import io
@@ -40,10 +39,9 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
     """
     _listen()
     _open_streams()
-    # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage,
-    # while they load and once more at the end, takes a second and a half.
+    # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage
+    # again and again while they load takes time. At the end they are let go of as ever, or libraries report leaks.
     gc.set_threshold(200_000, 20, 20)
-    atexit.register(gc.freeze)
     status = _status(call)
     for name in _SIGNALS:  # all that could be left half-written is done with
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _on_signal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
@@ -141,7 +142,7 @@ def stream(
     """Score a corpus of any size, one block of segments at a time, within the memory budget.
 
     Each distinct text goes through an encoder once, however far apart its uses are: vectors of texts that come again
-    are kept (see `bsx.encode.session.Encoders.expect`). While a block is scored, the next one is read and tokenised.
+    are kept (see `bsx.encode.session.Encoders.expecting`). While a block is scored, the next one is read and tokenised.
 
     Args:
         prepared: what `prepare` returned.
@@ -157,22 +158,18 @@ def stream(
     corpus, done, total = prepared.corpus, start, prepared.segments
     sessions = {id(metric.encoders): metric.encoders for metric in prepared.metrics}.values()
     uses = prepared.plan.reused_after(corpus, start)
-    for encoders in sessions:
-        encoders.expect(uses)
-    try:
+    with ExitStack() as stack:
+        used = [stack.enter_context(encoders.expecting(uses)) for encoders in sessions]
         pieces = (_ready(part, prepared.metrics) for part in blocks_of(islice(corpus, start, None), tokens))
         for segments, block in ahead(pieces, worthwhile=total - start > _FEW):
             if progress is not None and len(prepared.metrics) == 1:
                 block = replace(block, report=_within(done, len(segments), total, progress))
             yield score_segments(prepared.metrics, prepared.fitted, segments, block)
-            for encoders in sessions:
-                encoders.used(text for segment in segments for text in texts_of(segment))
+            for count in used:
+                count(text for segment in segments for text in texts_of(segment))
             done += len(segments)
             if progress is not None:
                 progress("scoring", done, total)
-    finally:
-        for encoders in sessions:
-            encoders.expect({})
 
 
 def _ready(segments: list[Segment], metrics: Sequence[MetricCore]) -> tuple[list[Segment], Block]:

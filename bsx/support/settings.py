@@ -26,6 +26,14 @@ class UserOnly:
     """
 
 
+Made = TypeVar("Made")
+
+
+def made_of(kind: Callable[..., Made], settings: Settings) -> Made:
+    """Make something of its settings again: what a recipe that travels to another process begins with."""
+    return kind(**settings)
+
+
 def user_only(kind: type[BaseModel], name: str) -> bool:
     """Tell whether a field of a class of settings is marked `UserOnly`."""
     field = kind.model_fields.get(name)

@@ -15,7 +15,7 @@ from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.children import run_code
 from bsx.support.settings import set_fields
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, Untyped
 
 _RUNS = 3
 _LONG = 5.0  # seconds of a run after which it is not repeated
@@ -121,14 +121,15 @@ def main() -> None:
     start = time.perf_counter()
     metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
     sides = [asked[name] for name in ("candidates", "references", "sources")]
-    metric.score(*(side if side is None else side[:2] for side in sides))
+    few: list[Untyped] = [side if side is None else side[:2] for side in sides]
+    metric.score(*few)
     started = time.perf_counter() - start
     runs: list[float] = []
     busy: list[float] = []
     while len(runs) < _RUNS and not (runs and runs[-1] > _LONG):
         # RowTexts are remembered from call to call; a metric built anew knows none.
         metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
-        metric.score(*(side if side is None else side[:2] for side in sides))
+        metric.score(*few)
         begin, own = time.perf_counter(), time.process_time()
         metric.score(*sides)
         busy.append(time.process_time() - own)
