@@ -1,7 +1,8 @@
 """Correlation along the last axis, for many rows at once: what the resampling tests spend their time on.
 
 In all functions an item that is NaN in x or y is left out of its row, and a row with fewer than two items or without
-variation (see `NEGLIGIBLE`) gives NaN, but pairwise accuracy, which counts ties. Nothing is validated here; the public functions have done it.
+variation (see `NEGLIGIBLE`) gives NaN; pairwise accuracy counts ties instead. Nothing is validated here; the public
+functions have done it.
 """
 
 from __future__ import annotations
