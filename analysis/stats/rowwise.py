@@ -8,6 +8,7 @@ functions have done it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +104,7 @@ def varies(values: Array) -> NDArray[np.bool_]:
     return found
 
 
-def variance(mean_square: Array, mean: Array, level: Array) -> Array:
+def variance(mean_square: Array, mean: Array, level: Array | np.floating[Any]) -> Array:
     """Return the variance of values from sums of them less a level; 0 where it is negligible.
 
     Args:
