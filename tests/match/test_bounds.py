@@ -27,8 +27,7 @@ def _window(backend: Callable[[np.ndarray], object]) -> FlatVectors:
     pool = np.arange(vectors.shape[1]) < TOKENS * TEXTS
     weights = np.where(pool, np.random.default_rng(1).uniform(0.1, 9, len(pool)), 0).astype(np.float32)
     offsets = np.arange(TEXTS) * TOKENS
-    arrays = (backend(one) for one in (vectors, weights, pool))
-    return FlatVectors(*arrays, offsets, np.full(TEXTS, TOKENS))
+    return FlatVectors(backend(vectors), backend(weights), backend(pool), offsets, np.full(TEXTS, TOKENS))
 
 
 @pytest.mark.parametrize("backend", [np.asarray, torch.from_numpy])
