@@ -7,14 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.stats.rowwise import varies
 from bsx.data.cells import LARGEST
 from bsx.data.columns import floats
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.settings import check_ranges
-
-_ROUNDING = 1e-13
-"""Spread of a column, as a share of its values, below which a correlation is one of rounding errors (SciPy's limit)."""
 
 
 def vectors(
@@ -89,7 +87,7 @@ def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:
 def refuse_rounding(name: str, values: Array) -> None:
     """Raise InputError for values (n,) that differ by no more than rounding errors."""
     largest, spread = np.abs(values).max(), np.ptp(values)
-    if 0 < spread <= _ROUNDING * largest:
+    if spread > 0 and not varies(values):
         raise InputError(
             f"{name}: its values differ by {spread:.1g} at most, a rounding error of numbers near {largest:g}: "
             "nothing can be ranked"

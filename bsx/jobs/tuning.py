@@ -150,7 +150,7 @@ def tune(
     scorer = Scorer(model, lang=language.code, all_layers=True, registry=catalog, **given)
     scores = scorer.score(judged.candidates, judged.references, progress=progress)
     agreement = judged.agreement(scores.precision, scores.recall, scores.f1, asked)
-    notes, entry = [*judged.notes, *scorer.notes], _entry(scorer, language.code, catalog)
+    notes, entry = [*judged.notes, *scorer.notes, *agreement.notes], _entry(scorer, language.code, catalog)
     return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), entry, notes)
 
 

@@ -66,6 +66,14 @@ def zeros(shape: tuple[int, ...], device: object) -> Array:
     return importlib.import_module("torch").zeros(shape, device=str(device))
 
 
+def within(cosines: Array) -> Array:
+    """Return cosines, or means of cosines, from -1 to 1: products of unit vectors exceed that by their rounding.
+
+    By how much depends on the processor. The gradient of what is cut off is 0, as that of a cosine at 1 is.
+    """
+    return namespace(cosines).clip(cosines, -1.0, 1.0)
+
+
 def as_fp32(array: Array) -> Array:
     """Return an array in fp32."""
     return array.astype(np.float32, copy=False) if isinstance(array, np.ndarray) else array.float()

@@ -70,7 +70,7 @@ def _run(
         scorer = Scorer(settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry"))
         people, signature = agreement(scorer, judged, statistic, progress)
         beside = probe_with_agreement(results, people)
-        notes += judged.notes
+        notes += [*judged.notes, *people.notes]
         facts = People(
             data=judged.names[0],
             groups=list(people.groups),

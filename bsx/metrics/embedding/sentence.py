@@ -18,7 +18,7 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores, Values
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.support.arrays import Array, as_fp32, beside, fetch, namespace
+from bsx.support.arrays import Array, as_fp32, beside, fetch, namespace, within
 from bsx.support.optional import need
 from bsx.support.tensors import load_arrays, load_weights
 from bsx.support.untyped import blaming
@@ -174,7 +174,12 @@ def pool(states: States, how: Pooling) -> Array:
 def cosines(vectors: Array, pairs: Pairs) -> NDArray[np.float64]:
     """Return the cosine of each pair's sentence vectors (texts, dim)."""
     unit = fetch(normalise(vectors)).astype(np.float64)
-    return np.asarray(np.einsum("ij,ij->i", unit[pairs.left], unit[pairs.right]))
+    return products(unit[pairs.left], unit[pairs.right])
+
+
+def products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosine of each row of unit vectors (pairs, dim) with the same row of others: (pairs,)."""
+    return np.asarray(within(np.einsum("ij,ij->i", left, right)))
 
 
 class SentenceCosine(EncoderMetric[SentenceConfig]):
@@ -234,7 +239,7 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         (left, left_full), (right, right_full) = self._unit(candidates), self._unit(references)
         full = weights * right_full
         empty = float(self.entry.empty or 0.0)
-        found = left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty
+        found = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
         return np.where(left_full, found, empty)
 
     def _unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:

@@ -12,7 +12,7 @@ from bsx.encode.rows import normalise
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.embedding.mapping import check_mapping, check_model, fit_notes, load_mapping
-from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine
+from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine, products
 from bsx.support.arrays import fetch
 
 
@@ -74,4 +74,4 @@ class SentenceQe(SentenceCosine):
         vectors, lost = self.pooled(pairs.texts)
         mapped = vectors if self._mapping is None else self._mapping.apply(vectors)
         left, right = (fetch(normalise(self.finished(side))).astype(np.float64) for side in (vectors, mapped))
-        return PairScores(np.einsum("ij,ij->i", left[pairs.left], right[pairs.right]), lost)
+        return PairScores(products(left[pairs.left], right[pairs.right]), lost)

@@ -147,7 +147,7 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
         else:
             ours, theirs = encode(left, texts, one), encode(right, texts, other)
         pairs = zip(one, other)  # noqa: B905
-        return {"scores": [float(ours[i] @ theirs[j]) for i, j in pairs]}
+        return {"scores": [min(1.0, max(-1.0, float(ours[i] @ theirs[j]))) for i, j in pairs]}
 
     # What ran, not what was asked for: the package knows the CPU and CUDA only.
     ran = "cuda" if left.encoder.use_cuda else "cpu"
