@@ -13,6 +13,7 @@ import torch
 
 from bsx.catalog.entries.models import Family
 from bsx.encode.architecture import Architecture
+from bsx.encode.light.weights import check_weights
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of
 from bsx.support.arrays import Array, device_type, fetch, tensor
@@ -64,6 +65,8 @@ class TransformerEmbedder:
         final_norm: bool = True,
         trust_remote_code: bool = False,
     ) -> None:
+        self._architecture = architecture
+        check_weights(architecture)
         config = copy.deepcopy(architecture.config)
         self._family = architecture.family
         self.depth = architecture.depth
@@ -119,7 +122,7 @@ class TransformerEmbedder:
         try:
             with torch.inference_mode():
                 vectors = self.hidden_states(ids, torch.ones_like(ids) if mask is None else tensor(mask))
-            return fetch(vectors) if device_type(self.device) == "cpu" else vectors
+            vectors = fetch(vectors) if device_type(self.device) == "cpu" else vectors
         except torch.OutOfMemoryError as error:  # of a graphics card
             torch.cuda.empty_cache()
             raise MemoryError(str(error)) from None
@@ -127,6 +130,8 @@ class TransformerEmbedder:
             if "can't allocate memory" in str(error):  # main memory: PyTorch has a class for graphics cards' only
                 raise MemoryError(str(error)) from error
             raise
+        self._architecture.check_vectors(vectors, mask)
+        return vectors
 
     def hidden_states(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Compute what `encode` returns, as a tensor."""

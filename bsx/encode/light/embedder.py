@@ -15,8 +15,6 @@ from bsx.encode.light.names import NAMES
 from bsx.encode.light.proto import Graph
 from bsx.encode.light.settings import filled, known, oddity
 from bsx.encode.light.weights import StoredArrays, has_safetensors
-from bsx.errors import InputError
-from bsx.models.files import WEIGHTS, part_of
 from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped
 
@@ -57,7 +55,7 @@ class LightEmbedder:
         self.device = "cpu"
         self.pad_id = architecture.pad_id
         self.ignores_padding = True
-        self._folder = architecture.folder
+        self._architecture = architecture
         self._settings = filled(architecture.said)
         workers = threads()
         together = -(-workers // _AT_ONCE)
@@ -79,9 +77,7 @@ class LightEmbedder:
                 raise MemoryError(str(error)) from error
             raise
         vectors: NDArray[np.float32] = states[0][None] if len(states) == 1 else np.stack(states)
-        if not np.isfinite(vectors.sum()):
-            weights = part_of(self._folder, "its weights", WEIGHTS)
-            raise InputError(f"{self._folder}: {weights} cannot be used: they make vectors that are no finite numbers")
+        self._architecture.check_vectors(vectors, mask)
         return vectors
 
 
