@@ -113,8 +113,11 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         if not self.settings.rescale:
             return None
         if self.settings.baseline is not None:
-            return read_baseline(self.settings.baseline, self.depth)
-        return find_baseline(self.choice, self.encoders.catalog, self.depth)
+            found = read_baseline(self.settings.baseline, self.depth)
+        else:
+            found = find_baseline(self.choice, self.encoders.catalog, self.depth)
+        found.check(self.layers)
+        return found
 
     @property
     def layers(self) -> tuple[int, ...]:

@@ -74,11 +74,31 @@ def refuse_beyond(needed: int, budget: int, what: str) -> None:
 
 def free_memory() -> int:
     """Return the main memory that this process may still take, in bytes: what is free, and what its limit leaves."""
-    return min(_free_here(), _left_of_limit())
+    return min(_free_here(), left_of_limit())
 
 
-def _left_of_limit() -> int:
-    """Return the bytes of addresses that the process may still take (``ulimit -v``)."""
+def require_room(needed: int, what: str) -> None:
+    """Refuse to begin what a limit on this process leaves no room for, while there is somebody to say so.
+
+    Libraries in C end the process, with lines of their own, where they get no memory.
+
+    Args:
+        needed: bytes that it takes at least.
+        what: what is to begin.
+
+    Raises:
+        InputError: with both numbers.
+    """
+    left = left_of_limit()
+    if left < needed:
+        raise InputError(
+            f"{what} takes {show_bytes(needed)} of memory at least, and the limit on this process (`ulimit -v`) leaves "
+            f"{show_bytes(left)}: raise the limit"
+        )
+
+
+def left_of_limit() -> int:
+    """Return the bytes of addresses that the process may still take (``ulimit -v``); a huge number without a limit."""
     try:
         import resource
 
