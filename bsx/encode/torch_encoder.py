@@ -16,7 +16,7 @@ from bsx.encode.architecture import Architecture
 from bsx.encode.light.weights import check_weights
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of
-from bsx.support.arrays import Array, device_type, fetch, tensor
+from bsx.support.arrays import Array, device_type, fetch, finite, tensor
 from bsx.support.untyped import Untyped, blaming
 
 # The format of vectors; an encoder with int8 weights still returns fp32.
@@ -112,8 +112,10 @@ class TransformerEmbedder:
             raise InputError(f"{folder}: {weights} lack {len(absent)} tensors of the encoder, {absent[0]} among them")
         encoder = getattr(model, self._family.encoder) if self._family.encoder is not None else model
         for name, weight in encoder.named_parameters():
-            if not weight.sum(dtype=torch.float32).isfinite():
-                raise InputError(f"{folder}: {weights} cannot be used: {name} holds what is no finite number")
+            if not finite(weight):
+                raise InputError(
+                    f"{folder}: {weights} cannot be used: {name} holds what is no finite number, or too large a one"
+                )
         return encoder.to(self.device).eval().requires_grad_(False)
 
     def encode(self, ids: Array, mask: Array | None) -> Array:

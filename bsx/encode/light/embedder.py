@@ -69,7 +69,9 @@ class LightEmbedder:
 
     def encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> NDArray[np.float32]:
         """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
-        given = {"words": self._words[ids], **inputs(self._settings, ids, mask)}
+        words = self._words[ids]
+        self._architecture.check_vectors(words[None], mask)
+        given = {"words": words, **inputs(self._settings, ids, mask)}
         try:
             states = self._session.run(None, {name: given[name] for name in self._wanted})
         except Exception as error:

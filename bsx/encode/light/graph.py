@@ -57,7 +57,7 @@ class Encoder(GraphBuilder):
         kind = settings["model_type"]
         small = kind in ("electra", "albert") or kind.startswith("deberta")
         size = settings.get("embedding_size", self.dim) if small else self.dim
-        self.words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size))
+        self.words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size), whole=False)
         state = graph.input("words", np.float32, (*TOKENS, size))
         if kind in TYPED or (kind.startswith("deberta") and settings["type_vocab_size"]):
             types = self.weights.get(f"{names.types}.weight", (settings["type_vocab_size"], size))

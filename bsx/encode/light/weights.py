@@ -11,6 +11,7 @@ from bsx.encode.architecture import Architecture
 from bsx.encode.light.names import NAMES
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of, weight_files
+from bsx.support.arrays import finite
 from bsx.support.tensors import DAMAGE, FORMATS, read_header
 from bsx.support.untyped import JsonObject
 
@@ -67,16 +68,24 @@ class StoredArrays:
     def __contains__(self, name: str) -> bool:
         return name in self._found
 
-    def get(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    def get(self, name: str, shape: tuple[int, ...], *, whole: bool = True) -> NDArray[np.float32]:
         """Return an array in fp32: a view of its file where it has that format there.
 
+        Args:
+            name: the array.
+            shape: what it must have.
+            whole: whether all of it is used, and so looked at.
+
         Raises:
-            InputError: if it is missing, or has another shape.
+            InputError: if it is missing, has another shape, or holds what is no finite number.
         """
         older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for other in (name, older):
             if other in self._found:
-                return self._read(other, shape)
+                array = self._read(other, shape)
+                if whole and not finite(array):
+                    raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
+                return array
         raise self._unusable(f"lack tensors of the encoder, {name} among them")
 
     def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
