@@ -18,9 +18,12 @@ from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
 MOST_LAYERS, MOST_DIMENSIONS = 10_000, 1_000_000
-_MOST = 2**53  # beyond it a number of JSON is no whole number
-_LISTED = re.compile(r"num_labels|layers?$|^n_layers?$|blocks?$|experts$|langs$")
-"""Numbers that transformers makes lists of, as long as they say."""
+_BOUNDS = (
+    (re.compile(r"num_labels|layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
+    (re.compile("positions?"), 2**24),
+    (re.compile(""), 2**53),  # beyond it a number of JSON is no whole number
+)
+"""The highest numbers of a configuration, by name: of some, transformers makes a list or a table of that length."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +178,10 @@ def refuse_endless(said: object, name: str = "") -> None:
     elif isinstance(said, list):
         for value in said:
             refuse_endless(value, name)
-    elif isinstance(said, int | float) and abs(said) > (MOST_LAYERS if _LISTED.search(name) else _MOST):
-        raise ValueError(f"it says {name} {said}")
+    elif isinstance(said, int | float):
+        most = next(most for pattern, most in _BOUNDS if pattern.search(name))
+        if abs(said) > most:
+            raise ValueError(f"it says {name} {said}, and at most {most} can be")
 
 
 def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:

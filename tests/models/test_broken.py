@@ -260,6 +260,7 @@ CORRUPTIONS: dict[str, Change] = {
     "norm eps not a number": config(layer_norm_eps=float("nan")),
     "norm eps huge": config(layer_norm_eps=1e308),
     "norm eps negative": config(layer_norm_eps=-1.0),
+    "positions endless": config(max_position_embeddings=10**9),
     "labels endless": config(num_labels=10**10),
     "config of gigabytes": sparse("config.json", 5 * 2**30, b"{}"),
     "tokenizer of gigabytes": sparse("tokenizer.json", 5 * 2**30, b"{}"),
@@ -295,6 +296,23 @@ CORRUPTIONS: dict[str, Change] = {
 MODULES = ("", "1_Pooling", "2_Dense")
 POOLING, DENSE = "1_Pooling/config.json", "2_Dense/config.json"
 
+
+def dense(*, size: int = tiny.DIM, bias: int | None = None, value: float = 1.0) -> Change:
+    """Give the dense layer other weights."""
+
+    def apply(folder: Path) -> None:
+        import torch
+        from safetensors.torch import save_file
+
+        weights = {
+            "linear.weight": torch.full((size, size), value),
+            "linear.bias": torch.zeros(size if bias is None else bias),
+        }
+        save_file(weights, folder / "2_Dense/model.safetensors")
+
+    return apply
+
+
 SENTENCE_CORRUPTIONS: dict[str, Change] = {
     "modules empty": put("modules.json", b""),
     "modules binary": put("modules.json", b"\xff\xfe"),
@@ -315,6 +333,14 @@ SENTENCE_CORRUPTIONS: dict[str, Change] = {
     "dense weights gone": lambda folder: (folder / "2_Dense/model.safetensors").unlink(),
     "dense weights cut": cut("2_Dense/model.safetensors", 0.5),
     "dense weights other": put("2_Dense/model.safetensors", (2).to_bytes(8, "little") + b"{}"),
+    "dense of other size": dense(size=7),
+    "dense bias of other size": dense(bias=7),
+    "dense not a number": dense(value=float("nan")),
+    "dense flat": dense(size=0),
+    "dense settings of gigabytes": sparse(DENSE, 5 * 2**30, b"{}"),
+    "pooling of gigabytes": sparse(POOLING, 5 * 2**30, b"{}"),
+    "modules above": put("modules.json", b'[{"type": "Pooling", "path": "../whole/1_Pooling"}]'),
+    "limits not a number": put("sentence_bert_config.json", b'{"max_seq_length": NaN}'),
     "prompts list": put("config_sentence_transformers.json", b"[]"),
     "limits text": put("sentence_bert_config.json", b'{"max_seq_length": "long"}'),
 }
@@ -327,6 +353,13 @@ BLEURT_CORRUPTIONS: dict[str, Change] = {
     "config limit text": config(max_position_embeddings="long"),
     "config activation": config(hidden_act="no-such"),
     "config heads": config(num_attention_heads=0),
+    "config layers endless": config(num_hidden_layers=10**9),
+    "config layers many": config(num_hidden_layers=9000),
+    "config size endless": config(hidden_size=10**9),
+    "config vocabulary endless": config(vocab_size=10**10),
+    "config of gigabytes": sparse("config.json", 5 * 2**30, b"{}"),
+    "weights not a number": tensors(lambda held: [tensor.fill_(float("nan")) for tensor in held.values()]),
+    "weights of gigabytes": sparse("model.safetensors", 5 * 2**30, (4 * 2**30).to_bytes(8, "little")),
     "weights cut": cut("model.safetensors", 0.5),
     "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
     "tokenizer cut": cut("tokenizer.json", 0.5),

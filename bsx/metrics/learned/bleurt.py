@@ -216,6 +216,6 @@ class Bleurt(PairMetric[BleurtConfig]):
                 values[batch] = self._model(*tensors).double().cpu().numpy()
         if not finite(values):
             raise InputError(
-                f"{self._resource.folder}: its weights cannot be used: they make scores that are no numbers"
+                f"{self._resource.folder}: its weights (model.safetensors, or .bin) make scores that are no numbers"
             )
         return PairScores(values, lost_together=np.array(lost, dtype=np.int64))
