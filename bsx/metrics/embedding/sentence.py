@@ -174,9 +174,7 @@ def _dense(folder: Path) -> Dense:
     bias = weights.get("linear.bias")
     shape = tuple(weights["linear.weight"].shape)
     if len(shape) != 2 or 0 in shape or (bias is not None and tuple(bias.shape) != shape[:1]):
-        raise InputError(
-            f"{folder}: the weights of its layer have the shape {shape}, which is none of a matrix and a bias"
-        )
+        raise InputError(f"{folder}: its weights (model.safetensors) are no matrix with a bias: {shape}")
     if not all(finite(fetch(array)) for array in weights.values()):
         raise InputError(f"{folder}: the weights of its layer (model.safetensors) are no finite numbers")
     return Dense(as_fp32(fetch(weights["linear.weight"])), None if bias is None else as_fp32(fetch(bias)), name)
