@@ -19,7 +19,8 @@ from bsx.support.untyped import JsonObject, Untyped, blaming
 
 MOST_LAYERS, MOST_DIMENSIONS = 10_000, 1_000_000
 _BOUNDS = (
-    (re.compile(r"num_labels|layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
+    (re.compile(r"layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
+    (re.compile("num_labels"), 10**6),
     (re.compile("positions?"), 2**24),
     (re.compile(""), 2**53),  # beyond it a number of JSON is no whole number
 )

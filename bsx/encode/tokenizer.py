@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import BREAK
+from bsx.encode.architecture import refuse_endless
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
@@ -358,6 +359,8 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
             inner = load_light(folder, model_type)
         if inner is None:
             transformers: Untyped = need("transformers", f"The tokenizer in {folder}")
+            if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
+                refuse_endless(json.loads((folder / "config.json").read_text(encoding="utf-8")))
             inner = transformers.AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=trust_remote_code
             )

@@ -86,7 +86,7 @@ class StoredArrays:
                 if whole and not finite(array):
                     raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
                 return array
-        raise self._unusable(f"lack tensors of the encoder, {name} among them")
+        raise self._unusable(f"lack some tensors of the encoder, {name} among them")
 
     def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
         raw, entry, start = self._found[name]
