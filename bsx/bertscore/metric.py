@@ -117,9 +117,11 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             return None
         if self.settings.baseline is not None:
             where = (self.depth, self.choice, self.encoders.catalog, self.located.identity)
-            return read_baseline(self.settings.baseline, *where)
-        found = find_baseline(self.choice, self.encoders.catalog, self.depth, self.located.identity)
-        self.encoders.uses_entry("baseline", found.origin.removeprefix("registry: "))
+            found = read_baseline(self.settings.baseline, *where)
+        else:
+            found = find_baseline(self.choice, self.encoders.catalog, self.depth, self.located.identity)
+            self.encoders.uses_entry("baseline", found.origin.removeprefix("registry: "))
+        found.check(self.layers)
         return found
 
     @property

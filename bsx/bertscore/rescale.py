@@ -22,6 +22,8 @@ from bsx.errors import BsxError, InputError
 from bsx.models.choice import Choice
 from bsx.support.signature import Signature, other_weights
 
+_HIGHEST = 0.999
+"""The highest baseline that scores are rescaled by; of 82 published tables none has one above .985."""
 _COLUMNS = ("LAYER", "P", "R", "F")
 
 
@@ -43,6 +45,21 @@ class LayerBaselines:
     def digest(self) -> str:
         """Sha256 of the figures, so that a changed baseline changes the signature."""
         return hashlib.sha256(self.figures.tobytes()).hexdigest()
+
+    def check(self, layers: Sequence[int]) -> None:
+        """Refuse baselines that leave next to nothing of the scale.
+
+        Raises:
+            InputError: naming a layer whose figures are too near 1.
+        """
+        for layer in layers:
+            highest = float(self.figures[layer].max())
+            if highest > _HIGHEST:
+                raise InputError(
+                    f"{self.origin}: the baseline of layer {layer} is {highest:.7g}: dividing by 1 minus it makes "
+                    f"{1 / (1 - highest):,.0f} of 1; scores are rescaled by baselines up to {_HIGHEST}. Drop "
+                    "`rescale=True`, or use another layer"
+                )
 
     def apply(self, scores: NDArray[np.float32], layers: Sequence[int]) -> NDArray[np.float32]:
         """Rescale raw scores.

@@ -11,6 +11,7 @@ import errno
 import gc
 import io
 import os
+import re
 import signal
 import sys
 import time
@@ -120,6 +121,7 @@ def _written() -> bool:
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
     try:
+        _make_room()
         if call is None:
             from bsx.cli.commands import call as everything
 
@@ -142,6 +144,15 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
     return status
 
 
+def _make_room() -> None:
+    """Have NumPy get along with little memory where a limit leaves no more, and say so where it cannot."""
+    from bsx.support.memory import left_of_limit, require_room
+
+    require_room(120 << 20, "bsx")
+    if left_of_limit() < 2 << 30:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each has tens of MiB for itself
+
+
 def _complain(message: str) -> int:
     from bsx.cli.messages import spelled
 
@@ -157,6 +168,9 @@ def _instead(error: BaseException) -> str:
     return f" Here now: {command}" if command is not None else ""
 
 
+_NO_MEMORY = re.compile("t allocate memory|bad_alloc|failed to map segment|can't start new thread|Unable to allocate")
+
+
 def _explained(error: BaseException) -> str:
     """Return what went wrong, for the person at the keyboard."""
     if isinstance(error, BsxError):
@@ -168,7 +182,7 @@ def _explained(error: BaseException) -> str:
             at = "standard output: "
         return f"{at}{error.strerror or error}"
     said = str(error)
-    if isinstance(error, MemoryError) or "t allocate memory" in said or type(error).__name__ == "OutOfMemoryError":
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(said):
         return f"{at}the memory does not suffice{f' ({said})' if said else ''}: `memory=` and `batch_tokens=` bound it"
     if isinstance(error, RecursionError):
         return f"{at}is nested too deeply to be read"

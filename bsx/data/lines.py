@@ -254,6 +254,9 @@ class NamedFile:
         import yaml
 
         loader = _yaml_loader()
+        with self._reading() as stream:
+            if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
+                raise InputError(f"{self.name}: has more than {_MOST_YAML:,} bytes, which no file of facts needs")
         content = self.text()
         check_seal(content, self.name)
         try:
@@ -275,6 +278,7 @@ def _may_hold() -> int:
     return max(LONGEST_LINE, free_memory() // _COPIES)
 
 
+_MOST_YAML = 2**24
 _DEEPEST_YAML = 100
 _MOST_ALIASES = 16
 _ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)

@@ -65,10 +65,9 @@ class LocatedModel:
     @property
     def identity(self) -> str:
         """Name and shortened digest, for a signature."""
-        kind, _, digest = self.checkpoint.identity.partition(":")
         unknown = self.choice.entry is None and self.choice.source.path
         name = Path(os.path.realpath(unknown)).name if unknown else self.choice.name  # where it lies changes no score
-        return f"{name}@{kind}-{digest[:12]}"
+        return f"{name}@{self.checkpoint.label}"
 
     @cached_property
     def _inner_tokenizer(self) -> Untyped:

@@ -162,7 +162,11 @@ def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
     checkpoint, hub = located.checkpoint, located.choice.source.hub
     kind, _, digest = checkpoint.identity.partition(":")
     path = os.path.realpath(checkpoint.folder)
-    source = Source(hub=hub, revision=digest) if kind == "hub" else Source(path=path, sha256=digest)
+    source = (
+        Source(hub=hub, revision=digest)
+        if kind == "hub"
+        else Source(path=path, sha256=digest, config=checkpoint.config)
+    )
     for known in catalog.models.values():
         if known.source.path == path:
             return known.model_copy(update={"source": source})

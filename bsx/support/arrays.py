@@ -87,3 +87,12 @@ def as_fp64(array: Array) -> Array:
 def tensor(array: Array) -> Untyped:
     """Return an array as a tensor, for what only PyTorch does."""
     return _tensor(array, "cpu") if isinstance(array, np.ndarray) else array
+
+
+def finite(array: Array) -> bool:
+    """Tell whether all numbers are finite, and none so large that its square is not."""
+    if isinstance(array, np.ndarray):
+        flat = as_fp32(array.reshape(-1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(np.dot(flat, flat)))
+    return bool(array.norm(dtype=importlib.import_module("torch").float32).isfinite())

@@ -500,6 +500,15 @@ def test_blocks_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer)
     np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)
 
 
+def test_a_baseline_that_leaves_no_scale_is_refused(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    table = tmp_path / "b.csv"
+    table.write_text("LAYER,P,R,F\n0,.9999999,.5,.5\n1,.2,.2,.2\n2,.5,.5,.9999999\n3,.2,.2,.2\n")
+    for layer in (0, 2):
+        with pytest.raises(InputError, match=rf"baseline of layer {layer}"):
+            Scorer(tiny_model("bert"), layer=layer, rescale=True, baseline=table)
+    assert Scorer(tiny_model("bert"), layer=1, rescale=True, baseline=table)
+
+
 @pytest.mark.parametrize("figure", ["nan", "inf", "-inf", "1", "1e39", "-1.5", "0.99999999", "", "x"])
 def test_a_baseline_s_figures_are_mean_cosines(figure: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     table = tmp_path / "b.csv"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from bsx.catalog.entries.models import LanguageEntry
 from bsx.errors import InputError
-from bsx.support.arrays import Array, beside
+from bsx.support.arrays import Array, beside, finite
 from bsx.support.optional import need
 from bsx.support.signature import other_weights
 from bsx.support.untyped import Untyped
@@ -148,23 +150,29 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
     """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; `bsx.jobs.fit_alignment(…)` makes one")
+    wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
+    most = 2**20 + 64 * math.prod(wanted)  # a header, and numbers of any width
+    if path.stat().st_size > most:
+        raise InputError(f"{path}: is too large a file for a {kind} map of this model, whose shape is {wanted}")
     facts: dict[str, str] = {}
     if path.suffix == ".safetensors":
         array, facts = _from_safetensors(path, kind)
-    elif path.suffix == ".npy":
-        try:
-            array = np.load(path, allow_pickle=False)
-        except ValueError as error:
-            raise InputError(f"{path}: is not a NumPy array ({error})") from error
+    elif path.suffix in (".npy", ".npz"):
+        array = _from_numpy(path)
     else:
         array = _from_torch(path)
-    wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
     if kind == "umd" and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     if array.shape != wanted:
         raise InputError(f"{path}: holds an array of shape {array.shape}; a {kind} map of this model has {wanted}")
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{path}: holds an array of {array.dtype}, not of real numbers")
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32)
+    if not finite(numbers):
+        raise InputError(f"{path}: is no map: not all of its numbers are finite")
     written = facts.pop("digest", None)
-    mapping = Mapping(kind, array.astype(np.float32), facts)
+    mapping = Mapping(kind, numbers, facts)
     if written not in (None, mapping.digest):
         raise InputError(f"{path}: is damaged: its map is not the one that was written; fit it again")
     return mapping
@@ -179,6 +187,17 @@ def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dic
     return tensors[kind], facts
 
 
+def _from_numpy(path: Path) -> NDArray[Untyped]:
+    try:
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")  # a shape that it only claims takes no memory
+    except (ValueError, OSError, EOFError, OverflowError, SyntaxError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: is not a NumPy array ({' '.join(str(error).split())[:80]})") from error
+    if not isinstance(loaded, np.ndarray):
+        loaded.close()
+        raise InputError(f"{path}: holds several arrays; save the map alone, as .npy")
+    return loaded
+
+
 def _from_torch(path: Path) -> NDArray[np.floating]:
     from pickle import UnpicklingError
 
@@ -189,5 +208,7 @@ def _from_torch(path: Path) -> NDArray[np.floating]:
         raise InputError(f"{path}: is not an array saved by PyTorch ({' '.join(str(error).split())[:80]})") from error
     if not isinstance(loaded, torch.Tensor):
         raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
-    numbers: NDArray[np.floating] = loaded.float().numpy()
+    if loaded.is_complex() or loaded.is_sparse or loaded.is_quantized:
+        raise InputError(f"{path}: holds an array that is complex, sparse or quantised, not of plain real numbers")
+    numbers: NDArray[np.floating] = loaded.detach().float().numpy()
     return numbers

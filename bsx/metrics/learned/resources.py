@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.models.files import fetch, find, identify
+from bsx.models.files import fetch, find
+from bsx.models.locate import identified
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,6 @@ def locate_resource(name: str, purpose: str) -> Resource:
             folder = fetch(source)
         except ModelUnavailableError as error:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
-    kind, _, digest = identify(source, folder).partition(":")
+    found = identified(source, folder, name)
     shown = name if source.path is None else Path(os.path.realpath(folder)).name
-    return Resource(name, folder, f"{shown}@{kind}-{digest[:12]}")
+    return Resource(name, folder, f"{shown}@{found.label}")
