@@ -123,7 +123,7 @@ class TransformerEmbedder:
         ids = tensor(ids)
         try:
             with torch.inference_mode():
-                vectors = self.hidden_states(ids, torch.ones_like(ids) if mask is None else tensor(mask))
+                vectors: Array = self.hidden_states(ids, torch.ones_like(ids) if mask is None else tensor(mask))
             vectors = fetch(vectors) if device_type(self.device) == "cpu" else vectors
         except torch.OutOfMemoryError as error:  # of a graphics card
             torch.cuda.empty_cache()

@@ -23,7 +23,7 @@ BACKENDS = ("onnx", "torch")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def scores(folder: Path, backend: str, **settings: Any) -> Any:
+def scores(folder: Path, backend: Any, **settings: Any) -> Any:
     return Scorer(str(folder), layer=2, backend=backend, **settings).score(*TEXTS)
 
 
