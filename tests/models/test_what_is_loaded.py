@@ -92,6 +92,31 @@ def test_an_index_cannot_bring_other_weights_past_the_digest(folder: Path, tmp_p
             identified(source, folder, "pinned")
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("listing", [{"x": None}, {"x": 5}, {"x": ["a"]}, {}, None, [], 5])
+def test_an_index_that_names_no_files_is_refused(listing: Any, backend: str, folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "kept.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": listing}))
+    with pytest.raises(InputError, match="index"):
+        scores(folder, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", [np.int8, np.bool_])
+def test_weights_in_whole_numbers_are_refused(kind: Any, backend: str, folder: Path) -> None:
+    """A quantised checkpoint whose configuration does not say so would run without its scales, as another model."""
+    from safetensors.numpy import load_file, save_file
+
+    held = load_file(folder / "model.safetensors")
+    name = "encoder.layer.1.output.dense.weight"
+    save_file(held | {name: (held[name] * 100).astype(kind)}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match="number format"):
+        scores(folder, backend)
+    kept = held | {"embeddings.position_ids": np.arange(64)[None]}  # as older checkpoints have them
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    assert np.isfinite(scores(folder, backend).f1).all()
+
+
 @pytest.mark.parametrize(
     "said", [{"num_attention_heads": 8}, {"hidden_act": "relu"}, {"is_decoder": True}, {"layer_norm_eps": 1e-5}]
 )
