@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,13 @@ def test_weights_in_whole_numbers_are_refused(kind: Any, backend: str, folder: P
     kept = held | {"embeddings.position_ids": np.arange(64)[None]}  # as older checkpoints have them
     save_file(kept, folder / "model.safetensors", {"format": "pt"})
     assert np.isfinite(scores(folder, backend).f1).all()
+
+
+def test_a_pickle_that_holds_code_is_refused_in_one_line(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(folder, protocol=4))
+    with warnings.catch_warnings(action="error"), pytest.raises(InputError, match="cannot be loaded"):
+        scores(folder, "torch")
 
 
 @pytest.mark.parametrize(
