@@ -153,6 +153,24 @@ def test_rows_that_are_there_twice_are_counted(cli: Cli, tmp_path: Path) -> None
     assert "2 of 24 rows have the system and segment" in done.err
 
 
+@pytest.mark.parametrize("source", [["t.tsv", "--column", "metric"], ["--data", "t.tsv", "--metric", "chrf"]])
+def test_a_pair_that_is_there_twice_is_named_where_rows_cannot_be_independent(
+    cli: Cli, source: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.tsv", {(9, "segment"): "s0"})
+    assert cli("meta", *source, "--resamples", "50").status == 0  # of independent rows
+    for how in ("--level sys", "--level hybrid", "--grouping item", "--statistic acc_eq", "--resample systems"):
+        done = cli("meta", *source, *how.split(), "--resamples", "50")
+        assert (done.status, done.err.count("\n")) == (2, 1), done.err
+        assert "'S1'" in done.err
+        assert "'s0'" in done.err
+    write(tmp_path / "t.tsv", leave=tuple(range(8, 24)))  # one system
+    done = cli("meta", *source, "--level", "sys", "--resamples", "50")
+    assert done.status == 2
+    assert "1 systems are too few" in done.err
+
+
 def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("S1", "S1\u2009", "r"):
