@@ -171,6 +171,13 @@ def test_a_pair_that_is_there_twice_is_named_where_rows_cannot_be_independent(
     assert "1 systems are too few" in done.err
 
 
+def test_systems_that_share_no_segment_are_named(cli: Cli, tmp_path: Path) -> None:
+    leave = (*range(4, 8), *range(8, 12))  # S0 has the first half, S1 the second
+    done = run(cli, "meta --level sys", write(tmp_path / "t.tsv", leave=leave))
+    assert (done.status, done.err.count("\n")) == (2, 1), done.err
+    assert "'S0' and 'S1'" in done.err
+
+
 def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("S1", "S1\u2009", "r"):
