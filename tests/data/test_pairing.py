@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,7 +207,7 @@ def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkey
 
 def test_systems_in_memory() -> None:
     rng = np.random.default_rng(1)
-    columns = {
+    columns: dict[str, Any] = {
         "m": rng.normal(size=30),
         "h": rng.normal(size=30),
         "system": [f"S{row // 10}" for row in range(30)],
