@@ -350,6 +350,7 @@ print(json.dumps([said, status, [float(x[0]) for x in scorer.arrays(["a b"], ["a
 """
 
 
+@pytest.mark.usefixtures("any_backend")
 def test_an_installation_without_torch_scores_or_says_what_is_missing() -> None:
     pytest.importorskip("onnxruntime")
     done = subprocess.run(

@@ -23,6 +23,7 @@ from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
 
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+pytestmark = pytest.mark.usefixtures("any_backend")
 
 CANDIDATES = [
     "The cat sat on the mat.",

@@ -17,6 +17,8 @@ from tests.helpers import tiny
 Cli = Callable[..., Outcome]
 Change = Callable[[Path], object]
 
+pytestmark = pytest.mark.usefixtures("any_backend")
+
 
 def config(**changes: Any) -> Change:
     return edit("config.json", lambda content: content.update(changes))
