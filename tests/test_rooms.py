@@ -22,6 +22,9 @@ FRONT_DOORS = {"bsx", "bsx.analysis", "bsx.__main__"}
 EVERYBODYS = ("bsx.errors", "bsx.registry", "bsx.examples")
 """What everybody may import, and what imports nothing: errors, and folders of files."""
 
+UPWARDS: dict[str, str] = tomllib.loads((ROOT / "rooms.toml").read_text())["upwards"]
+"""Calls from below that are allowed by name."""
+
 MOST = 20
 """Modules that a folder may hold, so that any is found at a glance."""
 
@@ -59,7 +62,10 @@ def imports(file: Path, known: dict[str, Path]) -> Iterator[str]:
 def graph() -> dict[str, set[str]]:
     """Return module -> modules of the product that it imports."""
     known = modules()
-    return {name: {to for to in imports(file, known) if to in known and to != name} for name, file in known.items()}
+    return {
+        name: {to for to in imports(file, known) if to in known and to != name and to != UPWARDS.get(name)}
+        for name, file in known.items()
+    }
 
 
 def room(module: str) -> str | None:

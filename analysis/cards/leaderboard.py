@@ -13,11 +13,11 @@ import numpy as np
 
 from bsx.analysis.documents.base import DocumentPart, Interval, Number
 from bsx.analysis.documents.cards import CardDocument
+from bsx.analysis.present.cells import NONE, interval, number, table, text
+from bsx.analysis.present.parts import Cell, Notes, Section
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.plots import Dot, draw_dots
 from bsx.analysis.render.sheets import Bold, Sheet
-from bsx.analysis.report.blocks import Cell, Notes, Section
-from bsx.analysis.report.cells import NONE, interval, number, table, text
 from bsx.analysis.report.result import Report
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.errors import InputError

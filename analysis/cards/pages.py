@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bsx.analysis.documents.cards import CardDocument
-from bsx.analysis.report.blocks import Block, Heading, Notes, Page, Prose, ReportTable
+from bsx.analysis.present.parts import Heading, Notes, Page, Part, Prose, Table
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.cards import card_sections
 from bsx.errors import InputError
@@ -37,12 +37,12 @@ def page_text(page: Page) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: Part) -> Iterator[str]:
     if isinstance(block, Heading | Prose):
         yield from ("", block.text)
     elif isinstance(block, Notes):
         yield from ("", *(f"note: {item}" for item in block.items))
-    elif isinstance(block, ReportTable):
+    elif isinstance(block, Table):
         align = "".join("r" if place in block.numeric else "l" for place in range(len(block.columns)))
         rows = [list(block.columns), *([cell.text for cell in row] for row in block.rows)]
         yield from ("", block.caption, text_table(rows, align), *([block.note] if block.note else []))

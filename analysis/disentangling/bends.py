@@ -17,12 +17,13 @@ from bsx.data.columns import standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.result import Endless, Number
 from bsx.support.untyped import Untyped
 
 QUANTILES = (0.05, 0.275, 0.5, 0.725, 0.95)  # Harrell 2015, Table 2.3, for five knots
 POINTS = 41
 
-CurvePoint = tuple[float, float, float, float, float]
+CurvePoint = tuple[Number, Number, Number, Number, Number]
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,16 @@ class Bend:
 
     metric: str
     factor: str
-    knots: tuple[float, ...]
-    r2_line: float
-    r2_curve: float
-    out_line: float
-    out_curve: float
-    statistic: float
+    knots: tuple[Number, ...]
+    r2_line: Number
+    r2_curve: Number
+    out_line: Number
+    out_curve: Number
+    statistic: Number
     df1: int
-    df2: float
-    p: float
-    p_adjusted: float
+    df2: Endless
+    p: Number
+    p_adjusted: Number
     curve: tuple[CurvePoint, ...]
 
 

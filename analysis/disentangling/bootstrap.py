@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.errors import ErrorChoice, choose_errors
-from bsx.analysis.disentangling.tables import CoefficientComparison
+from bsx.analysis.disentangling.fits import CoefficientComparison
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import settings
@@ -119,7 +119,7 @@ def compare_coefficients(
         nan: ``error``, or ``omit`` to leave out rows that miss a number.
 
     Returns:
-        Factor -> Comparison of its two standardised coefficients, and ``"r2"`` -> Comparison of the two R².
+        ``by``: factor -> Comparison of its two standardised coefficients, and ``"r2"`` -> that of the two R².
 
     Raises:
         UnknownNameError: for a missing column.

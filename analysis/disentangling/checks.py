@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
 from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.regression import (
     Ols,
     StandardErrors,
@@ -22,10 +20,11 @@ from bsx.analysis.stats.regression import (
 from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.result import Endless, Number, Shown
 
 
-@dataclass(frozen=True)
-class NestedTest(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class NestedTest(Shown):
     """A larger model against a smaller one.
 
     Attributes:
@@ -44,21 +43,19 @@ class NestedTest(FewNumbers):
         term_p: added term -> p-value of that coefficient alone.
     """
 
-    DRAWN: ClassVar[Drawn] = {"r2_base": None, "r2_full": None}
-
     name: str
     base: tuple[str, ...]
     added: tuple[str, ...]
-    r2_base: float
-    r2_full: float
-    gain: float
-    statistic: float
+    r2_base: Number
+    r2_full: Number
+    gain: Number
+    statistic: Number
     df1: int
-    df2: float
-    p: float
+    df2: Endless
+    p: Number
     n: int
-    coef: dict[str, float]
-    term_p: dict[str, float]
+    coef: dict[str, Number]
+    term_p: dict[str, Number]
 
 
 def nested_test(

@@ -15,7 +15,7 @@ from bsx.analysis.disentangling.bends import find_bends
 from bsx.analysis.disentangling.bootstrap import Draws, bootstrap_regressions
 from bsx.analysis.disentangling.controls import with_lengths
 from bsx.analysis.disentangling.errors import ErrorChoice, Errors, choose_errors
-from bsx.analysis.disentangling.fits import Interval, MetricFit, Notice
+from bsx.analysis.disentangling.fits import MetricFit
 from bsx.analysis.disentangling.further import Further, Questions
 from bsx.analysis.disentangling.mediation import RESAMPLES, mediate
 from bsx.analysis.disentangling.noise.reliability import with_repeats
@@ -44,6 +44,7 @@ from bsx.analysis.stats.validate import settings
 from bsx.data.columns import TableLike, numeric_columns, standardise, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Interval, Notice
 from bsx.support.settings import in_range
 
 SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
@@ -215,8 +216,8 @@ def _fit_all(
         for j, name in enumerate(metrics)
     )
     condition = float(np.linalg.cond(x))
-    found = notices(n, fits, condition, clusters, draws)
-    found += star_notices(x, y, fits, options.alpha) if errors.kind == "classic" else []
+    found = notices(n, fits, ols, condition, clusters, draws)
+    found += star_notices(x, y, fits, ols, options.alpha) if errors.kind == "classic" else []
     return DisentangleResult(
         n=n,
         factors=tuple(factors),
@@ -267,6 +268,7 @@ def _metric_fit(
     sampled = {} if shares is None else {name: shares[:, j, i] for i, name in enumerate(factors)}
     classic = ols if errors.kind == "classic" else fit_ols(y, x, intercept=options.intercept)
     partial, semipartial = partial_intervals(ols, classic, vif)
+    worth = dominance(factors, subsets)
     r2_out, importance = out_of_sample(x, y, errors, options.seed)
     return MetricFit(
         metric=metric,
@@ -294,13 +296,11 @@ def _metric_fit(
         semipartial_r2_ci=dict(zip(factors, semipartial, strict=True)),
         importance=named(importance),
         commonality=commonality(factors, subsets),
-        dominance=dominance(factors, subsets),
+        conditional_dominance=dict(zip(factors, map(tuple, worth.conditional.tolist()), strict=True)),
+        dominates={how: getattr(worth, how) for how in ("completely", "conditionally", "generally")},
+        df=ols.df,
         intercept=float(ols.coef[0]) if options.intercept else None,
         intercept_se=float(ols.se[0]) if options.intercept else None,
-        df=ols.df,
-        fitted=ols.fitted,
-        residuals=ols.residuals,
-        leverage=ols.leverage,
     )
 
 
@@ -325,13 +325,12 @@ def _with_groups(
             results[name] = _fit_all(part, metrics, factors, errors.of(places), options)
             rows[name] = np.array(places)
         except InputError as error:
-            said.append(Notice("group-left-out", f"{group} {name!r}: {error}"))
-    few = [f"{name!r} ({part.n})" for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)]
+            said.append(Notice("group-left-out", name, {"column": group, "why": str(error)}))
+    few = {name: part.n for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)}
     if few:
-        message = f"{group} {', '.join(few)}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there"
-        said.append(Notice("tiny-n", message))
+        said.append(Notice("tiny-n", group, {"groups": few}))
     if not results:
-        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].message}")
+        raise InputError(f"column {group!r}: no group can be fitted by itself; {said[-1].values['why']}")
     tests: list[PooledTest] = []
     if len(results) > 1:
         se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"

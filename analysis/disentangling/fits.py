@@ -1,32 +1,15 @@
-"""What a disentangling regression finds: coefficients with their errors, shares of R², tests between groups."""
+"""What a disentangling regression finds of one metric: coefficients with their errors, shares of R²."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from bsx.analysis.stats.importance import Dominance
-from bsx.support.checks import Array
-
-Interval = tuple[float, float]
+from bsx.analysis.stats.results import Comparison
+from bsx.support.result import Interval, Number, Shown
 
 
-@dataclass(frozen=True)
-class Notice:
-    """Something to know before the numbers are believed.
-
-    Attributes:
-        name: ``collinearity``, ``tiny-n``, ``few-clusters``, ``stars-depend-on-se``, ``undefined-resamples``,
-            ``influential-rows``, ``group-left-out``, ``noise-unstated``, ``simpson``, ``mostly-length`` or
-            ``not-converged``.
-        message: what was found.
-    """
-
-    name: str
-    message: str
-
-
-@dataclass(frozen=True)
-class Coefficients:
+@dataclass(frozen=True, repr=False)
+class Coefficients(Shown):
     """One metric's coefficients; dictionaries are keyed by factor.
 
     Attributes:
@@ -40,15 +23,15 @@ class Coefficients:
     """
 
     metric: str
-    coef: dict[str, float]
-    se: dict[str, float]
-    p: dict[str, float]
-    p_adjusted: dict[str, float]
+    coef: dict[str, Number]
+    se: dict[str, Number]
+    p: dict[str, Number]
+    p_adjusted: dict[str, Number]
     ci: dict[str, Interval]
     significant: dict[str, bool]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MetricFit(Coefficients):
     """The regression of one metric on the factors; dictionaries are keyed by factor.
 
@@ -69,35 +52,46 @@ class MetricFit(Coefficients):
         semipartial_r2_ci: their intervals, likewise.
         importance: drop in ``r2_out`` when the factor's values are shuffled.
         commonality: parts of ``r2`` that factors explain alone (``sem``) and in common (``sem+lex``).
-        dominance: which factor is worth more than which.
+        conditional_dominance: mean gain in R² by adding the factor to models of 0, 1, … other factors.
+        dominates: ``completely``, ``conditionally`` and ``generally``: (stronger, weaker).
+        df: residual degrees of freedom.
         intercept: 0 up to rounding, because the columns are standardised; None if the model has none.
         intercept_se: its standard error.
-        df: residual degrees of freedom.
-        fitted: (n,), standardised.
-        residuals: (n,), standardised.
-        leverage: (n,).
     """
 
-    statistic: dict[str, float]
+    statistic: dict[str, Number]
     ci_bootstrap: dict[str, Interval]
-    r2: float
-    adj_r2: float
+    r2: Number
+    adj_r2: Number
     r2_ci: Interval
-    r2_out: float
+    r2_out: Number
     r2_bootstrap: Interval | None
-    vif: dict[str, float]
-    r2_share: dict[str, float]
+    vif: dict[str, Number]
+    r2_share: dict[str, Number]
     r2_share_bootstrap: dict[str, Interval]
-    partial_r2: dict[str, float]
+    partial_r2: dict[str, Number]
     partial_r2_ci: dict[str, Interval]
-    semipartial_r2: dict[str, float]
+    semipartial_r2: dict[str, Number]
     semipartial_r2_ci: dict[str, Interval]
-    importance: dict[str, float]
-    commonality: dict[str, float]
-    dominance: Dominance = field(repr=False)
-    intercept: float | None
-    intercept_se: float | None
+    importance: dict[str, Number]
+    commonality: dict[str, Number]
+    conditional_dominance: dict[str, tuple[Number, ...]]
+    dominates: dict[str, tuple[tuple[str, str], ...]]
     df: int
-    fitted: Array = field(repr=False)
-    residuals: Array = field(repr=False)
-    leverage: Array = field(repr=False)
+    intercept: float | None = None
+    intercept_se: float | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class CoefficientComparison(Shown):
+    """Two metrics' coefficients compared.
+
+    Attributes:
+        a: the first metric.
+        b: the second.
+        by: factor -> Comparison, and ``"r2"`` -> that of the explained variance.
+    """
+
+    a: str
+    b: str
+    by: dict[str, Comparison]

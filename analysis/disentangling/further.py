@@ -9,10 +9,9 @@ import numpy as np
 
 from bsx.analysis.disentangling.controls import lengths, mostly_length
 from bsx.analysis.disentangling.errors import Errors, complete_rows
-from bsx.analysis.disentangling.fits import Notice
 from bsx.analysis.disentangling.groups import random_effects, random_intercepts, within_and_between
 from bsx.analysis.disentangling.noise.correction import Moments, reference, simex
-from bsx.analysis.disentangling.noise.reliability import Reliability, cronbach, human_factors, stated
+from bsx.analysis.disentangling.noise.reliability import Measured, Reliability, cronbach, human_factors, stated
 from bsx.analysis.disentangling.noise.tipping import TippingPoint, tipping_points
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
@@ -21,6 +20,7 @@ from bsx.analysis.stats.resample import Seed
 from bsx.data.columns import Labels, TableLike, standardised
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Notice
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Further:
         if asked.group is not None:
             labels = self.labels[asked.group]
             split, said = within_and_between(metrics, factors, x, y, asked.group, labels, errors, how)
-            parts = {name: {fit.metric: fit for fit in part} for name, part in result.groups.items()}
+            parts = {name: {fit.metric: fit for fit in part.results} for name, part in result.groups.items()}
             variants += [*split, *random_effects(metrics, factors, asked.group, parts, how)]
             notices += said
         if asked.control:
@@ -123,7 +123,7 @@ class Further:
         return replace(
             result,
             warnings=tuple(notices),
-            reliability=tuple(known.values()),
+            reliability=tuple(Reliability(one.factor, one.value, one.source) for one in known.values()),
             simex=asked.simex,
             variants=tuple(variants),
             tipping=tuple(tipping),
@@ -134,7 +134,7 @@ class Further:
         metrics: Sequence[str],
         factors: Sequence[str],
         noisy: str,
-        known: Mapping[int, Reliability],
+        known: Mapping[int, Measured],
         group: str,
         result: DisentangleResult,
     ) -> list[TippingPoint]:
@@ -153,7 +153,7 @@ class Further:
             found += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
         return found
 
-    def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Reliability]:
+    def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Measured]:
         known = {}
         for name, value in asked.reliability.items():
             known[list(factors).index(name)] = stated(name, value, rows)
@@ -167,7 +167,7 @@ class Further:
         factors: Sequence[str],
         x: Array,
         y: Array,
-        known: Mapping[int, Reliability],
+        known: Mapping[int, Measured],
         errors: Errors,
         asked: Questions,
         how: Levels,
@@ -220,14 +220,7 @@ class Further:
         rows = complete_rows(self.table, self.numbers, len(next(iter(measured.values()))), self.omitted)
         own = {name: values[rows] for name, values in measured.items()}
         found = mostly_length({name: self.columns[name] for name in factors}, own)
-        return [
-            Notice(
-                "mostly-length",
-                f"{name} is mostly length: how long the texts are, and how unequal, explain {100 * share:.0f} % of its "
-                "variance; `control=length` holds both constant",
-            )
-            for name, share in found.items()
-        ]
+        return [Notice("mostly-length", name, {"share": share}) for name, share in found.items()]
 
     def _unstated(self, name: str, tipping: Sequence[TippingPoint]) -> Notice:
         own = [point for point in tipping if point.noisy == name and not point.group]
@@ -235,11 +228,5 @@ class Further:
             ((point.insignificant_below, point) for point in own if 0 < (point.insignificant_below or 0) < 1),
             key=lambda pair: -(pair[0] or 0),
         )
-        shown = ", ".join(f"{point.factor} of {point.metric} below {value:.2f}" for value, point in vanish[:4])
-        more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-        consequence = f" Coefficients that its reliability would make insignificant: {shown}{more}." if vanish else ""
-        return Notice(
-            "noise-unstated",
-            f"{name} seems to be a human judgment, and nothing says how reliable it is; noise in it makes factors that "
-            f"go with it look important.{consequence} State it: `reliability={name}=…`",
-        )
+        points = [{"metric": one.metric, "factor": one.factor, "below": value} for value, one in vanish]
+        return Notice("noise-unstated", name, {"vanish": points})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.fits import MetricFit, Notice
+from bsx.analysis.disentangling.fits import MetricFit
 from bsx.analysis.disentangling.noise.correction import reference
 from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
 from bsx.analysis.stats.regression import Ols, fit_ols, wald
@@ -18,6 +18,7 @@ from bsx.data.columns import Labels
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.result import Notice
 
 SIMPSON = 0.1
 """Pooled and within coefficients that differ by more (in standard deviations), and significantly, are warned of."""
@@ -77,7 +78,8 @@ def within_and_between(
         return [], []
     own = own.defined_for(np.column_stack([x[rows][:, varies], dummies]), intercept=True)
     coef, se = (np.full((len(metrics), p), np.nan) for _ in range(2))
-    r2, details, notices = np.empty(len(metrics)), [], []
+    r2, details = np.empty(len(metrics)), []
+    differences: list[dict[str, object]] = []
     for i, metric in enumerate(metrics):
         fit = _fit(y[rows, i], np.column_stack([x[rows][:, varies], dummies]), own)
         coef[i, varies], se[i, varies] = (values[1 : 1 + len(varies)] for values in (fit.coef, fit.se))
@@ -85,13 +87,11 @@ def within_and_between(
         compared = _compare(x, y[:, i], inner, means[codes, p + i], varies, errors)
         tests = _same(x[rows], y[rows, i], varies, kept, dummies, own)
         details.append({"difference": {factors[j]: value[1] for j, value in compared.items()}, "groups": tests})
-        apart = [
-            f"{factors[j]} {compared[j][0]:.3f} against {coef[i, j]:.3f}"
+        differences += [
+            {"metric": metric, "factor": factors[j], "pooled": compared[j][0], "within": float(coef[i, j])}
             for j in varies
             if abs(compared[j][0] - coef[i, j]) > SIMPSON and compared[j][1] < how["alpha"] / (len(metrics) * p)
         ]
-        if apart:
-            notices.append(f"{metric} {', '.join(apart)}")
     found = [
         make_variant(
             "within-groups",
@@ -109,15 +109,7 @@ def within_and_between(
         )
     ]
     between = _between(metrics, factors, means, sizes, group, how)
-    warned = []
-    if notices:
-        warned.append(
-            Notice(
-                "simpson",
-                f"rows of different {group} together say something else than rows within one (Simpson's paradox): "
-                f"{'; '.join(notices)} within. Differences between the groups stand behind the pooled coefficients",
-            )
-        )
+    warned = [Notice("simpson", group, {"differences": differences})] if differences else []
     return [*found, *between], warned
 
 
@@ -310,5 +302,4 @@ def random_intercepts(
         details=details,
         **how,
     )
-    message = f"the random intercepts of {', '.join(unfinished)} did not converge: do not use those coefficients"
-    return variant, [Notice("not-converged", message)] if unfinished else []
+    return variant, [Notice("not-converged", values={"metrics": unfinished})] if unfinished else []

@@ -9,10 +9,10 @@ import numpy as np
 
 from bsx.analysis.disentangling.bootstrap import bootstrap_regressions
 from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.fits import Interval
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Interval, Number
 
 RESAMPLES = 1000
 
@@ -39,15 +39,15 @@ class MediatedPath:
     metric: str
     factor: str
     mediator: str
-    on_mediator: float
-    of_mediator: float
-    indirect: float
+    on_mediator: Number
+    of_mediator: Number
+    indirect: Number
     indirect_ci: Interval
-    direct: float
+    direct: Number
     direct_ci: Interval
-    total: float
+    total: Number
     total_ci: Interval
-    share: float
+    share: Number
 
 
 def mediate(

@@ -9,12 +9,12 @@ from itertools import combinations
 import numpy as np
 
 from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.fits import Interval
 from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.regression import Ols
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.result import Interval
 
 FOLDS = 10
 MOST_PARTS = 6  # factors up to which R² is divided into what they share: 2^p - 1 parts

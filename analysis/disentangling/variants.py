@@ -11,6 +11,7 @@ import numpy as np
 from bsx.analysis.disentangling.fits import Coefficients
 from bsx.analysis.stats.clusters import Correction, adjust
 from bsx.support.checks import Array
+from bsx.support.result import Number
 from bsx.support.untyped import Untyped
 
 
@@ -32,7 +33,7 @@ class VariantFit(Coefficients):
     """
 
     r2: float | None = None
-    details: dict[str, dict[str, float]] = field(default_factory=dict)
+    details: dict[str, dict[str, Number]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from bsx.analysis.documents.adversarial import DetectionRow, DropRow, LeftOutRow
 from bsx.analysis.documents.agreement import PeopleCurveRow
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 from bsx.analysis.documents.challenge import ChallengedMetric
-from bsx.analysis.documents.disentangling import NoticeRow
 from bsx.analysis.documents.intervening import EffectRow
+from bsx.support.result import Notice
 
 SCHEMA = 1
 """Version of a card's shape; another one is refused where cards are read."""
@@ -90,7 +90,7 @@ class ProfileRow(DocumentPart):
     r2_ci: Interval = None
     r2_share: dict[str, Number]
     se: str = ""
-    warnings: list[NoticeRow] = []
+    warnings: list[Notice] = []
 
 
 class InterventionRow(EffectRow):

@@ -7,7 +7,6 @@ from bsx.analysis.documents.agreement import CompareDocument, JudgmentsDocument,
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
-from bsx.analysis.documents.disentangling import DisentangleDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.documents.explaining import ExplainDocument
 from bsx.analysis.documents.intervening import InterveneDocument
@@ -17,7 +16,6 @@ KINDS: dict[str, type[ResultDocument]] = {
     "meta": MetaDocument,
     "meta-judgments": JudgmentsDocument,
     "compare": CompareDocument,
-    "disentangle": DisentangleDocument,
     "adversarial-triples": TriplesDocument,
     "adversarial-pairs": PairsDocument,
     "adversarial-perturb": PerturbDocument,

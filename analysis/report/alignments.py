@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bsx.analysis.report.blocks import AlignmentGrid
+from bsx.analysis.present.parts import AlignmentGrid
 from bsx.errors import InputError
 from bsx.support.untyped import JsonObject
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report.alignments import Align, Aligner
@@ -14,7 +15,7 @@ from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.ensembles import ensembles
 from bsx.analysis.report.sections.explanations import explanations
 from bsx.analysis.report.sections.interventions import interventions
-from bsx.analysis.report.sections.profiles import profiles
+from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
 from bsx.analysis.report.sections.reproduction import reproduced
 from bsx.analysis.report.sections.robustness import robustness
@@ -63,7 +64,7 @@ def build_report(
         what if leads else None,
         agreement(documents),
         compared(documents),
-        profiles(documents),
+        presented(documents, DisentangleResult, aligner),
         interventions(documents),
         robustness(documents, aligner, examples),
         explanations(documents, examples),

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.kinds import KINDS
+from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
@@ -20,6 +21,7 @@ from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
+from bsx.support.result import Result
 
 _COMMANDS = (
     "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
@@ -127,12 +129,12 @@ class Document:
     Attributes:
         name: the file's name, without folders.
         sha256: digest of the file, or None of what came from memory.
-        content: a table of scores, or a document of one of the `bsx.analysis.documents.kinds.KINDS`.
+        content: a table of scores, or a result.
     """
 
     name: str
     sha256: str | None
-    content: ScoreRows | ResultDocument
+    content: ScoreRows | ResultDocument | Result
 
 
 def read_document(path: str | Path, columns: TableColumns | None = None) -> Document:
@@ -157,7 +159,7 @@ def read_document(path: str | Path, columns: TableColumns | None = None) -> Docu
     return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
 
 
-def parse_document(content: object, name: str) -> ResultDocument:
+def parse_document(content: object, name: str) -> ResultDocument | Result:
     """Return a document in its shape.
 
     Args:
@@ -175,8 +177,15 @@ def parse_document(content: object, name: str) -> ResultDocument:
     kind = content["provenance"].get("kind")
     if kind == "score":
         raise InputError(f"{name}: is the summary of a table of scores: give the table itself")
+    load_presenters()
+    if kind in Result.kinds:
+        try:
+            return Result.kinds[kind].from_dict(_clean(content))  # type: ignore[arg-type]
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from error
     if kind not in KINDS:
-        raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {', '.join(KINDS)}")
+        known = ", ".join(sorted({*KINDS, *Result.kinds}))
+        raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {known}")
     return _shaped(KINDS[kind], content, name)
 
 

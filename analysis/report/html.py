@@ -8,8 +8,8 @@ import json
 from functools import cache
 from importlib import resources
 
-from bsx.analysis.report.blocks import Chart, Page, Segments
-from bsx.analysis.report.charts import COLOURS, SHAPES
+from bsx.analysis.present.charts import COLOURS, SHAPES
+from bsx.analysis.present.parts import Chart, Page, Segments
 from bsx.support.optional import need
 from bsx.support.provenance import VERSION
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bsx.analysis.report.blocks import Page
+from bsx.analysis.present.markdown import page as markdown
+from bsx.analysis.present.parts import Page
 from bsx.analysis.report.html import page
-from bsx.analysis.report.markdown import markdown
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
 
 
 @dataclass(frozen=True)
 class Report(Page):
-    """A report, to be written as HTML or Markdown; see `bsx.analysis.report.blocks.Page` for what it holds."""
+    """A report, to be written as HTML or Markdown; see `bsx.analysis.present.parts.Page` for what it holds."""
 
     def to_html(self) -> str:
         """Return one page that needs nothing but itself.

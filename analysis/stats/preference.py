@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, percentile_interval
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
+from bsx.support.result import Shown
 from bsx.support.untyped import Untyped
 
 
-@dataclass(frozen=True)
-class Preference(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class Preference(Shown):
     """How often the first of two scores is higher.
 
     Attributes:
@@ -36,8 +35,6 @@ class Preference(FewNumbers):
         confidence: level of both intervals.
     """
 
-    DRAWN: ClassVar[Drawn] = {"rate": ("low", "high")}
-
     n: int
     first: int
     ties: int
@@ -52,8 +49,8 @@ class Preference(FewNumbers):
     confidence: float
 
 
-@dataclass(frozen=True)
-class McNemar(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class McNemar(Shown):
     """Two metrics that are right or wrong on the same items.
 
     Attributes:
@@ -64,8 +61,6 @@ class McNemar(FewNumbers):
         p: two-sided exact p of "they are right equally often".
         p_better: one-sided exact p of "the first is right more often".
     """
-
-    DRAWN: ClassVar[Drawn] = {"only_a": None, "only_b": None}
 
     n: int
     only_a: int

@@ -6,16 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers, InNotebooks
+from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.plots import Dot, draw_dots
 from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
+from bsx.support.result import Endless, Number, Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,8 +91,8 @@ class Ols(InNotebooks):
         return draw_dots({"term": dots}, "coefficient", path, line=0)
 
 
-@dataclass(frozen=True)
-class WaldTest(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class WaldTest(Shown):
     """A test that several coefficients are all 0.
 
     Attributes:
@@ -100,8 +101,6 @@ class WaldTest(FewNumbers):
         df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
         p: of "all are 0".
     """
-
-    DRAWN: ClassVar[Drawn] = {"p": None}
 
     statistic: float
     df1: int
@@ -227,8 +226,8 @@ def refuse_collinear(names: Sequence[str], x: Array) -> None:
             raise InputError(f"column {names[j]!r} is a linear combination of {others}: leave one of them out")
 
 
-@dataclass(frozen=True)
-class PooledTest(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class PooledTest(Shown):
     """One metric's coefficients over groups.
 
     Attributes:
@@ -242,15 +241,13 @@ class PooledTest(FewNumbers):
         method: the test in words.
     """
 
-    DRAWN: ClassVar[Drawn] = {"p": None}
-
     metric: str
     groups: tuple[str, ...]
-    statistic: float
+    statistic: Number
     df1: int
-    df2: float
-    p: float
-    by_factor: dict[str, float]
+    df2: Endless
+    p: Number
+    by_factor: dict[str, Number]
     method: str
 
 

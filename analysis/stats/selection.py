@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import CELLS, Seed, block_sizes
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 from bsx.support.optional import need
+from bsx.support.result import Shown
 
 MAX_TIE_CELLS = 200_000_000
 
 
-@dataclass(frozen=True)
-class ModelSelection(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class ModelSelection(Shown):
     """What choosing the metric's best of a random sample of systems yields.
 
     Attributes:
@@ -34,8 +33,6 @@ class ModelSelection(FewNumbers):
         repeats: samples drawn; 0 for the closed form.
         method: in words.
     """
-
-    DRAWN: ClassVar[Drawn] = {"hits_at_1": None, "mrr": None, "difference": None}
 
     hits_at_1: float
     mrr: float

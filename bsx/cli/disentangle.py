@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bsx.cli.messages import say
-from bsx.cli.options import Column, TableFormat, take_keywords, with_settings
-from bsx.cli.output import FILE_OR_FOLDER, FORMS, form_of, names, split_names, write_tables
+from bsx.cli.options import Column, Full, TableFormat, take_keywords, with_settings
+from bsx.cli.output import FILE_OR_FOLDER, FORMS, names, split_names, write_shown
 from bsx.jobs.settings.factors import DisentangleSettings
 
 
@@ -36,21 +36,22 @@ def disentangle(
             writable=True,
         ),
     ] = None,
+    full: Full = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw pictures into the folder too.")] = False,
     **settings: Any,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
+    from bsx.analysis.present.forms import files_in, save
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
     from bsx.jobs.explaining import disentangle as run
-    from bsx.jobs.explaining import files_in
     from bsx.support.provenance import provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if plot and folder is None:
         raise InputError("--plot draws into a folder: say which with -o DIR")
     if folder is not None and folder.is_dir():
-        check_outputs(files_in(folder))
+        check_outputs(files_in(folder, "disentangle"))
     a, _, b = (part.strip() for part in (compare or "").partition(","))
     found = run(
         file,
@@ -60,11 +61,8 @@ def disentangle(
         compare=None if compare is None else (a, b),
         **take_keywords(settings, DisentangleSettings),
     )
-    origin = provenance("disentangle", [file], found.signatures)
     if folder is not None:
-        found.save(folder, origin, plot=plot)
+        whole = replace(found, provenance=provenance(found.kind, [file], found.signatures))
+        save(whole, folder, "disentangle", pictures=plot)
         output = None
-    if form_of(format, output) != "text":
-        say(notice.message for notice in found.result.warnings)
-    say(found.notes)
-    write_tables(found, format, lambda: origin, output, content=lambda: {**found.to_dict(), "provenance": origin})
+    write_shown(found, [file], format, output, full=full)

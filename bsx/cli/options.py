@@ -23,6 +23,7 @@ TableFormat = Annotated[
     Literal["text", "csv", "json", "latex", "markdown", "html"] | None,
     typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", help="Folder laid over the registry.")]
 Column = Annotated[list[str] | None, typer.Option(help="Columns of metrics' scores, separated by commas; repeatable.")]

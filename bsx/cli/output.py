@@ -9,17 +9,19 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import typer
 import typer.core
 
-from bsx.cli.messages import spelled
+from bsx.cli.messages import say, spelled
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
 from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
+from bsx.support.result import Result
 from bsx.support.untyped import JsonObject
 
 if TYPE_CHECKING:
@@ -193,6 +195,37 @@ def write_tables(
     """
     form = form_of(format, output)
     write_result(to_json(content()) if form == "json" else in_form(result, form, origin), output)
+
+
+def write_shown(
+    result: Result, files: Sequence[str | Path], format: str | None, output: Path | None, *, full: bool = False
+) -> None:
+    """Print a result, or write it to a file, with its provenance.
+
+    Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
+    said on standard error where the form itself does not say it.
+
+    Args:
+        result: what came out.
+        files: what was read.
+        format: text, csv, json, latex, markdown or html, or None; see `form_of`.
+        output: where it is written.
+        full: all tables.
+    """
+    from bsx.analysis.present.forms import in_form, parts_of
+    from bsx.analysis.present.parts import Notes
+    from bsx.support.provenance import provenance
+
+    form = form_of(format, output)
+    result = replace(result, provenance=provenance(result.kind, files, result.signatures))
+    if form in ("json", "csv", "latex"):
+        for part in parts_of(result):
+            say(part.items if isinstance(part, Notes) and not part.full else ())
+    if form == "json":
+        write_result(to_json(result.to_dict()), output)
+        return
+    title = " ".join(["bsx", *sys.argv[1:2]])
+    write_result(spelled(in_form(result, form, full=full or form != "text" or output is not None, title=title)), output)
 
 
 def write_run(

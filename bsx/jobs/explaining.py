@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
@@ -13,148 +13,15 @@ from bsx.analysis.disentangling.errors import BINDING, SEGMENTS
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.noise.reliability import with_repeats
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.disentangling.tables import CoefficientComparison, comparison_text, tests_sheets, tests_text
-from bsx.analysis.render.html import html_page
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
-from bsx.analysis.stats.results import Comparison
 from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, TableLike, read_columns
 from bsx.data.long import SYSTEM, together
-from bsx.data.output import atomic_text, make_folder
-from bsx.data.run import check_outputs
 from bsx.data.sidecar import factor_columns, known_signatures, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.settings.factors import DisentangleSettings
 from bsx.support.checks import Array
-from bsx.support.json_text import to_json
 from bsx.support.settings import complete, takes
-from bsx.support.untyped import JsonObject
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdown": "md", "html": "html"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Explained(InNotebooks):
-    """What came out.
-
-    Attributes:
-        result: the regressions.
-        tests: metric -> nested tests, if any were asked for.
-        comparison: two metrics, and factor -> the comparison of their coefficients, if asked for.
-        seed: of the resamples.
-        signatures: of the columns, where known.
-        notes: what the reader should know of the rows.
-    """
-
-    result: DisentangleResult
-    tests: Mapping[str, Sequence[NestedTest]]
-    comparison: tuple[str, str, Mapping[str, Comparison]] | None
-    seed: int
-    signatures: dict[str, str]
-    notes: Sequence[str] = ()
-
-    @property
-    def short(self) -> str:
-        """Metrics, factors and rows."""
-        return self.result.short
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return the tables of the regressions, of the nested tests, and of the comparison."""
-        compared = [] if self.comparison is None else CoefficientComparison(*self.comparison).sheets()
-        return [*self.result.sheets(), *tests_sheets(self.tests), *compared]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a group, metric and factor, full precision; the group is empty for all rows together."""
-        return self.result.records()
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw every metric's coefficients with their intervals; hollow ones are not significant."""
-        return self.result.plot(path)
-
-    def _label(self) -> str:
-        return self.result._label()
-
-    def to_text(self) -> str:
-        """Return everything as text."""
-        parts = [self.result.to_text()]
-        parts += [tests_text(self.tests)] * bool(self.tests)
-        parts += [comparison_text(*self.comparison)] if self.comparison is not None else []
-        return "\n\n".join(parts) + "\n"
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        return self.result.to_document(tests=self.tests, comparison=self.comparison, seed=self.seed).to_dict()
-
-    def form(self, name: str, origin: JsonObject) -> str:
-        """Return everything in one of the forms of `ENDINGS`.
-
-        Args:
-            name: of the form.
-            origin: a `bsx.support.provenance.provenance`, which goes into JSON; names of files and signatures go into
-                tables.
-        """
-        if name == "json":
-            return to_json({**self.to_dict(), "provenance": origin}) + "\n"
-        if name == "text":
-            return self.to_text()
-        if name == "csv":
-            return self.to_csv()
-        data = ", ".join(file["name"] for file in origin["files"])
-        if name == "latex":
-            return self.to_latex(data=data, signatures=origin["signatures"])
-        markdown = self.to_markdown(data=data, signatures=origin["signatures"])
-        return html_page(markdown, "bsx disentangle") if name == "html" else markdown
-
-    def save(self, folder: Path, origin: JsonObject, *, plot: bool = False) -> None:
-        """Write every form, ``disentangle.txt`` and so on.
-
-        Args:
-            folder: made if it is missing.
-            origin: goes into JSON.
-            plot: draw coefficients, shares of R², each metric's residuals, tipping points, forests of groups
-                and curves of factors, too.
-        """
-        make_folder(folder)
-        check_outputs(files_in(folder))
-        for name, ending in ENDINGS.items():
-            with atomic_text(folder / f"disentangle.{ending}") as stream:
-                stream.write(self.form(name, origin))
-        if not plot:
-            return
-        from bsx.analysis.disentangling.plots import (
-            draw_bends,
-            draw_coefficients,
-            draw_forest,
-            draw_residuals,
-            draw_shares,
-            draw_tipping_points,
-        )
-
-        draw_coefficients(self.result, folder / "coefficients.png", title="What the metrics go with")
-        for factor in dict.fromkeys(bend.factor for bend in self.result.bends if bend.curve):
-            draw_bends(self.result, factor, folder / f"bend-{_file_name(factor)}.png")
-        for noisy in dict.fromkeys(point.noisy for point in self.result.tipping):
-            draw_tipping_points(self.result, noisy, folder / f"tipping-{_file_name(noisy)}.png")
-        if self.result.groups:
-            for fit in self.result:
-                draw_forest(self.result, fit.metric, folder / f"forest-{_file_name(fit.metric)}.png")
-        draw_shares(self.result, folder / "shares.png", title="What explains the metrics")
-        for fit in self.result:
-            draw_residuals(self.result, fit.metric, folder / f"residuals-{_file_name(fit.metric)}.png")
-
-
-def _file_name(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
-
-
-def files_in(folder: Path) -> list[Path]:
-    """Return the files that `Explained.save` writes, beside pictures."""
-    return [folder / f"disentangle.{ending}" for ending in ENDINGS.values()]
 
 
 @takes(DisentangleSettings)
@@ -166,7 +33,7 @@ def disentangle(
     add: Sequence[Sequence[str]] = (),
     compare: tuple[str, str] | None = None,
     **how: Unpack[DisentangleSettings],
-) -> Explained:
+) -> DisentangleResult:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
 
     It reads files; `bsx.analysis.disentangle` works on columns.
@@ -237,7 +104,7 @@ def disentangle(
         mediator=asked["mediator"],
     )
     table = with_repeats(table, repeat)
-    tests: dict[str, list[NestedTest]] = {}
+    tests: dict[str, tuple[NestedTest, ...]] = {}
     for name in columns if add or asked["checks"] else ():
         found = []
         for added in add:
@@ -246,18 +113,18 @@ def disentangle(
         if asked["checks"]:
             found += linearity_checks(table, name, factors, se=se, cluster=cluster, nan=nan).values()
         if found:
-            tests[name] = found
+            tests[name] = tuple(found)
     comparison = None
     if compare is not None:
         a, b = compare
         if a == b or not {a, b} <= set(columns):
             raise InputError(f"`compare={a},{b}`: name two of the metrics {', '.join(columns)}, as A,B")
         resamples = bootstrap or 2000
-        different = compare_coefficients(
+        comparison = compare_coefficients(
             table, a, b, factors, se=se, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
         )
-        comparison = (a, b, different)
-    return Explained(result, tests, comparison, seed, known_signatures(file, [*columns, *factors]), notes)
+    signatures = known_signatures(file, [*columns, *factors])
+    return replace(result, tests=tests, comparison=comparison, seed=seed, signatures=signatures, notes=tuple(notes))
 
 
 def read_reliability(given: Mapping[str, float] | Sequence[str]) -> dict[str, float]:

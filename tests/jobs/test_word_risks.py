@@ -12,7 +12,7 @@ import pytest
 
 import bsx
 from bsx.analysis.documents.explaining import ExplainDocument
-from bsx.analysis.report.blocks import Passages
+from bsx.analysis.present.parts import Passages
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import Document, parse_document
 from bsx.bertscore.config import ScorerConfig

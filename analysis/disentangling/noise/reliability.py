@@ -12,6 +12,7 @@ import numpy as np
 from bsx.data.columns import TableLike, column_names, number_column, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Number
 
 _HUMAN = re.compile(r"(?:^|[^a-z])(sem|human)(?:$|[^a-z])")
 
@@ -24,12 +25,21 @@ class Reliability:
         factor: which.
         value: the share, from 0 to 1.
         source: where the value comes from, in words.
-        influence: of each row on it (n,); all 0 for a stated one.
     """
 
     factor: str
-    value: float
+    value: Number
     source: str
+
+
+@dataclass(frozen=True)
+class Measured(Reliability):
+    """A reliability with what it rests on.
+
+    Attributes:
+        influence: of each row on it (n,); all 0 for a stated one.
+    """
+
     influence: Array = field(repr=False, compare=False)
 
 
@@ -89,7 +99,7 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> Reliability:
     one = [_influence(z[a], z[b]) for a, b in pairs]
     value = k * mean / (1 + (k - 1) * mean)
     influence = np.mean(one, axis=0) * k / (1 + (k - 1) * mean) ** 2
-    return Reliability(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
+    return Measured(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
 
 
 def stated(factor: str, value: float, rows: int) -> Reliability:
@@ -100,7 +110,7 @@ def stated(factor: str, value: float, rows: int) -> Reliability:
     """
     if not 0 < value <= 1:
         raise InputError(f"`reliability={factor}={value:g}`: a reliability is above 0 and at most 1")
-    return Reliability(factor, value, "as stated", np.zeros(rows))
+    return Measured(factor, value, "as stated", np.zeros(rows))
 
 
 def _influence(a: Array, b: Array) -> Array:

@@ -9,9 +9,10 @@ import numpy as np
 
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.noise.correction import Moments, reference
-from bsx.analysis.disentangling.noise.reliability import Reliability, stated
+from bsx.analysis.disentangling.noise.reliability import Measured, stated
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Number
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class TippingPoint:
     noisy: str
     zero_below: float | None
     insignificant_below: float | None
-    lowest: float
-    curve: tuple[tuple[float, float, float, float], ...] = field(repr=False)
+    lowest: Number
+    curve: tuple[tuple[Number, Number, Number, Number], ...] = field(repr=False)
     group: str = ""
 
 
@@ -46,7 +47,7 @@ def tipping_points(
     x: Array,
     y: Array,
     noisy: str,
-    known: Mapping[int, Reliability],
+    known: Mapping[int, Measured],
     errors: Errors,
     alpha: float,
     confidence: float,
@@ -55,7 +56,7 @@ def tipping_points(
 ) -> list[TippingPoint]:
     """Return how every coefficient beside that of the noisy factor moves with the noisy factor's reliability.
 
-    Reliability falls from 1 in steps of 0.02; between two steps a crossing is placed by a straight line.
+    Measured falls from 1 in steps of 0.02; between two steps a crossing is placed by a straight line.
 
     Args:
         metrics: names of the metrics.

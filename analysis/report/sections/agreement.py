@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument, MetaGroupRow, MetaMetricRow
 from bsx.analysis.documents.base import Number
-from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Cell, Chart, ReportTable, Section
-from bsx.analysis.report.cells import FEWEST, NONE, heat, interval, listed, number, p_value, table, text
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, NONE, heat, interval, listed, number, p_value, table, text
+from bsx.analysis.present.parts import Cell, Chart, Part, Section, Table
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted, section_of
 
@@ -24,7 +24,7 @@ def agreement(documents: Sequence[Document]) -> Section | None:
     return section_of(section, found, lambda content: f"{content.headline} with {content.human}", _lead, _blocks)
 
 
-def _blocks(content: MetaDocument) -> list[Block]:
+def _blocks(content: MetaDocument) -> list[Part]:
     summary = [_summary(content)] if len(content.groups) > 1 else []
     return [_chart(content), *summary, _figures(content), *_tests(content), *noted(content.notes)]
 
@@ -85,7 +85,7 @@ def _chart(content: MetaDocument) -> Chart:
     return Chart("Agreement with people, with intervals", alt, (("", spec),), tuple(metrics) if several else ())
 
 
-def _summary(content: MetaDocument) -> ReportTable:
+def _summary(content: MetaDocument) -> Table:
     """Return metrics by groups: the figure that has intervals; winners stand out."""
     headline = content.headline
     heads = ["metric", *(group.group for group in content.groups), "average", "interval", "wins"]
@@ -102,7 +102,7 @@ def _summary(content: MetaDocument) -> ReportTable:
     return table(f"{headline} with {content.human} by group", heads, rows, note=note)
 
 
-def _figures(content: MetaDocument) -> ReportTable:
+def _figures(content: MetaDocument) -> Table:
     """Return every figure of every group."""
     keys = list(dict.fromkeys(k for g in content.groups for f in g.metrics for k in f.more))
     keys = [content.headline, *(key for key in keys if key != content.headline)]
@@ -127,7 +127,7 @@ def _figure(value: object) -> Cell:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value or NONE)
 
 
-def _tests(content: MetaDocument) -> list[ReportTable]:
+def _tests(content: MetaDocument) -> list[Table]:
     """Return which metric is significantly better than which: one p-value, or in how many groups."""
     tested = [group for group in content.groups if group.tests]
     if not tested:

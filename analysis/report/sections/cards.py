@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bsx.analysis.documents.cards import CardDocument, CardTest
-from bsx.analysis.report.blocks import Block, Section
-from bsx.analysis.report.cells import NONE, interval, number, p_value, table, text
+from bsx.analysis.present.cells import NONE, interval, number, p_value, table, text
+from bsx.analysis.present.parts import Part, Section
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted
 from bsx.analysis.report.sections.parts import PARTS
@@ -86,7 +86,7 @@ def _summary(card: CardDocument, identity: str, before: str) -> Section:
     return section
 
 
-def _tests(tests: Sequence[CardTest]) -> Iterator[Block]:
+def _tests(tests: Sequence[CardTest]) -> Iterator[Part]:
     if not tests:
         return
     rows = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from bsx.analysis.documents.base import ResultDocument
-from bsx.analysis.report.blocks import Block, Heading, Notes, Section
+from bsx.analysis.present.parts import Heading, Notes, Part, Section
 from bsx.analysis.report.documents import Document
 
 Kind = TypeVar("Kind", bound=ResultDocument)
@@ -29,7 +29,7 @@ def section_of(
     found: Sequence[tuple[str, Content]],
     describe: Callable[[Content], str],
     lead: Callable[[Content], str],
-    blocks: Callable[[Content], Iterable[Block]],
+    blocks: Callable[[Content], Iterable[Part]],
 ) -> Section | None:
     """Return a section with the blocks of all contents, headings between several, and their leads; None without any."""
     for head, (_, content) in zip(titles(found, describe), found, strict=True):
@@ -39,6 +39,6 @@ def section_of(
     return section if found else None
 
 
-def noted(notes: Sequence[str]) -> list[Block]:
+def noted(notes: Sequence[str]) -> list[Part]:
     """Return notes as a block, if there are any."""
     return [Notes(tuple(notes))] if notes else []

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.ensembles import EnsembleDocument
-from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Chart, Section, Surprise
-from bsx.analysis.report.cells import FEWEST, interval, listed, number, percent, plain_table, table, text
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, interval, listed, number, percent, plain_table, table, text
+from bsx.analysis.present.parts import Chart, Part, Section, Surprise
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted, section_of
 
@@ -52,7 +52,7 @@ def _lead(content: EnsembleDocument) -> str:
     )
 
 
-def _blocks(content: EnsembleDocument) -> list[Block]:
+def _blocks(content: EnsembleDocument) -> list[Part]:
     members = _members(content)
     points = []
     for group in content.groups:
@@ -67,7 +67,7 @@ def _blocks(content: EnsembleDocument) -> list[Block]:
     for group in content.groups:
         low, high = group.ci or (None, None)
         gains.append(charts.Point(group.group, 0, _hundredfold(group.gain), _hundredfold(low), _hundredfold(high)))
-    blocks: list[Block] = [Chart("Members and ensemble", alt, (("", spec),), (*members, "ensemble"))]
+    blocks: list[Part] = [Chart("Members and ensemble", alt, (("", spec),), (*members, "ensemble"))]
     if any(group.ci is not None for group in content.groups):
         gain_alt = f"Gain over the best member by group, with intervals. {_lead(content)}"
         gain_spec = charts.intervals(gains, alt=gain_alt, axis="gain over the best member (%)", series=1)
@@ -99,7 +99,7 @@ def _blocks(content: EnsembleDocument) -> list[Block]:
     blocks += [table("Weights", ["member", "weight"], weights)] if weights else []
     tests = [{"group": group.group, **test.to_dict()} for group in content.groups for test in group.tests]
     blocks += [plain_table("Tests against the best member", tests)] if tests else []
-    blocks += [plain_table("Training parts", content.folds)] if content.folds else []
+    blocks += [plain_table("Training parts", [one.to_dict() for one in content.folds])] if content.folds else []
     return [*blocks, *noted(content.notes)]
 
 

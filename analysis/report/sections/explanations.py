@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.explaining import ExplainDocument, MarksRow, WordsRow
-from bsx.analysis.report.blocks import Block, Cell, Heading, Passages, Run, Section
-from bsx.analysis.report.cells import FEWEST, heat, interval, number, percent, table, text
+from bsx.analysis.present.cells import FEWEST, heat, interval, number, percent, table, text
+from bsx.analysis.present.parts import Cell, Heading, Part, Passages, Run, Section
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted, titles
 
@@ -33,8 +33,8 @@ def _title(content: ExplainDocument) -> str:
     return f"By {content.by} ({content.method.get('candidate', '')})"
 
 
-def _blocks(content: ExplainDocument, at_most: int) -> list[Block]:
-    blocks: list[Block] = []
+def _blocks(content: ExplainDocument, at_most: int) -> list[Part]:
+    blocks: list[Part] = []
     if content.marks:
         heads = ["side", "sentences", "AUC", "interval", "average precision", "interval", "recall at K", "interval"]
         note = "Means over sentences with marked and unmarked words; K is the number of marked words of a sentence."

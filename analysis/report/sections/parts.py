@@ -17,13 +17,14 @@ from bsx.analysis.documents.cards import (
     PerturbationsPart,
     SentinelsPart,
 )
-from bsx.analysis.report.blocks import Block, Cell, Heading, Prose
-from bsx.analysis.report.cells import NONE, interval, number, percent, table, text
+from bsx.analysis.present.cells import NONE, interval, number, percent, table, text
+from bsx.analysis.present.disentangling import worded
+from bsx.analysis.present.parts import Cell, Heading, Part, Prose
 from bsx.analysis.report.sections.contents import noted
 from bsx.analysis.report.sections.people import people_table
 
 
-def _agreement(part: AgreementPart) -> Iterator[Block]:
+def _agreement(part: AgreementPart) -> Iterator[Part]:
     rows = [
         [
             text(row.data),
@@ -46,7 +47,7 @@ def _agreement(part: AgreementPart) -> Iterator[Block]:
         yield people_table(curves)
 
 
-def _factors(part: FactorsPart) -> Iterator[Block]:
+def _factors(part: FactorsPart) -> Iterator[Part]:
     rows = []
     for row in part.observational:
         for place, factor in enumerate(row.factors):
@@ -102,12 +103,12 @@ def _factors(part: FactorsPart) -> Iterator[Block]:
             "of sem, per changed meaning; surface: what an edit of writing alone costs beyond the factors."
         )
         yield table("What scores go with, and what moves them", heads, rows, note=note)
-    warnings = [notice.message for row in part.observational for notice in row.warnings]
+    warnings = [worded(notice) for row in part.observational for notice in row.warnings]
     left = [f"{name} is left out: {why}" for name, why in part.left_out.items()]
     yield from noted(list(dict.fromkeys([*left, *warnings])))
 
 
-def _paraphrase(part: ParaphrasePart) -> Iterator[Block]:
+def _paraphrase(part: ParaphrasePart) -> Iterator[Part]:
     pairs = [[text(row.data), text(row.group), number(row.n), number(row.auc), interval(row.ci)] for row in part.pairs]
     if pairs:
         yield table("Paraphrase pairs told from others", ["table", "language", "pairs", "ROC AUC", "interval"], pairs)
@@ -120,7 +121,7 @@ def _paraphrase(part: ParaphrasePart) -> Iterator[Block]:
         yield table("Triples: a paraphrase against a sentence that shares words", heads, triples)
 
 
-def _perturbations(part: PerturbationsPart) -> Iterator[Block]:
+def _perturbations(part: PerturbationsPart) -> Iterator[Part]:
     whole = [
         [text(row.data), text(row.group), number(row.n), number(row.texts), percent(row.rate), interval(row.ci)]
         for row in part.overall
@@ -158,7 +159,7 @@ def _perturbations(part: PerturbationsPart) -> Iterator[Block]:
     yield from noted(list(dict.fromkeys(left)))
 
 
-def _challenge(part: ChallengePart) -> Iterator[Block]:
+def _challenge(part: ChallengePart) -> Iterator[Part]:
     rows = []
     for one in part.sets:
         found = [("all", "", one.overall), *((name, row.severity, row) for name, row in one.phenomena.items())]
@@ -181,7 +182,7 @@ def _challenge(part: ChallengePart) -> Iterator[Block]:
     yield table("Good translations against bad ones", heads, rows, note=note)
 
 
-def _sentinels(part: SentinelsPart) -> Iterator[Block]:
+def _sentinels(part: SentinelsPart) -> Iterator[Part]:
     rows = [
         [
             text(row.sentinel),
@@ -200,7 +201,7 @@ def _sentinels(part: SentinelsPart) -> Iterator[Block]:
     yield table("What metrics reach that cannot know anything", heads, rows)
 
 
-def _invariance(part: InvariancePart) -> Iterator[Block]:
+def _invariance(part: InvariancePart) -> Iterator[Part]:
     said = {True: "holds", False: "broken", None: "not tried"}
     rows = [
         [
@@ -218,7 +219,7 @@ def _invariance(part: InvariancePart) -> Iterator[Block]:
     yield table("Invariance and determinism", heads, rows, sortable=False)
 
 
-def _cost(part: CostPart) -> Iterator[Block]:
+def _cost(part: CostPart) -> Iterator[Part]:
     def row(name: str, one: CostRow) -> list[Cell]:
         memory = one.memory, one.memory_before
         own = None if memory[0] is None or memory[1] is None else memory[0] - memory[1]
@@ -248,7 +249,7 @@ def _cost(part: CostPart) -> Iterator[Block]:
         yield Prose(f"It takes {part.times_chrf:.3g} {part.times_what} in the same run{between}.")
 
 
-def _languages(part: LanguagesPart) -> Iterator[Block]:
+def _languages(part: LanguagesPart) -> Iterator[Part]:
     declared = part.declared
     shown = declared if isinstance(declared, str) else ", ".join(declared)
     source = f" ({part.source})" if part.source else ""
@@ -272,7 +273,7 @@ def _languages(part: LanguagesPart) -> Iterator[Block]:
     yield from noted(doubts)
 
 
-PARTS: Mapping[str, Callable[..., Iterator[Block]]] = {
+PARTS: Mapping[str, Callable[..., Iterator[Part]]] = {
     "agreement": _agreement,
     "factors": _factors,
     "paraphrase": _paraphrase,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bsx.analysis.documents.agreement import PeopleCurveRow
-from bsx.analysis.report.blocks import Cell, ReportTable
-from bsx.analysis.report.cells import NONE, number, percent, table, text
+from bsx.analysis.present.cells import NONE, number, percent, table, text
+from bsx.analysis.present.parts import Cell, Table
 
 
-def people_table(curves: Sequence[PeopleCurveRow], *, metric: bool = False) -> ReportTable:
+def people_table(curves: Sequence[PeopleCurveRow], *, metric: bool = False) -> Table:
     """Return curves as a table, one row a step."""
     rows = [
         [

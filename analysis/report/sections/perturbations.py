@@ -6,10 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from bsx.analysis.documents.adversarial import DropExampleRow, DropRow, PerturbDocument
 from bsx.analysis.documents.base import Number
-from bsx.analysis.report import charts
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import (
+    FEWEST,
+    NONE,
+    SHOWN,
+    heat,
+    interval,
+    listed,
+    number,
+    p_value,
+    percent,
+    table,
+    text,
+)
+from bsx.analysis.present.parts import Cell, Chart, Example, Part, Prose, Surprise, Table
 from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import Block, Cell, Chart, Example, Prose, ReportTable, Surprise
-from bsx.analysis.report.cells import FEWEST, NONE, SHOWN, heat, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.report.sections.contents import noted
 from bsx.analysis.report.words import differing, plain
 
@@ -92,10 +104,10 @@ def _loss(result: DropRow) -> str:
     return f"{percent(result.relative_drop).text} for {what} (n = {result.n:,})"
 
 
-def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Block]:
+def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Part]:
     """Return the tables, charts and examples of a battery of perturbations."""
     tables = [_overview(content, preserves=preserves) for preserves in (False, True)]
-    blocks: list[Block] = [*_drop_chart(content), *(found for found in tables if found.rows)]
+    blocks: list[Part] = [*_drop_chart(content), *(found for found in tables if found.rows)]
     strengths = _strength_chart(content)
     blocks += [strengths] if strengths is not None else []
     blocks.append(_drops(content))
@@ -106,7 +118,7 @@ def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int
     return blocks + _examples(content.worst, content, aligner, at_most)
 
 
-def _drops(content: PerturbDocument) -> ReportTable:
+def _drops(content: PerturbDocument) -> Table:
     """Return every figure; the share of texts whose change went unnoticed where the document has it."""
     unnoticed = any(result.unnoticed is not None for result in content.results)
     rows = []
@@ -139,7 +151,7 @@ def _called(result: DropRow | DropExampleRow) -> str:
     return result.perturbation + (f" {result.strength:g}" if result.strength is not None else "")
 
 
-def _overview(content: PerturbDocument, *, preserves: bool) -> ReportTable:
+def _overview(content: PerturbDocument, *, preserves: bool) -> Table:
     """Return relative drops, perturbations by metrics, shaded."""
     metrics = _metrics(content)
     results = [result for result in content.results if result.preserves is preserves]
@@ -159,7 +171,7 @@ def _overview(content: PerturbDocument, *, preserves: bool) -> ReportTable:
     return table(caption, ["perturbation", *metrics], rows, note=note)
 
 
-def _drop_chart(content: PerturbDocument) -> list[Block]:
+def _drop_chart(content: PerturbDocument) -> list[Part]:
     """Return the control and every change of a part of the text, the mildest strength of each, with intervals."""
     metrics, control = _metrics(content), content.settings.get("control")
     ranges = {row.metric: row.range for row in content.ranges}
@@ -215,7 +227,7 @@ def _strength_chart(content: PerturbDocument) -> Chart | None:
     return Chart("Drop by strength", alt, tuple(panels), tuple(metrics)) if panels else None
 
 
-def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Block]:
+def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner: Aligner, at_most: int) -> list[Part]:
     """Return examples of as many perturbations as there is room for, metrics that share one together."""
     kept = {result.perturbation for result in content.results if result.preserves}
     found: dict[tuple[str, str, str, str], list[DropExampleRow]] = {}
@@ -234,7 +246,7 @@ def _examples(worst: Sequence[DropExampleRow], content: PerturbDocument, aligner
         if place < len(queue)
     ]
     chosen = order[:at_most]
-    blocks: list[Block] = [
+    blocks: list[Part] = [
         Prose(
             f"The worst examples ({len(chosen)} of {len(found)} listed): changes of meaning that cost least, and "
             "harmless changes that cost most. Marked: what a shortest edit, word by word, takes out of the "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bsx.analysis.documents.disentangling import DisentangleDocument
-from bsx.analysis.report.blocks import Commands, Section
-from bsx.analysis.report.cells import NONE, settings_line, table, text
+from bsx.analysis.present.cells import NONE, settings_line, table, text
+from bsx.analysis.present.parts import Commands, Section
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.support.provenance import Provenance
 
@@ -15,7 +14,8 @@ def _origin(document: Document) -> Provenance | None:
     content = document.content
     if isinstance(content, ScoreRows):
         return content.sidecar.provenance if content.sidecar is not None else None
-    return content.provenance
+    found = content.provenance
+    return Provenance.model_validate(found) if isinstance(found, dict) else found
 
 
 def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, alignment: str | None) -> Section:
@@ -80,5 +80,5 @@ def _seed(document: Document) -> str:
     content = document.content
     if isinstance(content, ScoreRows):
         return NONE
-    seed = content.seed if isinstance(content, DisentangleDocument) else content.settings.get("seed")
+    seed = getattr(content, "seed", None) or content.settings.get("seed")
     return NONE if seed is None else str(seed)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
-from bsx.analysis.report.blocks import Cell, Commands, Notes, Prose, Section
-from bsx.analysis.report.cells import NONE, number, table, text
+from bsx.analysis.present.cells import NONE, number, table, text
+from bsx.analysis.present.parts import Cell, Commands, Notes, Prose, Section
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents
 from bsx.support.provenance import Provenance

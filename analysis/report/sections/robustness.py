@@ -10,20 +10,20 @@ from typing import TypeVar
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TripleExampleRow, TriplesDocument
 from bsx.analysis.documents.base import Number
 from bsx.analysis.documents.challenge import ChallengedMetric, ChallengeDocument
-from bsx.analysis.report import charts
-from bsx.analysis.report.alignments import Aligner
-from bsx.analysis.report.blocks import (
-    Block,
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
+from bsx.analysis.present.parts import (
     Cell,
     Chart,
     Example,
     Heading,
+    Part,
     Prose,
-    ReportTable,
     Section,
     Surprise,
+    Table,
 )
-from bsx.analysis.report.cells import FEWEST, SHOWN, heat, interval, listed, number, percent, plain_table, table, text
+from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted, titles
 from bsx.analysis.report.sections.perturbations import perturbation_blocks, perturbation_lead, perturbation_surprises
@@ -39,7 +39,7 @@ class _Part:
     """What a document adds to the section."""
 
     lead: str
-    blocks: list[Block]
+    blocks: list[Part]
     surprises: list[Surprise] = field(default_factory=list)
 
 
@@ -112,7 +112,7 @@ def _challenged(content: ChallengeDocument, aligner: Aligner, at_most: int) -> _
     if not severe:
         heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]
     caption = f"Accuracy{' by severity' if severe else ''}"
-    blocks: list[Block] = [table(caption, heads, rows, note="A tie counts as an error.")]
+    blocks: list[Part] = [table(caption, heads, rows, note="A tie counts as an error.")]
     first = next(iter(content.metrics.values()))
     shades = []
     for name, found in first.phenomena.items():
@@ -122,7 +122,12 @@ def _challenged(content: ChallengeDocument, aligner: Aligner, at_most: int) -> _
     heads = ["phenomenon", *(["severity"] if severe else []), "rows", *content.metrics]
     blocks.append(table("Accuracy by phenomenon", heads, shades))
     if content.tests:
-        blocks.append(plain_table("Paired tests (McNemar, sentences as clusters; p is two-sided)", content.tests))
+        blocks.append(
+            plain_table(
+                "Paired tests (McNemar, sentences as clusters; p is two-sided)",
+                [one.to_dict() for one in content.tests],
+            )
+        )
     blocks += _challenge_examples(content, aligner, at_most)
     return _Part(lead, [*blocks, *noted(content.notes)], _opposites(content.metrics))
 
@@ -155,12 +160,12 @@ def _furthest(metrics: Mapping[str, ChallengedMetric], a: str, b: str) -> tuple[
     return max(gaps)
 
 
-def _challenge_examples(content: ChallengeDocument, aligner: Aligner, at_most: int) -> list[Block]:
+def _challenge_examples(content: ChallengeDocument, aligner: Aligner, at_most: int) -> list[Part]:
     """Return examples of each phenomenon in turn, with every metric's verdict."""
     if not content.examples:
         return []
     chosen = content.examples[:at_most]
-    blocks: list[Block] = [
+    blocks: list[Part] = [
         Prose(
             f"Examples ({len(chosen)} of {len(content.examples)} listed) that fool some metrics, of each phenomenon. "
             "Marked: what a shortest edit, word by word, puts into the reference to make the other text of it."
@@ -183,7 +188,7 @@ def _challenge_examples(content: ChallengeDocument, aligner: Aligner, at_most: i
     return blocks
 
 
-def _verdicts(scores: Mapping[str, tuple[Number, Number]], better: str, worse: str) -> ReportTable:
+def _verdicts(scores: Mapping[str, tuple[Number, Number]], better: str, worse: str) -> Table:
     """Return what every metric made of two texts, of which the first is the better one."""
     rows = [
         [text(metric), number(good), number(bad), number(_margin(good, bad)), _verdict(good, bad)]
@@ -227,7 +232,7 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
         "A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many. "
         "Ties count against the metric."
     )
-    blocks: list[Block] = [
+    blocks: list[Part] = [
         Chart("Does the metric prefer the paraphrase?", alt, (("", spec),)),
         table("Preference", heads, rows, note=note),
     ]
@@ -247,7 +252,9 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
             )
         )
     if content.tests:
-        blocks.append(plain_table("Paired tests (exact McNemar; p is two-sided)", content.tests))
+        blocks.append(
+            plain_table("Paired tests (exact McNemar; p is two-sided)", [one.to_dict() for one in content.tests])
+        )
     best = rated[0] if rated and rated[0].n >= FEWEST else None
     below = best.ci[1] if best is not None and best.ci is not None and best.ci[1] is not None else 0.5
     surprises = []
@@ -258,7 +265,7 @@ def _triples(content: TriplesDocument, aligner: Aligner, at_most: int) -> _Part:
     return _Part(lead, [*blocks, *_triple_examples(content.worst, aligner, at_most), *noted(content.notes)], surprises)
 
 
-def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Block]:
+def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_most: int) -> list[Part]:
     """Return the triples that fool most metrics, one example for all metrics that they fool."""
     found: dict[tuple[str, str, str], list[TripleExampleRow]] = {}
     for example in worst:
@@ -266,7 +273,7 @@ def _triple_examples(worst: Sequence[TripleExampleRow], aligner: Aligner, at_mos
     if not found:
         return []
     chosen = sorted(found.values(), key=lambda examples: -len(examples))[:at_most]
-    blocks: list[Block] = [
+    blocks: list[Part] = [
         Prose(
             f"The worst triples ({len(chosen)} of {len(found)} listed), each named after metrics that have it among "
             "their worst. Marked: what a shortest edit puts into the anchor, word by word, "
@@ -326,12 +333,14 @@ def _pairs(content: PairsDocument) -> _Part:
     alt = f"{lead} An AUC of one half is chance."
     spec = charts.intervals(points, alt=alt, axis="area under the ROC curve", series=1, zero=0.5)
     figures = [{"metric": r.metric, "n": r.n, "auc": r.auc, "ci": r.ci, **r.to_dict()} for r in content.results]
-    blocks: list[Block] = [
+    blocks: list[Part] = [
         Chart("Does the metric detect paraphrases?", alt, (("", spec),)),
         plain_table("Detection", figures),
     ]
     if content.tests:
-        blocks.append(plain_table("Paired tests (DeLong; p is for A above B)", content.tests))
+        blocks.append(
+            plain_table("Paired tests (DeLong; p is for A above B)", [one.to_dict() for one in content.tests])
+        )
     if content.drops:
-        blocks.append(plain_table("Drops", content.drops))
+        blocks.append(plain_table("Drops", [one.to_dict() for one in content.drops]))
     return _Part(lead, [*blocks, *noted(content.notes)])

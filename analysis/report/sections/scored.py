@@ -9,9 +9,9 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
-from bsx.analysis.report import charts
-from bsx.analysis.report.blocks import Block, Cell, Chart, Heading, ReportTable, Section, Segments, Surprise
-from bsx.analysis.report.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
+from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, Surprise, Table
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.sections.contents import contents, section_of, titles
 from bsx.analysis.report.sections.people import people_table
@@ -98,7 +98,7 @@ def _ranked(
     return sorted(means, key=lambda found: -found[1] if higher else found[1])
 
 
-def _signatures(documents: Sequence[Document]) -> ReportTable | None:
+def _signatures(documents: Sequence[Document]) -> Table | None:
     found: dict[tuple[str, str], list[str]] = {}
     for document in documents:
         content = document.content
@@ -136,7 +136,7 @@ def _comparable(signed: Sequence[tuple[str, str]]) -> str:
     return f"{alike if several else ''}{'t' if several else 'T'}he scores of each metric here are comparable."
 
 
-def _scores(content: ScoreRows) -> list[Block]:
+def _scores(content: ScoreRows) -> list[Part]:
     """Return the means of every metric and system, and how the scores spread."""
     metrics = content.metrics
     if not metrics:
@@ -192,7 +192,7 @@ def _systems(content: ScoreRows) -> list[str]:
 
 def segments(documents: Sequence[Document]) -> Section | None:
     """Return the section with every row of every table of scores."""
-    blocks: list[Block] = [
+    blocks: list[Part] = [
         _segments(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)
     ]
     if not blocks:
@@ -269,7 +269,7 @@ def _compared_lead(content: CompareDocument) -> str:
     )
 
 
-def _compared_blocks(content: CompareDocument) -> list[Block]:
+def _compared_blocks(content: CompareDocument) -> list[Part]:
     rows = []
     for one in content.metrics:
         digits = decimals(system.score for system in one.systems)

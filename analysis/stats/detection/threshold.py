@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.detection.labelled import Mask, Numbers, binary, cuts
 from bsx.analysis.stats.folds import unit_folds
 from bsx.analysis.stats.preference import clustered_share, wilson_interval
@@ -16,10 +14,11 @@ from bsx.analysis.stats.resample import Seed
 from bsx.analysis.stats.validate import settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.result import Shown
 
 
-@dataclass(frozen=True)
-class ThresholdAccuracy(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class ThresholdAccuracy(Shown):
     """Accuracy of "positive if the score is at least the threshold".
 
     Attributes:
@@ -33,8 +32,6 @@ class ThresholdAccuracy(FewNumbers):
         n: items.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"accuracy": None, "cross_validated": ("low", "high"), "majority": None}
 
     threshold: float
     accuracy: float

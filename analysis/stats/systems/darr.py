@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Shown
 
 Ties = Literal["discordant", "drop", "half"]
 Unit = Literal["segment", "judgment"]
@@ -21,8 +21,8 @@ TIES = ("discordant", "drop", "half")
 UNITS = ("segment", "judgment")
 
 
-@dataclass(frozen=True)
-class DarrTau(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class DarrTau(Shown):
     """A metric's tau over human preferences.
 
     Attributes:
@@ -37,8 +37,6 @@ class DarrTau(FewNumbers):
         method: how ties count and what was resampled, in words.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"tau": ("low", "high")}
 
     tau: float
     low: float

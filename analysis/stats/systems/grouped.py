@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import (
     SAMPLED,
     Indices,
@@ -27,6 +26,7 @@ from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Shown
 
 SegmentsToSystems = Callable[[Array], Array]
 By = Literal["none", "item", "sys", "means"]
@@ -38,7 +38,7 @@ POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": 
 
 
 @dataclass(frozen=True, repr=False)
-class GroupedEstimate(FewNumbers):
+class GroupedEstimate(Shown):
     """A correlation averaged over groups.
 
     Attributes:
@@ -54,8 +54,6 @@ class GroupedEstimate(FewNumbers):
         method: statistic, grouping and interval in words.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"estimate": ("low", "high")}
 
     estimate: float
     low: float

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.render.notebook import Drawn, FewNumbers
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
+from bsx.support.result import Shown
 
 Grouping = Literal["item", "sys", "none"]
 GROUPINGS = ("item", "sys", "none")
@@ -23,8 +23,8 @@ MOST_PAIRS = 2_000_000  # above, pairs are drawn at random
 _OVER = {"item": "segments", "sys": "systems", "none": "all cells"}
 
 
-@dataclass(frozen=True)
-class TiedAccuracy(FewNumbers):
+@dataclass(frozen=True, repr=False)
+class TiedAccuracy(Shown):
     """How often metric and people agree on a pair of outputs, a tie being a verdict of its own.
 
     Attributes:
@@ -44,8 +44,6 @@ class TiedAccuracy(FewNumbers):
         method: in words.
         confidence: level of the interval.
     """
-
-    DRAWN: ClassVar[Drawn] = {"acc_eq": ("low", "high")}
 
     acc_eq: float
     low: float

@@ -8,7 +8,6 @@ import numpy as np
 
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.documents.cards import InterventionRow, ProfileRow
-from bsx.analysis.documents.disentangling import NoticeRow
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
 from bsx.errors import BsxError
@@ -169,12 +168,11 @@ def _fit(
     except BsxError as error:
         found.miss("factors", name, Problem(True, f"{one.name}: {error}"))
         return
-    document = result.to_document()
-    fit = document.results[0]
+    fit = result.results[0]
     row = ProfileRow(
         data=one.name,
         group=one.lang,
-        n=document.n,
+        n=result.n,
         factors=varied,
         coef=fit.coef,
         ci=fit.ci,
@@ -182,8 +180,8 @@ def _fit(
         r2=fit.r2,
         r2_ci=fit.r2_ci,
         r2_share=fit.r2_share,
-        se=f"{document.se}: {document.se_reason}" if document.se_reason else document.se,
-        warnings=[NoticeRow(name=notice.name, message=notice.message) for notice in document.warnings],
+        se=f"{result.se}: {result.se_reason}" if result.se_reason else result.se,
+        warnings=list(result.warnings),
     )
     tests = [
         row
@@ -196,8 +194,8 @@ def _fit(
             b="0",
             difference=fit.coef[factor],
             ci=fit.ci[factor],
-            p=float(fit.p[factor] if fit.p[factor] is not None else np.nan),  # type: ignore[arg-type]
-            method=f"t test, {document.se} standard errors",
+            p=fit.p[factor],
+            method=f"t test, {result.se} standard errors",
         )
     ]
     found.add("factors", name, observational=[row.to_dict()], tests=tests, left_out=missing)

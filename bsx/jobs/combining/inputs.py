@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,6 @@ from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
-from bsx.support.settings import build_config
 
 
 def read_table(
@@ -34,12 +34,7 @@ def read_profiles(
         InputError: if both or neither are given, or the document is none that `bsx.jobs.disentangle` writes.
     """
     from bsx.analysis.disentangling.fit import disentangle
-    from bsx.analysis.documents.disentangling import DisentangleDocument
-
-    def known(coefficient: float | None) -> float:
-        if coefficient is None:
-            raise InputError("a coefficient is missing")
-        return coefficient
+    from bsx.analysis.disentangling.result import DisentangleResult
 
     if document is not None and factors is not None:
         raise InputError("give `factor_columns=` or `profiles=`, not both")
@@ -49,7 +44,9 @@ def read_profiles(
     if document is None:
         return None
     try:
-        found = build_config(NamedFile(document).json(), DisentangleDocument)
-        return {fit.metric: {name: known(value) for name, value in fit.coef.items()} for fit in found.results}
+        found = DisentangleResult.from_dict(NamedFile(document).json())
     except InputError as error:
         raise InputError(f"{document}: is not what `bsx.jobs.disentangle(…)` writes as JSON ({error})") from error
+    if not all(math.isfinite(value) for fit in found.results for value in fit.coef.values()):
+        raise InputError(f"{document}: a coefficient is missing")
+    return {fit.metric: dict(fit.coef) for fit in found.results}

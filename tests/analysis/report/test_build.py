@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.report.blocks import Chart, Example, Heading, Prose, ReportTable, Section, Segments
+from bsx.analysis.present.cells import number, p_value
+from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, Table
 from bsx.analysis.report.build import build_report
-from bsx.analysis.report.cells import number, p_value
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.words import differing
@@ -41,11 +41,11 @@ def section(report: Report, name: str) -> Section:
     return next(section for section in report.sections if section.id == name)
 
 
-def table(report: Report, place: str, caption: str) -> ReportTable:
-    return next(b for b in section(report, place).blocks if isinstance(b, ReportTable) and b.caption == caption)
+def table(report: Report, place: str, caption: str) -> Table:
+    return next(b for b in section(report, place).blocks if isinstance(b, Table) and b.caption == caption)
 
 
-def values(found: ReportTable) -> list[list[object]]:
+def values(found: Table) -> list[list[object]]:
     return [[cell.value for cell in row] for row in found.rows]
 
 
@@ -281,7 +281,7 @@ def test_how_to_repeat_it(report: Report, files: list[Path]) -> None:
     import hashlib
 
     blocks = section(report, "repeat").blocks
-    inputs = next(b for b in blocks if isinstance(b, ReportTable) and b.caption == "Inputs of this report")
+    inputs = next(b for b in blocks if isinstance(b, Table) and b.caption == "Inputs of this report")
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     assert [row[3].text for row in inputs.rows] == digests
     assert [row[2].text for row in inputs.rows] == ["–", "1", "1", "1", "1", "–", "1", "1"]
@@ -295,7 +295,7 @@ def test_every_chart_has_words_and_a_table_after_it(report: Report) -> None:
         for place, block in enumerate(part.blocks):
             if isinstance(block, Chart):
                 assert len(block.alt) > 40
-                assert any(isinstance(later, ReportTable) for later in part.blocks[place:])
+                assert any(isinstance(later, Table) for later in part.blocks[place:])
 
 
 # What bsx cannot use, and how it says so.
@@ -679,5 +679,5 @@ def test_a_challenge_set_without_severities_has_no_empty_column() -> None:
 
     for change, severities in ((plain, False), (lambda _: None, True)):
         tables = section(build_report([read_only("challenge", change)]), "robustness").blocks
-        heads = [b.columns for b in tables if isinstance(b, ReportTable) and b.caption.startswith("Accuracy")]
+        heads = [b.columns for b in tables if isinstance(b, Table) and b.caption.startswith("Accuracy")]
         assert [("severity" in columns) for columns in heads] == [severities, severities]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from bsx.analysis.documents.base import Number
+from bsx.support.result import Number
 
 COLOURS = 8
 # In a box from -1 to 1; a chart and the legend beside it draw the same.

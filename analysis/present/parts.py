@@ -1,4 +1,4 @@
-"""What a report consists of, whatever it is written as: sections of paragraphs, tables, charts and examples."""
+"""What people see of a result, whatever it is written as: sentences, tables, charts, notes and examples."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ class Cell:
     Attributes:
         text: what is shown.
         value: what it is sorted by, in full precision; None sorts last.
+        mark: what hangs behind it, such as ``†`` or ``†1,3``.
         heat: shade from 0 to 9 of a heat table, or None.
         strong: whether it stands out.
         code: whether it is a signature or the like.
@@ -20,6 +21,7 @@ class Cell:
 
     text: str
     value: float | str | None = None
+    mark: str = ""
     heat: int | None = None
     strong: bool = False
     code: bool = False
@@ -34,26 +36,54 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class ReportTable:
+class Sentence:
+    """The answer to the question that was asked; the first part of every result.
+
+    Attributes:
+        text: one to three sentences.
+        answers: whether it ranks what was evaluated, and so comes first at a glance of a report.
+    """
+
+    text: str
+    answers: bool = False
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
     """A table; the first column heads its rows.
 
     Attributes:
         caption: what it shows.
         columns: heads.
         rows: cells.
-        numeric: which columns hold numbers.
         note: what its marks mean.
+        names: how many columns at the left hold names.
+        foot: how many of the last rows stand below a rule.
         sortable: whether a reader may want another order.
-        folded: whether a reader asks for it first.
+        folded: whether a reader of a page asks for it first.
+        full: whether it belongs to the full form only.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    numeric: frozenset[int]
     note: str = ""
+    names: int = 1
+    foot: int = 0
     sortable: bool = True
     folded: bool = False
+    full: bool = False
+
+    @property
+    def numeric(self) -> frozenset[int]:
+        """The columns whose first defined cell is a number."""
+        found = set()
+        for place in range(len(self.columns)):
+            first = next((row[place].value for row in self.rows if row[place].value is not None), None)
+            if isinstance(first, int | float):
+                found.add(place)
+        return frozenset(found)
 
 
 @dataclass(frozen=True)
@@ -63,9 +93,10 @@ class Chart:
     Attributes:
         title: of the chart.
         alt: what it shows, for those who do not see it.
-        panels: title ("" for one alone) and Vega-Lite specification of each panel.
+        panels: title ("" for one alone) and Vega-Lite specification of each panel, from `bsx.analysis.present.charts`.
         series: names of what colour and shape stand for; may be empty.
         fills: whether the series are areas, whose colours alternate between dark and light.
+        full: whether it belongs to the full form only.
     """
 
     title: str
@@ -73,6 +104,7 @@ class Chart:
     panels: tuple[tuple[str, dict[str, object]], ...]
     series: tuple[str, ...] = ()
     fills: bool = False
+    full: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,6 +112,7 @@ class Prose:
     """A paragraph."""
 
     text: str
+    full: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,13 +120,15 @@ class Heading:
     """Starts a part of a section."""
 
     text: str
+    full: bool = False
 
 
 @dataclass(frozen=True)
 class Notes:
-    """Remarks that came with a result."""
+    """Remarks that change how the figures are read."""
 
     items: tuple[str, ...]
+    full: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +136,7 @@ class Commands:
     """Commands to repeat."""
 
     lines: tuple[str, ...]
+    full: bool = True
 
 
 @dataclass(frozen=True)
@@ -154,14 +190,18 @@ class Example:
         alignments: of its tokens.
         remark: why there is no alignment, if one was asked for.
         folded: whether a reader asks for it first.
+        pairs: what a report may align: label, candidate and reference of each alignment.
+        full: whether it belongs to the full form only.
     """
 
     title: str
     texts: tuple[tuple[str, tuple[Run, ...]], ...]
-    scores: ReportTable
+    scores: Table
     alignments: tuple[AlignmentGrid, ...] = ()
     remark: str = ""
     folded: bool = False
+    pairs: tuple[tuple[str, str, str], ...] = ()
+    full: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,10 +211,12 @@ class Passages:
     Attributes:
         caption: what the shades mean.
         rows: name of each row, and the label and pieces of each of its texts.
+        full: whether it belongs to the full form only.
     """
 
     caption: str
     rows: tuple[tuple[str, tuple[tuple[str, tuple[Run, ...]], ...]], ...]
+    full: bool = True
 
 
 @dataclass(frozen=True)
@@ -189,6 +231,7 @@ class Segments:
         metrics: those that hold scores, by place.
         category: the column to choose by, by place, or None.
         hidden: columns not shown at first, by place.
+        full: whether they belong to the full form only.
     """
 
     caption: str
@@ -198,22 +241,24 @@ class Segments:
     metrics: tuple[int, ...]
     category: int | None
     hidden: frozenset[int] = frozenset()
-
-
-Block = Prose | Heading | Notes | Commands | ReportTable | Chart | Example | Passages | Segments
+    full: bool = True
 
 
 @dataclass(frozen=True)
 class Surprise:
-    """A finding that a reader would not expect.
+    """A finding that a reader would not expect; the largest of a report comes at a glance.
 
     Attributes:
         text: what was found.
-        size: how far it is from what one would expect, from 0 to 1; the largest of a report comes at a glance.
+        size: how far it is from what one would expect, from 0 to 1.
     """
 
     text: str
     size: float
+    full: bool = True
+
+
+Part = Sentence | Prose | Heading | Notes | Commands | Table | Chart | Example | Passages | Segments | Surprise
 
 
 @dataclass
@@ -232,7 +277,7 @@ class Section:
     id: str
     title: str
     lead: str = ""
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[Part] = field(default_factory=list)
     answers: bool = False
     surprises: list[Surprise] = field(default_factory=list)
 

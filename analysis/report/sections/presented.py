@@ -1,0 +1,45 @@
+"""Sections of results that `analysis.present` shows: the answers first, then everything that they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bsx.analysis.present.forms import SECTIONS, load_presenters, parts_of
+from bsx.analysis.present.parts import Example, Heading, Part, Section, Sentence, Surprise
+from bsx.analysis.report.alignments import Aligner
+from bsx.analysis.report.documents import Document
+from bsx.support.result import Result
+
+
+def presented(documents: Sequence[Document], kind: type[Result], aligner: Aligner) -> Section | None:
+    """Return the section of all results of a class, headings between several; None without any.
+
+    Args:
+        documents: the inputs of the report.
+        kind: the class.
+        aligner: for the tokens of examples.
+    """
+    load_presenters()
+    found = [(one.name, one.content) for one in documents if isinstance(one.content, kind)]
+    if not found:
+        return None
+    section = Section(*SECTIONS[kind])
+    leads = []
+    for name, result in found:
+        first, *rest = parts_of(result)
+        if isinstance(first, Sentence):
+            leads.append(first.text)
+            section.answers |= first.answers
+        section.blocks += [Heading(name)] if len(found) > 1 else []
+        section.blocks += [_aligned(part, aligner) for part in rest if not isinstance(part, Surprise)]
+        section.surprises += [part for part in rest if isinstance(part, Surprise)]
+    section.lead = " ".join(leads)
+    return section
+
+
+def _aligned(part: Part, aligner: Aligner) -> Part:
+    if not isinstance(part, Example) or not part.pairs:
+        return part
+    grids, remark = aligner.align(part.pairs)
+    return replace(part, alignments=grids, remark=remark)
