@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from bsx.analysis.disentangling.checks import NestedTest as NestedTest, linearity_checks as linearity_checks
     from bsx.analysis.disentangling.checks import nested_test as nested_test
     from bsx.analysis.disentangling.fit import disentangle as disentangle
+    from bsx.analysis.disentangling.residuals import Residuals as Residuals, residuals as residuals
     from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult
     from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
     from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold

@@ -19,7 +19,7 @@ from pathlib import Path
 from bsx.analysis import Report, compare_cards, metric_card
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.present.cells import number, percent
-from bsx.analysis.present.parts import Heading, Notes, Table
+from bsx.analysis.present.parts import Heading, Notes, TablePart
 from bsx.analysis.report.sections.cards import card_sections
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
@@ -181,8 +181,8 @@ def page(cards: Sequence[CardDocument]) -> str:
         kept = []
         for section in card_sections(card):
             blocks = (block for block in section.blocks if not isinstance(block, Heading | Notes))
-            section.blocks = [block for block in blocks if not (isinstance(block, Table) and block.caption in LONG)]
-            if any(isinstance(block, Table) for block in section.blocks) or section.lead:
+            section.blocks = [block for block in blocks if not (isinstance(block, TablePart) and block.caption in LONG)]
+            if any(isinstance(block, TablePart) for block in section.blocks) or section.lead:
                 kept.append(section)
         text = Report(card.metric, tuple(kept)).to_markdown().replace("\n## ", "\n### ")
         lines.append("\n#" + text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bsx.analysis.documents.cards import CardDocument
-from bsx.analysis.present.parts import Heading, Notes, Page, Part, Prose, Table
+from bsx.analysis.present.parts import Heading, Notes, Page, Part, Prose, TablePart
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.cards import card_sections
 from bsx.errors import InputError
@@ -42,7 +42,7 @@ def _block(block: Part) -> Iterator[str]:
         yield from ("", block.text)
     elif isinstance(block, Notes):
         yield from ("", *(f"note: {item}" for item in block.items))
-    elif isinstance(block, Table):
+    elif isinstance(block, TablePart):
         align = "".join("r" if place in block.numeric else "l" for place in range(len(block.columns)))
         rows = [list(block.columns), *([cell.text for cell in row] for row in block.rows)]
         yield from ("", block.caption, text_table(rows, align), *([block.note] if block.note else []))

@@ -11,7 +11,13 @@ from bsx.analysis.disentangling.controls import lengths, mostly_length
 from bsx.analysis.disentangling.errors import Errors, complete_rows
 from bsx.analysis.disentangling.groups import random_effects, random_intercepts, within_and_between
 from bsx.analysis.disentangling.noise.correction import Moments, reference, simex
-from bsx.analysis.disentangling.noise.reliability import Measured, Reliability, cronbach, human_factors, stated
+from bsx.analysis.disentangling.noise.reliability import (
+    Reliability,
+    ReliabilityEstimate,
+    cronbach,
+    human_factors,
+    stated,
+)
 from bsx.analysis.disentangling.noise.tipping import TippingPoint, tipping_points
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variants import Levels, Variant, make_variant
@@ -134,7 +140,7 @@ class Further:
         metrics: Sequence[str],
         factors: Sequence[str],
         noisy: str,
-        known: Mapping[int, Measured],
+        known: Mapping[int, ReliabilityEstimate],
         group: str,
         result: DisentangleResult,
     ) -> list[TippingPoint]:
@@ -153,7 +159,7 @@ class Further:
             found += tipping_points(metrics, factors, x, y, noisy, here, errors, *levels, group=name)
         return found
 
-    def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, Measured]:
+    def _reliability(self, asked: Questions, factors: Sequence[str], rows: int) -> dict[int, ReliabilityEstimate]:
         known = {}
         for name, value in asked.reliability.items():
             known[list(factors).index(name)] = stated(name, value, rows)
@@ -167,7 +173,7 @@ class Further:
         factors: Sequence[str],
         x: Array,
         y: Array,
-        known: Mapping[int, Measured],
+        known: Mapping[int, ReliabilityEstimate],
         errors: Errors,
         asked: Questions,
         how: Levels,

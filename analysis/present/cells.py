@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
-from bsx.analysis.present.parts import Cell, Table
+from bsx.analysis.present.parts import Cell, TablePart
 
 NONE = "–"
 FEWEST = 20
@@ -42,7 +42,7 @@ class CellMarks(TypedDict, total=False):
 
 
 class TableMarks(TypedDict, total=False):
-    """What goes with a table; fields of `bsx.analysis.present.parts.Table`."""
+    """What goes with a table; fields of `bsx.analysis.present.parts.TablePart`."""
 
     note: str
     names: int
@@ -113,12 +113,14 @@ def decimals(values: Iterable[float | None]) -> int:
     return 3 if max(found, default=0) <= 2 else 2
 
 
-def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Unpack[TableMarks]) -> Table:
+def table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], **marks: Unpack[TableMarks]
+) -> TablePart:
     """Return a table of cells."""
-    return Table(caption, tuple(columns), tuple(tuple(row) for row in rows), **marks)
+    return TablePart(caption, tuple(columns), tuple(tuple(row) for row in rows), **marks)
 
 
-def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unpack[TableMarks]) -> Table:
+def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unpack[TableMarks]) -> TablePart:
     """Return a table of plain values, as JSON holds them: one column a key, lists of two as intervals."""
     kinds = (str, int, float, type(None))
     keys = [

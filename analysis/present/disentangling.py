@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from bsx.analysis.disentangling.checks import NestedTest
 from bsx.analysis.disentangling.fits import CoefficientComparison, Coefficients, MetricFit
 from bsx.analysis.disentangling.noise.tipping import TippingPoint
 from bsx.analysis.disentangling.notices import COOK_LIMIT, FEW_CLUSTERS, ROWS_PER_FACTOR, VIF_LIMIT
+from bsx.analysis.disentangling.residuals import Residuals
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.disentangling.variants import Variant, VariantFit
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import explained, figure
-from bsx.analysis.present.parts import Cell, Chart, Notes, Part, Sentence, Table
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.errors import InputError
+from bsx.support.optional import need
 from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
@@ -28,7 +32,7 @@ _BESIDE = ("within-groups", "errors-in-variables")  # what stands beside the mai
 @presents(DisentangleResult, section=("factors", "Factor profiles"))
 def parts(result: DisentangleResult) -> Iterator[Part]:
     """Yield the finding, the coefficients, and everything that they rest on."""
-    yield Sentence(_finding(result))
+    yield Answer(_finding(result))
     yield _main(result)
     yield from _notes(result)
     yield _coefficient_chart(result)
@@ -65,6 +69,29 @@ def compared(result: CoefficientComparison) -> Iterator[Part]:
     yield table(caption, ["factor", result.a, result.b, "difference", "p"], rows, note=note, full=True)
 
 
+@presents(Residuals)
+def unexplained(result: Residuals) -> Iterator[Part]:
+    """Yield four views of residuals: over fitted values, compared with the normal, their spread, and leverage."""
+    normal = need("scipy.stats", "drawing residuals").norm
+    n = len(result.scaled)
+    expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
+    low, high = float(expected[0]), float(expected[-1])
+    root = np.sqrt(np.abs(result.scaled))
+    views = (
+        ("a bend: not linear", result.fitted, result.residuals, "fitted (sd)", "residual (sd)"),
+        ("off the line: not normal", expected, np.sort(result.scaled), "normal quantile", "standardised residual"),
+        ("a slope: uneven spread", result.fitted, root, "fitted (sd)", "√|standardised residual|"),
+        ("far right and far from 0: decides much", result.leverage, result.scaled, "leverage", "standardised residual"),
+    )
+    panels = []
+    for title, x, y, across, up in views:
+        line = [(low, low), (high, high)] if across == "normal quantile" else ()
+        points = list(zip(x.tolist(), y.tolist(), strict=True))
+        panels.append((title, charts.scatter(points, alt=f"{up} by {across}: {title}.", x=across, y=up, line=line)))
+    title = f"Residuals of {result.metric}"
+    yield Chart(title, f"{title}: four views.", tuple(panels))
+
+
 @lists(CoefficientComparison)
 def comparison_rows(result: CoefficientComparison) -> Iterator[Mapping[str, object]]:
     """Yield a row a factor."""
@@ -95,7 +122,7 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
         yield {"n": result.n, **held, "variant": "tipping-point"}
 
 
-def paper_table(result: DisentangleResult, *, name: str = "", decimals: int = 2, truncate: bool = False) -> Table:
+def paper_table(result: DisentangleResult, *, name: str = "", decimals: int = 2, truncate: bool = False) -> TablePart:
     """Return the paper's table: metric, coefficients with a dagger for p < alpha, R².
 
     Args:
@@ -120,7 +147,7 @@ def paper_table(result: DisentangleResult, *, name: str = "", decimals: int = 2,
     return table(caption, ["metric", *result.factors, "R²"], found, note=_how(result), full=bool(name))
 
 
-def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[Table]:
+def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
     """Yield a table of nested tests; metric -> its tests."""
     found = []
     for metric, own in tests.items():
@@ -228,7 +255,7 @@ def _moves(value: float) -> str:
     return "rises" if value > 0 else "falls"
 
 
-def _main(result: DisentangleResult) -> Table:
+def _main(result: DisentangleResult) -> TablePart:
     """Return the coefficients of all rows, and beside them those within groups or without noise."""
     beside = [variant for variant in result.variants if variant.name in _BESIDE]
     named = {"within-groups": "within groups", "errors-in-variables": "without noise"}
@@ -292,7 +319,7 @@ def _coefficient_chart(result: DisentangleResult) -> Chart:
     return Chart("What each metric goes with", alt, (("", spec),), names if len(names) > 1 else ())
 
 
-def _intervals(result: DisentangleResult) -> Table:
+def _intervals(result: DisentangleResult) -> TablePart:
     level, sampled = f"{100 * result.confidence:g} %", bool(result.bootstrap)
     found = []
     for fit in result.results:
@@ -325,7 +352,7 @@ def _shares(result: DisentangleResult) -> Iterator[Part]:
     yield table("Shares of R²", ["metric", *names, "R²", "adjusted R²"], found, note=note, full=True)
 
 
-def _variance(result: DisentangleResult) -> Iterator[Table]:
+def _variance(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield how much the factors explain: intervals of R² and of each factor's part, new rows, what is shared."""
     fits, names = result.results, result.factors
     level = f"{100 * result.confidence:g} % interval"
@@ -399,7 +426,7 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
         yield table(caption, ["metric", "F", "df", "residual df", "p"], found, full=True)
 
 
-def _variants(result: DisentangleResult) -> Iterator[Table]:
+def _variants(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield the same coefficients estimated otherwise, side by side, and what belongs to each way."""
     if not result.variants:
         return
@@ -429,7 +456,7 @@ def _variant_cell(fit: MetricFit | VariantFit | None, factor: str) -> Cell:
     return Cell(NONE) if fit is None else _marked(fit, factor)
 
 
-def _random_effects(variant: Variant) -> Table:
+def _random_effects(variant: Variant) -> TablePart:
     found = []
     for fit in variant.results:
         for factor in variant.factors:
@@ -442,7 +469,7 @@ def _random_effects(variant: Variant) -> Table:
     return table("How much coefficients vary over groups (random effects)", heads, found, names=2, full=True)
 
 
-def _within(variant: Variant) -> Table:
+def _within(variant: Variant) -> TablePart:
     tests = ("slopes", "intercepts", "slopes and intercepts")
     found = [
         [
@@ -458,7 +485,7 @@ def _within(variant: Variant) -> Table:
     return table(caption, heads, found, full=True)
 
 
-def _components(variant: Variant) -> Table:
+def _components(variant: Variant) -> TablePart:
     names = list(variant.results[0].details.get("variance", {}))
     found = [[text(fit.metric), *(number(fit.details["variance"].get(n)) for n in names)] for fit in variant.results]
     return table(
@@ -541,7 +568,7 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
         yield Chart(f"The curve of {factor}", alt, tuple(panels), ("curve", "straight line"))
 
 
-def _mediation(result: DisentangleResult) -> Iterator[Table]:
+def _mediation(result: DisentangleResult) -> Iterator[TablePart]:
     found = [
         [
             text(path.metric),

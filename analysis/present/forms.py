@@ -100,10 +100,10 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
         return _csv(records_of(result))
     every = parts_of(result)
     shown = [part for part in every if full or not part.full]
-    origin = result.provenance or {} if isinstance(result, Result) else {}
-    data = data or ", ".join(file["name"] for file in origin.get("files", ()))
-    own = result.signatures if isinstance(result, Result) else {}
-    signatures: Mapping[str, str] = own or origin.get("signatures", {})
+    origin = result.provenance if isinstance(result, Result) else None
+    data = data or ", ".join(file.name for file in (origin.files if origin is not None else ()))
+    signatures: Mapping[str, str] = result.signatures if isinstance(result, Result) else {}
+    signatures = signatures or (origin.signatures if origin is not None else {})
     if form == "text":
         return text.text(every, full=full)
     if form == "latex":
@@ -136,7 +136,13 @@ def save(result: Result, folder: Path, name: str, *, pictures: bool = False) -> 
         content = to_json(result.to_dict()) + "\n" if form == "json" else in_form(result, form, title=f"bsx {name}")
         with atomic_text(folder / f"{name}.{ending}") as stream:
             stream.write(content)
-    for chart in parts_of(result) if pictures else ():
+    if pictures:
+        save_pictures(result, folder)
+
+
+def save_pictures(result: Shown, folder: Path) -> None:
+    """Write the charts of a result into a folder as PNG, named after their titles."""
+    for chart in parts_of(result):
         if isinstance(chart, Chart):
             picture(chart).save(folder / f"{_file_name(chart.title)}.png")
 
@@ -164,10 +170,10 @@ def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
     """Return one of the charts of a result as a picture, see `bsx.support.result.Result.plot`."""
     charts = [part for part in parts_of(result) if isinstance(part, Chart)]
     titles = [one.title for one in charts]
-    if isinstance(chart, str) and chart in titles:
-        chart = titles.index(chart)
+    if chart in titles:
+        chart = titles.index(str(chart))
     if isinstance(chart, str) or not -len(charts) <= chart < len(charts):
-        near = did_you_mean(chart, titles) if isinstance(chart, str) else ""
+        near = did_you_mean(str(chart), titles)
         raise UnknownNameError(f"no chart {chart!r}; there are {', '.join(titles) or 'none'}.{near}")
     made = picture(charts[chart])
     if path is not None:

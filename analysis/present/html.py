@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from bsx.analysis.present.parts import (
+    Answer,
     Cell,
     Chart,
     Commands,
@@ -17,8 +18,7 @@ from bsx.analysis.present.parts import (
     Prose,
     Run,
     Segments,
-    Sentence,
-    Table,
+    TablePart,
 )
 from bsx.analysis.present.pictures import svg
 
@@ -75,7 +75,7 @@ def _body(parts: Sequence[Part], data: str, *, charts: bool) -> str:
 
 
 def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
-    if isinstance(part, Sentence):
+    if isinstance(part, Answer):
         yield f"<p class=lead>{escape(part.text)}</p>"
     elif isinstance(part, Prose):
         yield f"<p>{escape(part.text)}</p>"
@@ -85,7 +85,7 @@ def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
         yield f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in part.items)}</ul>"
     elif isinstance(part, Commands):
         yield f"<pre><code>{escape(chr(10).join(part.lines))}</code></pre>"
-    elif isinstance(part, Table):
+    elif isinstance(part, TablePart):
         yield _table(part, data)
     elif isinstance(part, Chart):
         if charts and (drawn := svg(part)):
@@ -102,7 +102,7 @@ def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
         yield f"<p>{escape(part.caption)}: {len(part.rows):,} rows.</p>"
 
 
-def _table(table: Table, data: str) -> str:
+def _table(table: TablePart, data: str) -> str:
     numeric = table.numeric
     head = "".join(
         f"<th scope=col{' class=n' if i in numeric else ''}>{escape(name)}</th>" for i, name in enumerate(table.columns)

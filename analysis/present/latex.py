@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from bsx.analysis.present.parts import Cell, Part, Table
+from bsx.analysis.present.parts import Cell, Part, TablePart
 
 _COMMANDS = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum", "<": "textless", ">": "textgreater"}
 _ESCAPED = str.maketrans(
@@ -43,7 +43,7 @@ def latex(
     """
     below = [f"{name}: {signature}" for name, signature in (signatures or {}).items()]
     made = []
-    for number, table in enumerate((part for part in parts if isinstance(part, Table)), start=1):
+    for number, table in enumerate((part for part in parts if isinstance(part, TablePart)), start=1):
         name = label if number == 1 or not label else f"{label}-{number}"
         made.append(_floating(table, data, name, below if number == 1 else ()))
     return "\n\n".join(made) + "\n"
@@ -70,7 +70,7 @@ def tabular(rows: Sequence[Sequence[str]], *, columns: str, foot: int = 0) -> st
     return "\n".join([begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
 
 
-def _floating(table: Table, data: str, label: str, below: Sequence[str]) -> str:
+def _floating(table: TablePart, data: str, label: str, below: Sequence[str]) -> str:
     caption = ": ".join(filter(None, [data, table.caption]))
     places, numeric = range(len(table.columns)), table.numeric
     marks = [max((row[place].mark for row in table.rows), key=len, default="") for place in places]
@@ -92,7 +92,7 @@ def _floating(table: Table, data: str, label: str, below: Sequence[str]) -> str:
     )
 
 
-def _says(table: Table, place: int) -> bool:
+def _says(table: TablePart, place: int) -> bool:
     return any(row[place].value for row in table.rows)
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 
 from bsx.analysis.present.parts import (
     AlignmentGrid,
+    Answer,
     Cell,
     Chart,
     Commands,
@@ -20,8 +21,7 @@ from bsx.analysis.present.parts import (
     Prose,
     Run,
     Segments,
-    Sentence,
-    Table,
+    TablePart,
 )
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
@@ -84,13 +84,13 @@ def _line(text: str) -> str:
 def _part(part: Part, data: str) -> Iterator[str]:
     if isinstance(part, Heading):
         yield from (f"### {escape(part.text)}", "")
-    elif isinstance(part, Sentence | Prose):
+    elif isinstance(part, Answer | Prose):
         yield from (_line(part.text), "")
     elif isinstance(part, Notes):
         yield from (*(f"- {_line(item)}" for item in part.items), "")
     elif isinstance(part, Commands):
         yield from _fenced("\n".join(part.lines))
-    elif isinstance(part, Table):
+    elif isinstance(part, TablePart):
         yield from _table(part, data)
     elif isinstance(part, Chart):
         end = "" if part.title.endswith(("?", "!", ".")) else "."
@@ -114,7 +114,7 @@ def _fenced(text: str) -> Iterator[str]:
     yield from (f"{fence}text", *text.splitlines(), fence, "")
 
 
-def _table(table: Table, data: str) -> Iterator[str]:
+def _table(table: TablePart, data: str) -> Iterator[str]:
     caption = ": ".join(filter(None, [data, table.caption]))
     yield from (f"**{escape(caption)}**", "") if caption else ()
     yield rows_of(map(escape, table.columns), (map(_cell, row) for row in table.rows), table.numeric)

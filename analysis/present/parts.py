@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Answer:
     """The answer to the question that was asked; the first part of every result.
 
     Attributes:
@@ -50,7 +50,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Table:
+class TablePart:
     """A table; the first column heads its rows.
 
     Attributes:
@@ -196,7 +196,7 @@ class Example:
 
     title: str
     texts: tuple[tuple[str, tuple[Run, ...]], ...]
-    scores: Table
+    scores: TablePart
     alignments: tuple[AlignmentGrid, ...] = ()
     remark: str = ""
     folded: bool = False
@@ -258,7 +258,7 @@ class Surprise:
     full: bool = True
 
 
-Part = Sentence | Prose | Heading | Notes | Commands | Table | Chart | Example | Passages | Segments | Surprise
+Part = Answer | Prose | Heading | Notes | Commands | TablePart | Chart | Example | Passages | Segments | Surprise
 
 
 @dataclass

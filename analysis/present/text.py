@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bsx.analysis.present.parts import Cell, Commands, Example, Heading, Notes, Part, Passages, Prose, Sentence, Table
+from bsx.analysis.present.parts import Answer, Cell, Commands, Example, Heading, Notes, Part, Passages, Prose, TablePart
 from bsx.support.aligned import text_table
 
 
@@ -17,18 +17,18 @@ def text(parts: Sequence[Part], *, full: bool = True) -> str:
     """
     shown = [part for part in parts if full or not part.full]
     blocks = [block for part in shown if (block := _block(part))]
-    left = sum(isinstance(part, Table) for part in parts) - sum(isinstance(part, Table) for part in shown)
+    left = sum(isinstance(part, TablePart) for part in parts) - sum(isinstance(part, TablePart) for part in shown)
     if left:
         blocks.append(f"{left} more table{'s' * (left > 1)}: --full.")
     return "\n\n".join(blocks)
 
 
-def table_text(table: Table) -> str:
+def table_text(table: TablePart) -> str:
     """Return caption, table and note."""
     return "\n".join(filter(None, [table.caption, aligned(table), table.note]))
 
 
-def aligned(table: Table) -> str:
+def aligned(table: TablePart) -> str:
     """Return the table alone."""
     cells = [list(table.columns), *([_plain(cell) for cell in row] for row in table.rows)]
     numeric = table.numeric
@@ -52,9 +52,9 @@ def _plain(cell: Cell) -> str:
 
 
 def _block(part: Part) -> str:
-    if isinstance(part, Sentence | Prose | Heading):
+    if isinstance(part, Answer | Prose | Heading):
         return part.text
-    if isinstance(part, Table):
+    if isinstance(part, TablePart):
         return table_text(part)
     if isinstance(part, Notes):
         return "\n".join(f"Note: {item}" for item in part.items)

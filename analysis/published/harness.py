@@ -149,7 +149,7 @@ class Reproduced(InNotebooks):
         """
         sections = reproduced([Document("reproduction", None, self.document)])
         if origin is not None:
-            sections.append(repeated(Provenance.model_validate(origin)))
+            sections.append(repeated(Provenance.read(origin)))
         return Report(TITLE, tuple(sections))
 
     def to_markdown(self, *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:

@@ -41,11 +41,12 @@ def disentangle(
     **settings: Any,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
-    from bsx.analysis.present.forms import files_in, save
+    from bsx.analysis.present.forms import files_in, save, save_pictures
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
     from bsx.jobs.explaining import disentangle as run
-    from bsx.support.provenance import provenance
+    from bsx.jobs.explaining import residuals
+    from bsx.support.provenance import Provenance, provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if plot and folder is None:
@@ -53,16 +54,19 @@ def disentangle(
     if folder is not None and folder.is_dir():
         check_outputs(files_in(folder, "disentangle"))
     a, _, b = (part.strip() for part in (compare or "").partition(","))
+    how = take_keywords(settings, DisentangleSettings)
     found = run(
         file,
         names(column),
         names(factor_column),
         add=[split_names(added) for added in add or []],
         compare=None if compare is None else (a, b),
-        **take_keywords(settings, DisentangleSettings),
+        **how,
     )
     if folder is not None:
-        whole = replace(found, provenance=provenance(found.kind, [file], found.signatures))
+        whole = replace(found, provenance=Provenance.read(provenance(found.kind, [file], found.signatures)))
         save(whole, folder, "disentangle", pictures=plot)
+        for left in residuals(file, names(column), names(factor_column), **how) if plot else ():
+            save_pictures(left, folder)
         output = None
     write_shown(found, [file], format, output, full=full)

@@ -214,10 +214,10 @@ def write_shown(
     """
     from bsx.analysis.present.forms import in_form, parts_of
     from bsx.analysis.present.parts import Notes
-    from bsx.support.provenance import provenance
+    from bsx.support.provenance import Provenance, provenance
 
     form = form_of(format, output)
-    result = replace(result, provenance=provenance(result.kind, files, result.signatures))
+    result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
     if form in ("json", "csv", "latex"):
         for part in parts_of(result):
             say(part.items if isinstance(part, Notes) and not part.full else ())

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from bsx.analysis.disentangling.bootstrap import compare_coefficients
 from bsx.analysis.disentangling.checks import NestedTest, linearity_checks, nested_test
 from bsx.analysis.disentangling.errors import BINDING, SEGMENTS
 from bsx.analysis.disentangling.fit import disentangle as regress
 from bsx.analysis.disentangling.noise.reliability import with_repeats
+from bsx.analysis.disentangling.residuals import Residuals
+from bsx.analysis.disentangling.residuals import residuals as regression_residuals
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.catalog.languages import language_code
 from bsx.data.columns import Labels, TableLike, read_columns
@@ -50,38 +52,10 @@ def disentangle(
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
     asked = complete(how, DisentangleSettings)
-    group, lang, bootstrap, confidence = asked["group"], asked["lang"], asked["bootstrap"], asked["confidence"]
+    read = _opened(file, columns, factors, asked)
+    columns, factors, table = read.columns, read.factors, read.table
     se, cluster, nan, seed, intercept = asked["se"], asked["cluster"], asked["nan"], asked["seed"], asked["intercept"]
-    reliability, repeat = read_reliability(asked["reliability"]), read_repeats(asked["repeat"])
-    control, random = asked["control"], asked["random"]
-    opened = Table(file)
-    columns = list(columns) or scored_columns(file, opened.columns)
-    factors = list(factors) or factor_columns(file, opened.columns)
-    for setting, names, what in (("columns", columns, "scores"), ("factor_columns", factors, "factors")):
-        if not names:
-            raise InputError(
-                f"{file}: `{setting}=COL,…` names the columns of {what}; it has {', '.join(opened.columns)}"
-            )
-    segment = asked["segment"]
-    system = asked["system"] if asked["system"] is not None else opened.first(SYSTEM)
-    system = None if system in (*columns, *factors, group, *random) else system
-    opened.require(*(name for name in (segment, system) if name is not None))
-    labels = [name for name in dict.fromkeys((cluster, group, *random, "lp" if lang else None)) if name is not None]
-    measured = [name for names in repeat.values() for name in names]
-    controls = [name for name in control if name != "length" or name in opened.columns]
-    numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeat), *measured, *controls])]
-    binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
-    binding = [name for name in binding if segment is None or name not in SEGMENTS]
-    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
-    read = read_columns(opened, numbers, labels, keys=list(keys))
-    if segment is not None:
-        read[SEGMENTS[0]] = read[segment]
-    table: TableLike = read if lang is None else _into(read, language_code(lang), file)
-    notes = (
-        []
-        if system is None
-        else together(list(map(str, table[system])), system, f"`group={system}` fits each by itself")
-    )
+    bootstrap, confidence, repeat = asked["bootstrap"], asked["confidence"], read_repeats(asked["repeat"])
     result = regress(
         table,
         columns,
@@ -89,17 +63,17 @@ def disentangle(
         se=se,
         cluster=cluster,
         nan=nan,
-        group=group,
+        group=asked["group"],
         intercept=intercept,
         bootstrap=bootstrap,
         seed=seed,
         confidence=confidence,
         correction=asked["correction"],
-        reliability=reliability,
+        reliability=read_reliability(asked["reliability"]),
         repeat=repeat,
         simex=asked["simex"],
-        control=control,
-        random=random,
+        control=asked["control"],
+        random=asked["random"],
         spline=asked["spline"],
         mediator=asked["mediator"],
     )
@@ -124,7 +98,58 @@ def disentangle(
             table, a, b, factors, se=se, cluster=cluster, nan=nan, resamples=resamples, seed=seed, confidence=confidence
         )
     signatures = known_signatures(file, [*columns, *factors])
-    return replace(result, tests=tests, comparison=comparison, seed=seed, signatures=signatures, notes=tuple(notes))
+    return replace(result, tests=tests, comparison=comparison, seed=seed, signatures=signatures, notes=read.notes)
+
+
+@takes(DisentangleSettings)
+def residuals(
+    file: Path, columns: Sequence[str] = (), factors: Sequence[str] = (), **how: Unpack[DisentangleSettings]
+) -> list[Residuals]:
+    """Return the residuals of each metric of the regression that `disentangle` makes of the same arguments."""
+    asked = complete(how, DisentangleSettings)
+    read = _opened(file, columns, factors, asked)
+    table = with_repeats(read.table, read_repeats(asked["repeat"]))
+    settled = {"se": asked["se"], "cluster": asked["cluster"], "intercept": asked["intercept"], "nan": asked["nan"]}
+    return [regression_residuals(table, name, read.factors, **settled) for name in read.columns]  # type: ignore[arg-type]
+
+
+class _Opened(NamedTuple):
+    columns: list[str]
+    factors: list[str]
+    table: TableLike
+    notes: tuple[str, ...]
+
+
+def _opened(file: Path, columns: Sequence[str], factors: Sequence[str], asked: DisentangleSettings) -> _Opened:
+    """Return the columns of a file that a regression reads, under the names that it knows them by."""
+    opened = Table(file)
+    columns = list(columns) or scored_columns(file, opened.columns)
+    factors = list(factors) or factor_columns(file, opened.columns)
+    for setting, names, what in (("columns", columns, "scores"), ("factor_columns", factors, "factors")):
+        if not names:
+            raise InputError(
+                f"{file}: `{setting}=COL,…` names the columns of {what}; it has {', '.join(opened.columns)}"
+            )
+    group, lang, segment, random = asked["group"], asked["lang"], asked["segment"], asked["random"]
+    repeat = read_repeats(asked["repeat"])
+    system = asked["system"] if asked["system"] is not None else opened.first(SYSTEM)
+    system = None if system in (*columns, *factors, group, *random) else system
+    opened.require(*(name for name in (segment, system) if name is not None))
+    wanted = (asked["cluster"], group, *random, "lp" if lang else None)
+    labels = [name for name in dict.fromkeys(wanted) if name is not None]
+    measured = [name for names in repeat.values() for name in names]
+    controls = [name for name in asked["control"] if name != "length" or name in opened.columns]
+    numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeat), *measured, *controls])]
+    binding = [name for name in BINDING if name in opened.columns and name not in (*numbers, *labels)]
+    binding = [name for name in binding if segment is None or name not in SEGMENTS]
+    keys = dict.fromkeys([*binding, *(name for name in (segment, system) if name is not None and name not in labels)])
+    read = read_columns(opened, numbers, labels, keys=list(keys))
+    if segment is not None:
+        read[SEGMENTS[0]] = read[segment]
+    table: TableLike = read if lang is None else _into(read, language_code(lang), file)
+    advice = f"`group={system}` fits each by itself"
+    notes = () if system is None else tuple(together(list(map(str, table[system])), system, advice))
+    return _Opened(columns, factors, table, notes)
 
 
 def read_reliability(given: Mapping[str, float] | Sequence[str]) -> dict[str, float]:

@@ -9,10 +9,10 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
+from typing import ClassVar, Self
 
 from bsx.support.untyped import JsonObject
 
@@ -37,14 +37,16 @@ _PACKAGES = (
 _ABSOLUTE = re.compile(r"(?:^|(?<=[=,:@]))(?:[A-Za-z]:)?[/\\](?:[^/\\,=]+[/\\])*(?=[^/\\,=])")
 
 
-class FileRead(BaseModel):
+@dataclass(frozen=True)
+class FileRead:
     """A file that a command read."""
 
     name: str
     sha256: str
 
 
-class Provenance(BaseModel):
+@dataclass(frozen=True)
+class Provenance:
     """What a reader needs to repeat a result.
 
     Attributes:
@@ -55,13 +57,24 @@ class Provenance(BaseModel):
         signatures: metric -> signature, where known.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     kind: str
     command: str
     versions: dict[str, str]
     files: list[FileRead]
     signatures: dict[str, str]
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {"extra": "ignore"}
+
+    @classmethod
+    def read(cls, content: Mapping[str, object]) -> Self:
+        """Return the provenance that a document holds.
+
+        Raises:
+            ValidationError: if it is none.
+        """
+        from pydantic import TypeAdapter
+
+        found: Self = TypeAdapter(cls).validate_python(content)
+        return found
 
 
 def versions() -> dict[str, str]:
@@ -105,4 +118,4 @@ def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[
         files=[FileRead(name=file.name, sha256=file_digest(file)) for file in read],
         signatures=dict(signatures or {}),
     )
-    return found.model_dump()
+    return asdict(found)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from bsx.errors import InputError
+from bsx.support.provenance import Provenance
 from bsx.support.untyped import JsonObject, Untyped
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class Result(Shown):
         settings: what it was computed with, where the JSON is to say so.
         signatures: metric -> signature, where known.
         notes: what a reader should know of the rows.
-        provenance: a `bsx.support.provenance.provenance`; None of what has not been stored.
+        provenance: where it comes from; None of what has not been stored.
     """
 
     kind: ClassVar[str] = ""
@@ -180,7 +181,7 @@ class Result(Shown):
     settings: dict[str, Any] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    provenance: dict[str, Any] | None = None
+    provenance: Provenance | None = None
 
     def __init_subclass__(cls, **more: object) -> None:
         """Know the class by its kind, if it has one of its own."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 METRICS = ("bertscore", "chrf", "sentbleu")
 SYSTEMS = ("atlas", "brook")
 GROUPS = ("cs-en", "de-en", "zh-en", "fi-en", "lv-en", "ru-en", "tr-en", "all of them together")
@@ -25,6 +27,17 @@ OPEN = {
     "by",
     "by_factor",
     "p",
+    "p_adjusted",
+    "se",
+    "vif",
+    "statistic",
+    "importance",
+    "commonality",
+    "partial_r2",
+    "partial_r2_ci",
+    "semipartial_r2",
+    "semipartial_r2_ci",
+    "conditional_dominance",
 }
 
 
@@ -141,48 +154,18 @@ def compare() -> dict[str, Any]:
 
 
 def disentangle(groups: int = 3) -> dict[str, Any]:
+    """A real regression of made-up scores, so that what a report reads is what the product writes."""
+    from bsx.analysis import disentangle as regress
+
     factors = ["sem", "syn", "lex"]
-    results = []
+    rng = np.random.default_rng(3)
+    table: dict[str, Any] = {name: rng.normal(size=300) for name in factors}
     for k, name in enumerate(METRICS):
-        coef = {factor: round(0.5 - 0.2 * j + 0.15 * k * j, 4) for j, factor in enumerate(factors)}
-        results.append(
-            {
-                "metric": name,
-                "coef": coef,
-                "ci": {f: [v - 0.04, v + 0.04] for f, v in coef.items()},
-                "r2": 0.55 - 0.1 * k,
-                "p": dict.fromkeys(factors, 0.0001),
-                "significant": dict.fromkeys(factors, True),
-                "adj_r2": 0.54 - 0.1 * k,
-                "r2_share": {"sem": 0.3 - 0.1 * k, "syn": 0.05, "lex": 0.2},
-            }
-        )
-    whole = {
-        "n": 3000,
-        "factors": factors,
-        "results": results,
-        "se": "classic",
-        "confidence": 0.95,
-        "alpha": 0.05,
-        "correction": "none",
-        "bootstrap": 0,
-        "warnings": [{"name": "tiny-n", "message": "few rows"}],
-    }
-    pooled = [
-        {
-            "metric": name,
-            "groups": [*GROUPS[:groups]],
-            "statistic": 2.5,
-            "df1": 6,
-            "df2": 2991,
-            "p": 0.02,
-            "by_factor": dict.fromkeys(factors, 0.04),
-            "method": "Chow test",
-        }
-        for name in METRICS
-    ]
-    parts = [{**whole, "group": name, "n": 1000} for name in GROUPS[:groups]]
-    return {**whole, "groups": parts, "pooled": pooled, "seed": 1, "provenance": provenance("disentangle")}
+        table[name] = sum(weight * table[f] for weight, f in zip((0.9, 0.5, 0.3 + k / 9), factors, strict=True))
+        table[name] = table[name] + rng.normal(size=300)
+    table["lp"] = [GROUPS[place % groups] if groups else "one" for place in range(300)]
+    found = regress(table, METRICS, factors, se="classic", group="lp" if groups > 1 else None)
+    return {**found.to_dict(), "seed": 1, "provenance": provenance("disentangle")}
 
 
 TRIPLES = [

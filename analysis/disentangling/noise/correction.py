@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.analysis.disentangling.errors import Errors
-from bsx.analysis.disentangling.noise.reliability import Measured
+from bsx.analysis.disentangling.noise.reliability import ReliabilityEstimate
 from bsx.analysis.stats.resample import Seed
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -48,7 +48,7 @@ class Moments:
         errors: clusters, if there are any.
     """
 
-    def __init__(self, x: Array, y: Array, known: Mapping[int, Measured], errors: Errors) -> None:
+    def __init__(self, x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], errors: Errors) -> None:
         n, p = x.shape
         self.correlations, self.responses = x.T @ x / n, y.T @ x / n
         self.pairs = [(a, b) for a in range(p) for b in range(a, p)]
@@ -64,7 +64,7 @@ class Moments:
             summed = _summed(cells, errors)
             self.products.append(summed.T @ summed)
 
-    def correct(self, known: Mapping[int, Measured]) -> Corrected:
+    def correct(self, known: Mapping[int, ReliabilityEstimate]) -> Corrected:
         """Return coefficients without the noise of known reliability, by the method of moments.
 
         The noise of a factor is taken to be independent of everything else, so it adds to the factor's variance and to
@@ -116,7 +116,7 @@ class Moments:
 
 
 def simex(
-    x: Array, y: Array, known: Mapping[int, Measured], errors: Errors, *, simulations: int, seed: Seed
+    x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], errors: Errors, *, simulations: int, seed: Seed
 ) -> Corrected:
     """Return coefficients without noise by simulation and extrapolation (SIMEX).
 

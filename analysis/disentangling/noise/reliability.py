@@ -33,7 +33,7 @@ class Reliability:
 
 
 @dataclass(frozen=True)
-class Measured(Reliability):
+class ReliabilityEstimate(Reliability):
     """A reliability with what it rests on.
 
     Attributes:
@@ -99,7 +99,7 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> Reliability:
     one = [_influence(z[a], z[b]) for a, b in pairs]
     value = k * mean / (1 + (k - 1) * mean)
     influence = np.mean(one, axis=0) * k / (1 + (k - 1) * mean) ** 2
-    return Measured(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
+    return ReliabilityEstimate(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
 
 
 def stated(factor: str, value: float, rows: int) -> Reliability:
@@ -110,7 +110,7 @@ def stated(factor: str, value: float, rows: int) -> Reliability:
     """
     if not 0 < value <= 1:
         raise InputError(f"`reliability={factor}={value:g}`: a reliability is above 0 and at most 1")
-    return Measured(factor, value, "as stated", np.zeros(rows))
+    return ReliabilityEstimate(factor, value, "as stated", np.zeros(rows))
 
 
 def _influence(a: Array, b: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bsx.analysis.disentangling.errors import Errors
 from bsx.analysis.disentangling.noise.correction import Moments, reference
-from bsx.analysis.disentangling.noise.reliability import Measured, stated
+from bsx.analysis.disentangling.noise.reliability import ReliabilityEstimate, stated
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Number
@@ -47,7 +47,7 @@ def tipping_points(
     x: Array,
     y: Array,
     noisy: str,
-    known: Mapping[int, Measured],
+    known: Mapping[int, ReliabilityEstimate],
     errors: Errors,
     alpha: float,
     confidence: float,
@@ -56,7 +56,7 @@ def tipping_points(
 ) -> list[TippingPoint]:
     """Return how every coefficient beside that of the noisy factor moves with the noisy factor's reliability.
 
-    Measured falls from 1 in steps of 0.02; between two steps a crossing is placed by a straight line.
+    ReliabilityEstimate falls from 1 in steps of 0.02; between two steps a crossing is placed by a straight line.
 
     Args:
         metrics: names of the metrics.

@@ -8,7 +8,7 @@ from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument, Me
 from bsx.analysis.documents.base import Number
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, heat, interval, listed, number, p_value, table, text
-from bsx.analysis.present.parts import Cell, Chart, Part, Section, Table
+from bsx.analysis.present.parts import Cell, Chart, Part, Section, TablePart
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted, section_of
 
@@ -85,7 +85,7 @@ def _chart(content: MetaDocument) -> Chart:
     return Chart("Agreement with people, with intervals", alt, (("", spec),), tuple(metrics) if several else ())
 
 
-def _summary(content: MetaDocument) -> Table:
+def _summary(content: MetaDocument) -> TablePart:
     """Return metrics by groups: the figure that has intervals; winners stand out."""
     headline = content.headline
     heads = ["metric", *(group.group for group in content.groups), "average", "interval", "wins"]
@@ -102,7 +102,7 @@ def _summary(content: MetaDocument) -> Table:
     return table(f"{headline} with {content.human} by group", heads, rows, note=note)
 
 
-def _figures(content: MetaDocument) -> Table:
+def _figures(content: MetaDocument) -> TablePart:
     """Return every figure of every group."""
     keys = list(dict.fromkeys(k for g in content.groups for f in g.metrics for k in f.more))
     keys = [content.headline, *(key for key in keys if key != content.headline)]
@@ -127,7 +127,7 @@ def _figure(value: object) -> Cell:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else text(value or NONE)
 
 
-def _tests(content: MetaDocument) -> list[Table]:
+def _tests(content: MetaDocument) -> list[TablePart]:
     """Return which metric is significantly better than which: one p-value, or in how many groups."""
     tested = [group for group in content.groups if group.tests]
     if not tested:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, interval, listed, number, p_value, table, text
-from bsx.analysis.present.parts import Chart, Section, Table
+from bsx.analysis.present.parts import Chart, Section, TablePart
 from bsx.analysis.report.documents import Document
 from bsx.analysis.report.sections.contents import contents, noted, section_of
 
@@ -62,7 +62,7 @@ def _chart(content: InterveneDocument) -> Chart:
     return Chart("What metrics go with, and what they react to", alt, tuple(panels), _SIDES)
 
 
-def _effects(content: InterveneDocument) -> Table:
+def _effects(content: InterveneDocument) -> TablePart:
     rows = [
         [
             text(row.metric),
@@ -87,7 +87,7 @@ def _effects(content: InterveneDocument) -> Table:
     return table("Coefficients, observed and edited", heads, rows, note=note)
 
 
-def _edits(content: InterveneDocument) -> Table:
+def _edits(content: InterveneDocument) -> TablePart:
     metrics = _metrics(content)
     drops = {(row.metric, row.edit): row for row in content.drops}
     factors = list(dict.fromkeys(name for row in content.edits for name in row.changes))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from bsx.analysis.documents.agreement import PeopleCurveRow
 from bsx.analysis.present.cells import NONE, number, percent, table, text
-from bsx.analysis.present.parts import Cell, Table
+from bsx.analysis.present.parts import Cell, TablePart
 
 
-def people_table(curves: Sequence[PeopleCurveRow], *, metric: bool = False) -> Table:
+def people_table(curves: Sequence[PeopleCurveRow], *, metric: bool = False) -> TablePart:
     """Return curves as a table, one row a step."""
     rows = [
         [

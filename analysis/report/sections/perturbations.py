@@ -20,7 +20,7 @@ from bsx.analysis.present.cells import (
     table,
     text,
 )
-from bsx.analysis.present.parts import Cell, Chart, Example, Part, Prose, Surprise, Table
+from bsx.analysis.present.parts import Cell, Chart, Example, Part, Prose, Surprise, TablePart
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.sections.contents import noted
 from bsx.analysis.report.words import differing, plain
@@ -118,7 +118,7 @@ def perturbation_blocks(content: PerturbDocument, aligner: Aligner, at_most: int
     return blocks + _examples(content.worst, content, aligner, at_most)
 
 
-def _drops(content: PerturbDocument) -> Table:
+def _drops(content: PerturbDocument) -> TablePart:
     """Return every figure; the share of texts whose change went unnoticed where the document has it."""
     unnoticed = any(result.unnoticed is not None for result in content.results)
     rows = []
@@ -151,7 +151,7 @@ def _called(result: DropRow | DropExampleRow) -> str:
     return result.perturbation + (f" {result.strength:g}" if result.strength is not None else "")
 
 
-def _overview(content: PerturbDocument, *, preserves: bool) -> Table:
+def _overview(content: PerturbDocument, *, preserves: bool) -> TablePart:
     """Return relative drops, perturbations by metrics, shaded."""
     metrics = _metrics(content)
     results = [result for result in content.results if result.preserves is preserves]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bsx.analysis.present.forms import SECTIONS, load_presenters, parts_of
-from bsx.analysis.present.parts import Example, Heading, Part, Section, Sentence, Surprise
+from bsx.analysis.present.parts import Answer, Example, Heading, Part, Section, Surprise
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.documents import Document
 from bsx.support.result import Result
@@ -28,7 +28,7 @@ def presented(documents: Sequence[Document], kind: type[Result], aligner: Aligne
     leads = []
     for name, result in found:
         first, *rest = parts_of(result)
-        if isinstance(first, Sentence):
+        if isinstance(first, Answer):
             leads.append(first.text)
             section.answers |= first.answers
         section.blocks += [Heading(name)] if len(found) > 1 else []

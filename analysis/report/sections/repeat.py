@@ -14,8 +14,7 @@ def _origin(document: Document) -> Provenance | None:
     content = document.content
     if isinstance(content, ScoreRows):
         return content.sidecar.provenance if content.sidecar is not None else None
-    found = content.provenance
-    return Provenance.model_validate(found) if isinstance(found, dict) else found
+    return content.provenance
 
 
 def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, alignment: str | None) -> Section:
@@ -29,7 +28,7 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
     section = Section("repeat", "How to repeat this")
     origins = [(document, _origin(document)) for document in documents]
     commands = list(dict.fromkeys(found.command for _, found in origins if found is not None))
-    own = None if origin is None else Provenance.model_validate(origin)
+    own = None if origin is None else Provenance.read(origin)
     if own is not None:
         commands.append(own.command)
     unknown = [document.name for document, found in origins if found is None]

@@ -21,7 +21,7 @@ from bsx.analysis.present.parts import (
     Prose,
     Section,
     Surprise,
-    Table,
+    TablePart,
 )
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.documents import Document
@@ -188,7 +188,7 @@ def _challenge_examples(content: ChallengeDocument, aligner: Aligner, at_most: i
     return blocks
 
 
-def _verdicts(scores: Mapping[str, tuple[Number, Number]], better: str, worse: str) -> Table:
+def _verdicts(scores: Mapping[str, tuple[Number, Number]], better: str, worse: str) -> TablePart:
     """Return what every metric made of two texts, of which the first is the better one."""
     rows = [
         [text(metric), number(good), number(bad), number(_margin(good, bad)), _verdict(good, bad)]

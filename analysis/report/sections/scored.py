@@ -11,7 +11,7 @@ import numpy as np
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
-from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, Surprise, Table
+from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, Surprise, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.sections.contents import contents, section_of, titles
 from bsx.analysis.report.sections.people import people_table
@@ -98,7 +98,7 @@ def _ranked(
     return sorted(means, key=lambda found: -found[1] if higher else found[1])
 
 
-def _signatures(documents: Sequence[Document]) -> Table | None:
+def _signatures(documents: Sequence[Document]) -> TablePart | None:
     found: dict[tuple[str, str], list[str]] = {}
     for document in documents:
         content = document.content

@@ -147,9 +147,10 @@ def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> Non
     command = ("disentangle", file, "--column", "bent,through", "--factor-column", "sem,syn,lex")
     done = cli(*command, "--spline", "sem,lex", "--mediator", "sem", "-o", tmp_path / "out", "--plot")
     assert done.status == 0, done.err
-    assert "what is gained if factors act in curves" in done.out
-    assert "what factors do through sem and beside it" in done.out
-    assert (tmp_path / "out/bend-lex.png").stat().st_size > 1000
+    whole = (tmp_path / "out/disentangle.txt").read_text(encoding="utf-8")
+    assert "What is gained if factors act in curves" in whole
+    assert "Mediation by sem" in whole
+    assert (tmp_path / "out/the-curve-of-lex.png").stat().st_size > 1000
     content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
     assert len(content["bends"]) == 6
     assert content["mediation"][0]["mediator"] == "sem"

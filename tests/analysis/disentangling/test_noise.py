@@ -112,8 +112,8 @@ def test_each_group_has_tipping_points_of_its_own() -> None:
     first = {name: values[:1500] for name, values in columns.items()}
     alone = disentangle(first, ["m"], FACTORS, reliability={"sem": 0.7}).tipping
     assert [replace(point, group="") for point in points if point.group == "a"] == list(alone)
-    text = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").to_text()
-    assert "tipping points (b): the reliability of sem" in text
+    text = disentangle(table, ["m"], FACTORS, reliability={"sem": 0.7}, group="lp").to_text(full=True)
+    assert "Tipping points (b): reliability of sem" in text
 
 
 def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability() -> None:
@@ -134,9 +134,10 @@ def test_a_planted_truth_is_found_and_the_tipping_point_is_the_true_reliability(
 
 
 def test_noise_that_nobody_states_is_warned_of() -> None:
-    found = {w.name: w.message for w in disentangle(planted(2000), ["m"], FACTORS).warnings}
-    assert "sem seems to be a human judgment" in found["noise-unstated"]
-    assert "lex of m below 0.7" in found["noise-unstated"]
+    found = next(w for w in disentangle(planted(2000), ["m"], FACTORS).warnings if w.name == "noise-unstated")
+    assert found.about == "sem"
+    (lost,) = (one for one in found.values["vanish"] if one["factor"] == "lex")
+    assert (lost["metric"], round(lost["below"], 1)) == ("m", 0.7)
     said = disentangle(planted(2000), ["m"], FACTORS, reliability={"sem": 0.8}).warnings
     assert "noise-unstated" not in {w.name for w in said}
     assert human_factors(["sem", "their sem", "sem:of=human_z", "human", "semantic", "syn"]) == [
@@ -166,7 +167,7 @@ def test_the_published_rows_at_reliability_point_6(shared: Path) -> None:
     metrics, factors = ["bleurt", "sbert", "mover", "bert"], ["sem", "syn", "bleu", "morph"]
     table = read_columns(shared / "data/kaster2021/wmt-en.tsv", [*metrics, *factors])
     result = disentangle(table, metrics, factors, reliability={"sem": 0.6})
-    assert [fit.coef["bleu"] for fit in result][:2] == pytest.approx([0.305, 0.221], abs=6e-4)
+    assert [fit.coef["bleu"] for fit in result.results][:2] == pytest.approx([0.305, 0.221], abs=6e-4)
     found = [fit.coef["bleu"] for fit in result.variant("errors-in-variables").results]
     assert found == pytest.approx([0.040, 0.016, 0.493, 0.468], abs=6e-4)  # an independent computation
 
@@ -193,16 +194,16 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
     corrected = [row for row in read if row["variant"] == "errors-in-variables"]
     assert float(corrected[2]["coef"]) == coef
     assert {row["noisy"] for row in read if row["variant"] == "tipping-point"} == {"sem", "lex"}
-    assert f"{coef:.3f}" in cli(*base, *more).out
+    assert f"{coef:.3f}" in cli(*base, *more, "--full").out
     for form in ("markdown", "latex"):
         shown = cli(*base, *more, "--format", form).out.replace("$-$", "-")
         assert f"{coef:.2f}" in shown
-        assert "tipping points" in shown
+        assert "Tipping points" in shown
     assert "errors-in-variables" in shown
     assert "†" not in shown
     out = cli(*base, *more, "--plot", "-o", tmp_path / "out")
     assert out.status == 0, out.err
-    assert (tmp_path / "out/tipping-sem.png").stat().st_size > 3000
+    assert (tmp_path / "out/coefficients-without-the-noise-of-sem.png").stat().st_size > 3000
     page = cli("report", tmp_path / "out/disentangle.json", "-o", tmp_path / "report.md")
     assert page.status == 0, page.err
     assert f"{coef:.3f}" in (tmp_path / "report.md").read_text(encoding="utf-8")

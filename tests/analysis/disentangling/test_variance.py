@@ -99,8 +99,9 @@ def test_a_factor_that_is_mostly_length_is_named() -> None:
     words = rng.integers(1, 30, size=120)
     table |= {"candidate": ["w " * k for k in words], "reference": [f"r{i} {'w ' * k}" for i, k in enumerate(words)]}
     table["syn"] = np.log(words) + 0.3 * rng.normal(size=120)
-    said = {w.name: w.message for w in disentangle(table, ["m"], FACTORS).warnings}
-    assert said["mostly-length"].startswith("syn is mostly length")
+    said = {w.name: w for w in disentangle(table, ["m"], FACTORS).warnings}
+    assert said["mostly-length"].about == "syn"
+    assert said["mostly-length"].values["share"] > 0.5
     table["syn"] = rng.normal(size=120)
     assert "mostly-length" not in {w.name for w in disentangle(table, ["m"], FACTORS).warnings}
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.analysis.present.cells import number, p_value
-from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, Table
+from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, TablePart
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import Report
@@ -24,7 +24,6 @@ from tests.helpers import report_samples as samples
 from tests.helpers.markup import Tags
 
 Run = Callable[..., Any]
-GROUP_HEADS = tuple(f"{name} (n = 1,000)" for name in samples.GROUPS[:3])
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +40,11 @@ def section(report: Report, name: str) -> Section:
     return next(section for section in report.sections if section.id == name)
 
 
-def table(report: Report, place: str, caption: str) -> Table:
-    return next(b for b in section(report, place).blocks if isinstance(b, Table) and b.caption == caption)
+def table(report: Report, place: str, caption: str) -> TablePart:
+    return next(b for b in section(report, place).blocks if isinstance(b, TablePart) and b.caption == caption)
 
 
-def values(found: Table) -> list[list[object]]:
+def values(found: TablePart) -> list[list[object]]:
     return [[cell.value for cell in row] for row in found.rows]
 
 
@@ -88,18 +87,19 @@ def test_agreement_is_what_the_document_says(report: Report) -> None:
 
 def test_factor_profiles_are_what_the_document_says(report: Report) -> None:
     content = samples.disentangle()
-    shown = values(table(report, "factors", "Coefficients"))
+    shown = table(report, "factors", "Coefficients with 95 % intervals")
     expected = [
-        [fit["metric"], factor, fit["coef"][factor], fit["ci"][factor][0], fit["p"][factor]]
+        [fit["metric"], factor, fit["coef"][factor], fit["ci"][factor][0], fit["p_adjusted"][factor]]
         for fit in content["results"]
         for factor in content["factors"]
     ]
-    assert shown == expected
-    cells = [row[2] for row in table(report, "factors", "Coefficients").rows]
-    assert all(cell.text.endswith("†") and not cell.strong for cell in cells)  # all are significant
-    assert table(report, "factors", "Coefficients").note.startswith("†: p < 0.05")
+    assert values(shown) == expected
+    marks = [row[2].mark for row in shown.rows]
+    assert marks == ["†" * fit["significant"][f] for fit in content["results"] for f in content["factors"]]
     fit, shares = content["results"][1], values(table(report, "factors", "Shares of R²"))[1]
     assert shares == ["chrf", *fit["r2_share"].values(), fit["r2"], fit["adj_r2"]]
+    lead = section(report, "factors").lead
+    assert lead.startswith(f"On {content['n']:,} rows, bertscore rises with")
 
 
 def test_robustness_is_what_the_documents_say(report: Report) -> None:
@@ -211,11 +211,16 @@ def test_groups_are_one_chart_and_one_table_with_their_test(report: Report) -> N
     forest = next(chart for chart in charts if chart.title.endswith("group by group"))
     assert [title for title, _ in forest.panels] == ["sem", "syn", "lex"]
     shown = table(report, "factors", "Coefficients by group")
-    assert shown.columns == ("metric", "factor", "all (n = 3,000)", *GROUP_HEADS, "p: the same")
-    assert values(shown)[0] == ["bertscore", "sem", 0.5, 0.5, 0.5, 0.5, 0.04]
-    assert values(shown)[3][:3] == ["bertscore", "R²", 0.55]
+    content = samples.disentangle()
+    heads = [f"{name} (n = {part['n']})" for name, part in content["groups"].items()]
+    assert shown.columns == ("metric", "factor", "all (n = 300)", *heads, "p: the same")
+    parts = [content, *content["groups"].values()]
+    coefficients = [part["results"][0]["coef"]["sem"] for part in parts]
+    test = content["pooled"][0]
+    assert values(shown)[0] == ["bertscore", "sem", *coefficients, test["by_factor"]["sem"]]
+    assert values(shown)[3][:3] == ["bertscore", "R²", content["results"][0]["r2"]]
     pooled = table(report, "factors", "Do the groups share all their coefficients? (Chow test)")
-    assert values(pooled)[0] == ["bertscore", 2.5, 6, 2991.0, 0.02]
+    assert values(pooled)[0] == ["bertscore", test["statistic"], test["df1"], test["df2"], test["p"]]
     assert "Do the groups share all their coefficients" in report.to_html()
 
 
@@ -230,7 +235,7 @@ def test_parts_are_headed_by_what_they_show() -> None:
     ]
     assert "kendall with human" in heads
     assert heads.count("pearson with human (meta.json)") == 2  # the same twice: only the file tells them apart
-    assert not any(head.endswith(".json") for head in heads)
+    assert not any(head.endswith(".json") for head in heads if head != "disentangle.json")
 
 
 def test_settings_are_told_where_the_report_is_repeated(report: Report) -> None:
@@ -281,7 +286,7 @@ def test_how_to_repeat_it(report: Report, files: list[Path]) -> None:
     import hashlib
 
     blocks = section(report, "repeat").blocks
-    inputs = next(b for b in blocks if isinstance(b, Table) and b.caption == "Inputs of this report")
+    inputs = next(b for b in blocks if isinstance(b, TablePart) and b.caption == "Inputs of this report")
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     assert [row[3].text for row in inputs.rows] == digests
     assert [row[2].text for row in inputs.rows] == ["–", "1", "1", "1", "1", "–", "1", "1"]
@@ -295,7 +300,7 @@ def test_every_chart_has_words_and_a_table_after_it(report: Report) -> None:
         for place, block in enumerate(part.blocks):
             if isinstance(block, Chart):
                 assert len(block.alt) > 40
-                assert any(isinstance(later, Table) for later in part.blocks[place:])
+                assert any(isinstance(later, TablePart) for later in part.blocks[place:])
 
 
 # What bsx cannot use, and how it says so.
@@ -306,7 +311,11 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
     ("triples", lambda d: d["worst"][0].pop("anchor"), "triples.json: worst.0.anchor: is missing"),
     ("perturb", lambda d: d["results"][3].pop("preserves"), "perturb.json: results.3.preserves: is missing"),
     ("ensemble", lambda d: d.update(groups={}), "ensemble.json: groups: .*list"),
-    ("pairs", lambda d: d["provenance"].update(kind="poetry"), "provenance.kind is 'poetry'; a report knows meta,"),
+    (
+        "pairs",
+        lambda d: d["provenance"].update(kind="poetry"),
+        "provenance.kind is 'poetry'; a report knows adversarial-challenge,",
+    ),
     ("pairs", lambda d: d["provenance"].update(kind="score"), "give the table itself"),
     ("compare", lambda d: d["provenance"].pop("command"), "compare.json: provenance.command: is missing"),
     ("disentangle", lambda d: d.pop("provenance"), "disentangle.json: has no key 'provenance'"),
@@ -473,7 +482,7 @@ def test_numbers_are_short_and_whole_inside() -> None:
         "–",
         "–",
     )
-    assert [p_value(p).text for p in (0.0001, 0.0456, 1.0)] == ["< .001", ".046", "1.000"]
+    assert [p_value(p).text for p in (0.0001, 0.0456, 1.0)] == ["1e-04", "0.046", "1.000"]
 
 
 def test_the_page_says_what_may_run_and_whose_it_is(files: list[Path]) -> None:
@@ -679,5 +688,5 @@ def test_a_challenge_set_without_severities_has_no_empty_column() -> None:
 
     for change, severities in ((plain, False), (lambda _: None, True)):
         tables = section(build_report([read_only("challenge", change)]), "robustness").blocks
-        heads = [b.columns for b in tables if isinstance(b, Table) and b.caption.startswith("Accuracy")]
+        heads = [b.columns for b in tables if isinstance(b, TablePart) and b.caption.startswith("Accuracy")]
         assert [("severity" in columns) for columns in heads] == [severities, severities]
