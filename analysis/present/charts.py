@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from bsx.support.result import Number
-
+Number = float | None
+"""A figure; None, and what is not finite, is not drawn."""
 COLOURS = 8
 # In a box from -1 to 1; a chart and the legend beside it draw the same.
 SHAPES = (
@@ -44,6 +45,10 @@ class Point:
     low: Number = None
     high: Number = None
     label: str = ""
+
+
+def _drawn(value: Number) -> Number:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def colour(place: int) -> str:
@@ -115,9 +120,12 @@ def intervals(
     """
     rows = list(dict.fromkeys(point.row for point in points))
     values: list[dict[str, object]] = [
-        {"row": p.row, "series": p.series, "value": p.value, "low": p.low, "high": p.high, "name": p.label}
+        {
+            **{"row": p.row, "series": p.series, "name": p.label, "value": p.value},
+            **{"low": _drawn(p.low), "high": _drawn(p.high)},
+        }
         for p in points
-        if p.value is not None
+        if _drawn(p.value) is not None
     ]
     spec = _spec(alt, values, series)
     x: dict[str, object] = {"type": "quantitative", "title": _title(axis), "axis": {"tickCount": 5 if dense else 8}}
@@ -181,7 +189,7 @@ def lines(
 ) -> dict[str, object]:
     """Return a small line chart of points: position, series, value and name of the series each."""
     values: list[dict[str, object]] = [
-        {"x": at, "series": place, "value": value, "name": name} for at, place, value, name in points
+        {"x": at, "series": place, "value": _drawn(value), "name": name} for at, place, value, name in points
     ]
     spec = {**_spec(alt, values, series), "height": 130}
     dash = {
@@ -251,7 +259,7 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
 def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str, series: int) -> dict[str, object]:
     """Return stacked bars, one a row, of parts: row, series, value and name of the series each."""
     values = [
-        {"row": name, "series": place, "value": max(value or 0.0, 0.0), "name": label}
+        {"row": name, "series": place, "value": max(_drawn(value) or 0.0, 0.0), "name": label}
         for name, place, value, label in rows
     ]
     spec = {**_spec(alt, values, series), "height": 30 * len({name for name, *_ in rows})}

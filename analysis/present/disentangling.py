@@ -110,7 +110,7 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
                 row |= {what: getattr(fit, what)[name] for what in plain}
                 row |= {"r2": fit.r2, "adj_r2": fit.adj_r2, "r2_out": fit.r2_out}
                 ends = {"r2": fit.r2_ci, "partial": fit.partial_r2_ci[name], "semipartial": fit.semipartial_r2_ci[name]}
-                for what, (low, high) in (ends | {"boot": fit.ci_bootstrap.get(name, ("", ""))}).items():  # type: ignore[dict-item]
+                for what, (low, high) in (ends | {"boot": fit.ci_bootstrap.get(name, ("", ""))}).items():
                     row |= {f"{what}_low": low, f"{what}_high": high}
                 yield row
     for variant in result.variants:
