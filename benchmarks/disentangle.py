@@ -22,6 +22,7 @@ import yaml
 from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.factors.zoo import compute_factors
+from bsx.analysis.present.disentangling import worded
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import ScoreTable, atomic_text
 from bsx.metrics.run import score_corpus
@@ -151,7 +152,7 @@ def regressions(name: str, table: Table) -> list[str]:
         ]
         lines.append(f"- r between {whose} factors: {', '.join(pairs)}.")
     for whose, result in (("our", here), ("the published", there)):
-        lines += [f"- Warning of bsx, {whose} factors: {notice.message}." for notice in result.warnings]
+        lines += [f"- Warning of bsx, {whose} factors: {worded(notice)}" for notice in result.warnings]
     return lines
 
 

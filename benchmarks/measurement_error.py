@@ -73,7 +73,7 @@ def part(data: Path, name: str) -> list[str]:
     held_back = [factor for factor in ("syn", "morph") if factor in factors]
     names = {"syn": "SYN", "morph": "MOR"}
     lengths = [["metric", *(cell for factor in held_back for cell in (names[factor], f"{names[factor]} with length"))]]
-    for fit in result:
+    for fit in result.results:
         own = cell(fit.coef[lex], fit.significant[lex])
         now = [at[value][fit.metric][2] for value in RELIABILITIES]
         rows.append([fit.metric, own, *now, tipping(result, fit.metric, lex), tipping(result, fit.metric, "syn")])

@@ -67,7 +67,13 @@ class Picture:
 def picture(chart: Chart) -> Picture:
     """Return a chart as a picture by itself."""
     several = len(chart.panels) > 1
-    legend = {"title": None, "orient": "bottom", "columns": 4, "labelLimit": 220, "symbolType": "circle"}
+    legend: dict[str, object] = {
+        "title": None,
+        "orient": "bottom",
+        "columns": 4,
+        "labelLimit": 220,
+        "symbolType": "circle",
+    }
     if chart.series:
         legend["labelExpr"] = f"{json.dumps(list(chart.series))}[datum.value]"
     panels = []

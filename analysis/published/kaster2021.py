@@ -208,7 +208,7 @@ def _recompute(table: TableFacts, columns: Scores) -> Recomputed:
     before, after = (disentangle(data, metrics, factors, se="classic") for data in (columns, {**columns, "bleu": ours}))
     change = max(
         abs(x - y)
-        for a, b in zip(before, after, strict=True)
+        for a, b in zip(before.results, after.results, strict=True)
         for x, y in zip([*a.coef.values(), a.r2], [*b.coef.values(), b.r2], strict=True)
     )
     rows = tuple(int(i) + 1 for i in np.flatnonzero(distance > 1e-9))

@@ -104,7 +104,7 @@ class AllComparisons(InNotebooks):
 
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return a row an ordered pair."""
-        return [{"a": a, "b": b, **found.records()[0]} | {"a": a, "b": b} for (a, b), found in self.tests.items()]
+        return [{**vars(found), "a": a, "b": b} for (a, b), found in self.tests.items()]
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the values; hollow: significantly outperformed."""

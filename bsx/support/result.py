@@ -80,7 +80,7 @@ class Shown:
         from pydantic import ValidationError
 
         try:
-            found: Self = _reader(cls).validate_python(content)
+            found: Self = _reader(cls).validate_python(content)  # type: ignore[arg-type] # classes are hashable
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
@@ -158,8 +158,8 @@ class Shown:
         return self.to_html()
 
     def __repr__(self) -> str:
-        told = (f"{one.name}={value!r}" for one in fields(self) if _short(value := getattr(self, one.name)))
-        return f"{type(self).__name__}({', '.join(told)})"
+        told = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type] # subclasses are
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in told if _short(value))})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -79,7 +79,7 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
     return found
 
 
-def cronbach(factor: str, columns: Mapping[str, Array]) -> Reliability:
+def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
     """Return the reliability of the mean of several standardised columns: Cronbach's alpha, here ICC(3, k).
 
     Source: Cronbach 1951 (standardised alpha, k r / (1 + (k - 1) r) with the mean correlation r); Spearman 1910 and
@@ -102,7 +102,7 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> Reliability:
     return ReliabilityEstimate(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
 
 
-def stated(factor: str, value: float, rows: int) -> Reliability:
+def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
     """Return a reliability that somebody states.
 
     Raises:

@@ -40,7 +40,7 @@ def read_profiles(
         raise InputError("give `factor_columns=` or `profiles=`, not both")
     if factors is not None:
         table = read_columns(file, [*dict.fromkeys([*metrics, *factors])])
-        return {fit.metric: dict(fit.coef) for fit in disentangle(table, metrics, factors, nan=nan)}
+        return {fit.metric: dict(fit.coef) for fit in disentangle(table, metrics, factors, nan=nan).results}
     if document is None:
         return None
     try:
