@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.plots import draw_bends
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.tables import markdown_table
@@ -49,7 +48,7 @@ def part(data: Path, name: str, folder: Path) -> list[str]:
     result = disentangle(
         table, METRICS, FACTORS, spline=FACTORS, mediator="sem", bootstrap=RESAMPLES, correction="holm"
     )
-    draw_bends(result, "sem", folder / f"bends-{name}.svg")
+    result.plot(folder / f"bends-{name}.svg", chart="The curve of sem")
     return [
         f"## {TABLES[name]}: {result.n:,} pairs",
         f"Standard errors: {result.se}; {result.se_reason}.",
