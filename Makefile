@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TOKENIZERS_PARALLELISM := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-slow test-hub test-external test-ray lint docs notebooks wheel bench clean
+.PHONY: help demo test test-processors test-slow test-hub test-external test-ray lint docs notebooks wheel bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ test: $(STAMP) ## Lint and run the test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not hub" -n $(JOBS)
+
+test-processors: $(STAMP) ## Run the tests as on other processors, one core, in other orders, as another user
+	$(BIN)/python tools/processors.py -n $(JOBS) $(TESTS)
 
 test-slow: $(STAMP) ## Run the slow tests: mypy, notebooks in kernels, whole real data, long streams
 	$(BIN)/python -m pytest -m "slow and not hub"

@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import errno
+import re
 
 # What a write to an open file fails with; Python does not say then which file it was.
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
+
+
+_LONG = 1000  # characters: what is shorter is said as it is
+_VALUE = re.compile(r"""'[^']{400,}'|"[^"]{400,}"|`[^`]{400,}`|[^\s'"`]{200,}""")
+
+
+def shortened(message: str) -> str:
+    """Return a message without the middle of long values that it quotes, such as a whole text in place of a name.
+
+    >>> len(shortened(f"unknown metric {'x' * 70_000}. Near: chrf."))
+    124
+    """
+    if len(message) <= _LONG:
+        return message
+    parts = _VALUE.sub(lambda found: _cut(found[0], 60, 14), message).split(" | ")  # several problems in one message
+    return " | ".join(_cut(part, _LONG, 400) if len(part) > _LONG + 450 else part for part in parts)
+
+
+def _cut(text: str, head: int, tail: int) -> str:
+    return f"{text[:head]}… ({len(text):,} characters) …{text[-tail:]}"
 
 
 class BsxError(Exception):
@@ -13,6 +34,10 @@ class BsxError(Exception):
 
     The message is written for the person at the keyboard: what is wrong, where, and what to do about it.
     """
+
+    def __str__(self) -> str:
+        """Return the message, with long values shortened."""
+        return shortened(super().__str__())
 
 
 class InputError(BsxError):

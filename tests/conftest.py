@@ -6,6 +6,7 @@ import csv
 import gc
 import math
 import os
+import random
 import signal
 import sys
 import tracemalloc  # noqa: F401 - pytest needs it whole where two streams were left open, one while it is imported
@@ -22,6 +23,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 import pytest
 
 from tests.helpers import tiny
+from tests.helpers.ulps import disturb
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
@@ -46,16 +48,35 @@ ALONE = ("tests/test_docs.py", "tests/test_notebooks.py")
 gc.disable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Ways to run the suite as on another machine; tools/processors.py combines them."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and tests in them, in an order of chance")
+    parser.addoption("--ulps", type=int, default=0, metavar="N", help="add noise of N units in the last place (fp32)")
+    parser.addoption("--backend", choices=("torch", "onnx"), help="what runs encoders where a test names no backend")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep what the user has set or stored away from the tests: a registry, a backend, models in a cache."""
-    for name in ("BSX_REGISTRY", "BSX_BACKEND"):
+    for name in ("BSX_REGISTRY", "BSX_REGISTRY_CODE", "BSX_BACKEND"):
         os.environ.pop(name, None)
+    if (backend := config.getoption("backend")) is not None:
+        os.environ["BSX_BACKEND"] = backend
     if "not hub" in config.getoption("markexpr"):
         os.environ["HF_HUB_OFFLINE"] = "1"
         os.environ["HF_HUB_CACHE"] = "/nonexistent"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (seed := config.getoption("shuffle")) is not None:
+        by_file: dict[Path, list[pytest.Item]] = {}
+        for item in items:
+            by_file.setdefault(item.path, []).append(item)
+        rng, files = random.Random(seed), list(by_file.values())  # noqa: S311 - no secret
+        rng.shuffle(files)
+        for tests in files:
+            rng.shuffle(tests)
+        items[:] = [item for tests in files for item in tests]
+        return
     names = [REPOSITORY / "tests" / name for name in LONG]
     items.sort(key=lambda item: names.index(item.path) if item.path in names else len(names))
 
@@ -100,6 +121,15 @@ def _unsynced() -> Iterator[None]:
     """Leave it to the system when files come to the disk: they need not outlive it, and waiting takes minutes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ulps(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Disturb all token vectors, if asked to: an assertion that hangs on rounding fails on some processor."""
+    with pytest.MonkeyPatch.context() as patch:
+        if pytestconfig.getoption("ulps"):
+            disturb(patch, pytestconfig.getoption("ulps"))
         yield
 
 

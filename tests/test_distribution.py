@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,5 +109,39 @@ def test_the_release_is_tried_in_clean_environments(extra: str) -> None:
     assert set(matrix["archive"]) == {"whl", "tar.gz"}
     assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in matrix["python"])
     assert f">={matrix['python'][0]}" == PROJECT["requires-python"]
+    supported = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if "Python :: 3." in one]
+    assert supported == matrix["python"]
     assert any("tools/try_install.py" in step.get("run", "") for step in jobs["try"]["steps"])
-    assert set(jobs["publish"]["needs"]) == {"try", "container", "conda"}
+    assert set(jobs["publish"]["needs"]) == {"try", "lowest", "container", "conda"}
+
+
+def test_the_lowest_versions_are_tried_on_the_oldest_python() -> None:
+    workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+    job = workflow["jobs"]["lowest"]
+    (python,) = [step["with"]["python-version"] for step in job["steps"] if "setup-python" in step.get("uses", "")]
+    assert f">={python}" == PROJECT["requires-python"]
+    commands = "".join(step.get("run", "") for step in job["steps"])
+    assert re.search(r"uv pip compile --resolution lowest-direct .*pyproject\.toml", commands)
+    assert "tools/try_install.py" in commands
+    tried = {extra for several in job["strategy"]["matrix"]["extra"] for extra in several.split(",") if extra}
+    assert tried <= set(EXTRAS)
+    for requirement in (*PROJECT["dependencies"], *(one for extra in tried for one in EXTRAS[extra])):
+        assert any(one.operator in (">=", "==") for one in Requirement(requirement).specifier), requirement
+
+
+def test_the_page_on_the_index_has_no_link_to_a_file_beside_it(tmp_path: Path) -> None:
+    for name in ("README.md", "pyproject.toml"):
+        (tmp_path / name).write_bytes((REPOSITORY / name).read_bytes())
+    address = "https://git.example/group/bsx"
+    command = [sys.executable, REPOSITORY / "tools" / "published.py", address, "v1"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    links = re.findall(r"\]\(([^)]+)\)", (tmp_path / "README.md").read_text(encoding="utf-8"))
+    assert all(link.startswith(("https://", "#")) for link in links)
+    ours = [link for link in links if link.startswith(address)]
+    assert len(ours) > 10
+    for link in ours:
+        file = re.sub(rf"^{address}/(blob|raw)/v1/|#.*", "", link)
+        assert (REPOSITORY / file).exists(), link
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project.pop("urls")["Source"] == address
+    assert project == PROJECT

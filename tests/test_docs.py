@@ -277,7 +277,7 @@ def test_every_page_says_at_its_head_what_one_gets() -> None:
 
 
 def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "site" / "models" / "choose.html").is_file()
@@ -299,6 +299,7 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
     for page, heading in made.items():
         text = (tmp_path / "site" / "reference" / f"{page}.html").read_text(encoding="utf-8")
         assert heading in text, f"reference/{page}.md is not filled in by tools/references.py"
+        assert "<blockquote>" not in text, f"reference/{page}.md shows an example as a quotation"
 
 
 def test_the_variables_that_tests_read_are_named_in_one_place() -> None:

@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -139,3 +140,17 @@ def test_its_commands_are_ones_that_bsx_takes(path: Path) -> None:
                 given = command.make_parser(context).parse_args(words)[0]
             named = [given.get(kind) or [] for kind in ("candidate", "reference", "source")]
             assert not [column for column in named if "," in "".join(column)], line
+
+
+def test_what_only_the_first_use_of_a_model_says_is_not_stored() -> None:
+    from nbformat.v4 import new_output
+
+    merged = runpy.run_path(str(REPOSITORY / "tools" / "notebooks.py"))["merged"]
+    first = "bsx: note: small.bin was converted to /somewhere/models/small-1, once (7 s)\n"
+    other = "bsx: note: 2 rows are empty\n"
+
+    def stream(text: str, name: str = "stderr") -> Any:
+        return new_output("stream", name=name, text=text)
+
+    assert merged([stream(first[:9]), stream(first[9:])]) == []
+    assert [one.text for one in merged([stream(first + other), stream(first, "stdout")])] == [other, first]

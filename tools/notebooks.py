@@ -8,6 +8,7 @@ The data sets that notebooks name must be in the data folder (``BSX_DATA``).
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -37,15 +38,24 @@ def shapes(notebook: Any) -> list[list[tuple[str, ...]]]:
     ]
 
 
+ONCE = re.compile(r"bsx: note: .* was converted to .*, once \(.*\)\n")
+
+
 def merged(outputs: list[Any]) -> list[Any]:
-    """Return the outputs with neighbouring pieces of one stream as one: where it is cut is chance."""
+    """Return the outputs with neighbouring pieces of one stream as one: where it is cut is chance.
+
+    Left out is what only the first use of a model on a machine says.
+    """
     kept: list[Any] = []
     for output in outputs:
         if kept and output.output_type == "stream" == kept[-1].output_type and output.name == kept[-1].name:
             kept[-1].text += output.text
         else:
             kept.append(output)
-    return kept
+    for output in kept:
+        if output.output_type == "stream" and output.name == "stderr":
+            output.text = ONCE.sub("", output.text)
+    return [output for output in kept if output.get("text") != ""]
 
 
 def run(path: Path) -> Any:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from typing import Any
 
+import griffe
 import typer
 
 from bsx.cli.commands import COMMANDS, build
@@ -22,7 +24,19 @@ MARK = "<!-- generated -->"
 
 
 def cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return re.sub(r"([|\[\]])", r"\\\1", " ".join(text.split())).replace("<", "&lt;")
+
+
+class Doctests(griffe.Extension):
+    """Lets the examples of docstrings stand in a section of their own: as Markdown, ``>>>`` would be a quotation."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Put a heading before the first example; griffe calls this for everything that has a docstring."""
+        if obj.docstring is not None and ">>>" in obj.docstring.value:
+            text, mark, rest = inspect.cleandoc(obj.docstring.value).partition("\n>>> ")
+            obj.docstring.value = f"{text}\nExamples:\n" + "\n".join(
+                f"    {line}" for line in (mark[1:] + rest).split("\n")
+            )
 
 
 def options(command: Any, context: Any) -> list[str]:

@@ -40,12 +40,20 @@ def bare() -> None:
     check(f"bsx {bsx.__version__}" in run("--version"), "the version is printed")
     check("minilm" in run("models"), "the registry is there")
     check("chrf" in run("metrics"), "the zoo is there")
+    words()
 
 
 def without_extras() -> None:
-    run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.tsv")
     said = run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", status=2)
     check("'bsx-eval[onnx]'" in said, f"a missing extra is named with the distribution: {said}")
+
+
+def words() -> None:
+    for metric in ("bleu", "sentbleu", "chrf", "ter", "rouge-l", "meteor:synonyms=false"):
+        said = run("score", "-c", "c.txt", "-r", "r.txt", "--metric", metric)
+        check("Warning" not in said, f"{metric} scores without a warning: {said}")
+    said = run("registry", "baseline", "--help")
+    check("[required]" in said and "\\[" not in said, f"help is readable: {said}")
 
 
 def offline() -> None:
@@ -60,6 +68,18 @@ def light() -> None:
     offline()
 
 
+def analysis() -> None:
+    light()
+    run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.parquet")
+    run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.tsv")
+    run("score", "-c", "c.txt", "-r", "r.txt", "--model", "minilm", "--metric", "moverscore")
+    run("report", "chrf.tsv", "-o", "page.html")
+    data = Path(bsx.__file__).with_name("examples") / "en-systems.tsv"
+    systems = ("atlas", "brook", "cinder")
+    columns = [word for name in systems for word in ("--candidate", name, "--human", f"{name}_grade")]
+    run("meta", "--metric", "chrf,bleu", "--data", str(data), "--segment", "id", "--resamples", "50", *columns)
+
+
 def everything() -> None:
     offline()
     run("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", "chrf.tsv")
@@ -71,6 +91,7 @@ def everything() -> None:
 if __name__ == "__main__":
     extra = sys.argv[1] if len(sys.argv) > 1 else ""
     tries = {"": without_extras, "onnx": light, "offline": offline, "all": everything}
+    tries["onnx,analysis,metrics,report,detect"] = analysis
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "c.txt").write_text(CANDIDATES, encoding="utf-8")
         Path(folder, "r.txt").write_text(REFERENCES, encoding="utf-8")

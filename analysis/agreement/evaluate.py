@@ -93,7 +93,7 @@ def meta_evaluate(
         raise InputError(f"`level={config.level}` compares systems on segments: name the columns system and segment")
     if config.level == "sys" and system is None:
         raise InputError("`level=sys` correlates systems: name the column system")
-    if config.grouping != "none" and (system is None or segment is None):
+    if config.grouping not in (None, "none") and (system is None or segment is None):
         raise InputError(f"`grouping={config.grouping}` needs the columns system and segment")
     if segment is not None and system is None:
         raise InputError("segment without system: name the column system too")
@@ -170,6 +170,10 @@ def _group(
     if missing.any():
         counts = ", ".join(f"{name} {np.isnan(x).sum()}" for name, x in rows.items() if np.isnan(x).any())
         notes.append(f"{missing.sum()} of {len(missing)} rows left out for missing values ({counts})")
+    if config.level == "sys" and system is not None and segment is not None:
+        cells = len(set(system)) * len(set(segment))
+        if absent := cells - len(set(zip(system, segment, strict=True))):
+            notes.append(f"{absent} of {cells} pairs of system and segment have no row: systems differ in segments")
     rows = {name: x[~missing] for name, x in rows.items()}
     kept = int((~missing).sum())
     people = rows.pop(human)

@@ -162,7 +162,7 @@ def learning_curve(
     Raises:
         InputError: if there are fewer instances than a size, or numbers are missing or unusable.
     """
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     judged = np.asarray(judgments, dtype=np.float64)
     judged = judged[:, None] if judged.ndim == 1 else judged
     (target,) = vectors({"human": human})

@@ -89,7 +89,7 @@ def _pooled(rows: Rows, settings: MetaSettings) -> Agreement:
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
-    by, metrics = settings.grouping, []
+    by, metrics = settings.grouped_by, []
     for name, x in rows.metrics.items():
         found: dict[str, GroupedEstimate] = {}
         for statistic in statistics_of(settings):
@@ -114,7 +114,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
 
 def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level: pairwise accuracy with ties calibrated for each metric, beside what chance would give."""
-    by, human, options = settings.pairs, rows.human, resampling(settings)
+    by, human, options = settings.grouped_by, rows.human, resampling(settings)
     metrics, epsilons = [], {}
     for name, x in rows.metrics.items():
         found = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", **options)

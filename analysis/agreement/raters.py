@@ -21,6 +21,7 @@ from bsx.data.columns import TableLike, check_present, column_names, label_colum
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.checks import Array
+from bsx.support.settings import in_range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,6 +128,7 @@ class RaterAgreement(InNotebooks):
         return ["rater", "rated", "mean", "severity", "r with others"], rows
 
 
+@in_range
 def rater_agreement(
     columns: TableLike,
     *,

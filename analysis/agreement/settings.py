@@ -37,7 +37,7 @@ class MetaOptions(TypedDict, total=False):
     alternative: Literal["two-sided", "greater"]
     alpha: float
     sources: Literal["independent", "shared"]
-    grouping: Literal["none", "item", "sys"]
+    grouping: Literal["none", "item", "sys"] | None
     ties: Literal["discordant", "drop", "half"]
     human_ties: float
     system_score: Literal["all", "judged"]
@@ -106,12 +106,12 @@ class MetaSettings(BaseModel):
         ),
     ] = "independent"
     grouping: Annotated[
-        Literal["none", "item", "sys"],
+        Literal["none", "item", "sys"] | None,
         Field(
-            description="Segment level with systems: pool all rows, or correlate within each segment (item) or system "
-            "(sys) and average."
+            description="Segment level with systems: pool all rows (none), or correlate within each segment (item) or "
+            "system (sys) and average. [none; item for acc_eq]"
         ),
-    ] = "none"
+    ] = None
     human_ties: Annotated[
         float, Field(ge=0, description="acc_eq: largest difference of human scores that is a tie, beside rounding.")
     ] = 0.0
@@ -150,6 +150,10 @@ class MetaSettings(BaseModel):
         for field, level in _ONLY.items():
             if field in self.model_fields_set and self.level != level:
                 raise ValueError(f"`{field}=` goes with `level={level}`, not with `level={self.level}`")
+        if self.human_ties and self.statistic != "acc_eq":
+            raise ValueError(f"`human_ties=` goes with `statistic=acc_eq`, not with `statistic={self.statistic}`")
+        if self.test == "none" and self.correction != "none":
+            raise ValueError(f"`correction={self.correction}` has no effect without tests: leave out `test=none`")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
             raise ValueError("`statistic=acc_eq` goes with `level=seg`, and not with `test=williams`")
         if self.resample is not None and self.level in ("darr", "hybrid"):
@@ -169,7 +173,7 @@ class MetaSettings(BaseModel):
             raise ValueError("`statistic=acc_eq` resamples segments: leave out `resample=`")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
             raise ValueError(f"`statistic={self.statistic}` goes with `level=seg` or sys")
-        if self.absolute and (self.level not in ("seg", "sys") or self.grouping != "none"):
+        if self.absolute and (self.level not in ("seg", "sys") or self.grouped_by != "none"):
             raise ValueError(
                 "`absolute=True` goes with one correlation a group: `level=seg` without grouping, or `level=sys`"
             )
@@ -182,7 +186,7 @@ class MetaSettings(BaseModel):
         return self
 
     def _williams(self) -> bool:
-        return self.level != "darr" and self.statistic == "pearson" and self.grouping == "none"
+        return self.level != "darr" and self.statistic == "pearson" and self.grouped_by == "none"
 
     @property
     def sampled(self) -> Sampled:
@@ -190,9 +194,9 @@ class MetaSettings(BaseModel):
         return self.resample or ("systems" if self.level == "sys" else "segments")
 
     @property
-    def pairs(self) -> Literal["item", "sys", "none"]:
-        """Which pairs acc_eq is about: those within segments, unless another grouping is asked for."""
-        return self.grouping if "grouping" in self.model_fields_set else "item"
+    def grouped_by(self) -> Literal["item", "sys", "none"]:
+        """The grouping: what is asked for, else pairs within segments for acc_eq, and none for correlations."""
+        return self.grouping or ("item" if self.statistic == "acc_eq" else "none")
 
     @property
     def target(self) -> str:
@@ -216,7 +220,7 @@ class MetaSettings(BaseModel):
         if self.level in ("darr", "hybrid") or self.sampled == "both":
             return "bootstrap"
         if self.statistic == "acc_eq":
-            return "permutation" if self.pairs == "item" else "bootstrap"
+            return "permutation" if self.grouped_by == "item" else "bootstrap"
         if self.level == "sys" and self.sampled == "segments":
             return "bootstrap"
         if dependent and self.level == "seg":

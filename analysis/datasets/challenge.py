@@ -131,7 +131,7 @@ def load_challenge(
             raise InputError(f"{place}: files of DEMETR hold no scores: compute them with `metrics=METRICS`")
         if named:
             raise InputError(f"{place}: files of DEMETR have fields of their own: name columns of tables only")
-        return _read_demetr(files)
+        return _read_demetr(files, found=place.is_dir())
     return _read_table(place, metrics, named)
 
 
@@ -163,11 +163,11 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     return builder.finish(str(path))
 
 
-def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
+def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
     pairs: list[MinimalPair] = []
     failed = 0
     for file in files:
-        items = NamedFile(file).json()
+        items = NamedFile(file, found=found).json()
         if not isinstance(items, list) or not items:
             raise InputError(f"{file}: is no list of items, as DEMETR's files are")
         for number, item in enumerate(items, start=1):

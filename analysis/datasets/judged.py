@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from bsx.data.output import ScoreTable
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
-from bsx.support.untyped import Untyped
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Column: TypeAlias = "list[str] | NDArray[np.float64] | NDArray[np.int64]"
 Given: TypeAlias = "str | float | list[str]"
@@ -152,13 +154,14 @@ class JudgedTable:
         }
         return JudgedTable(self.name, columns, self.metrics, self.notes, self.problems)
 
-    def to_pandas(self) -> Untyped:
+    def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame.
 
         Raises:
             MissingExtraError: if pandas is not installed.
         """
-        return need("pandas", "A DataFrame").DataFrame(dict(self.columns))
+        frame: pd.DataFrame = need("pandas", "A DataFrame").DataFrame(dict(self.columns))
+        return frame
 
     def save(self, path: Path | str) -> None:
         """Write the table as .tsv, .csv, .jsonl or .parquet; a missing number is an empty cell (null in JSON).

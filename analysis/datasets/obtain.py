@@ -6,16 +6,18 @@ import json
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
-from bsx.analysis.datasets.fetch import check, copy, download, unpack
+from bsx.analysis.datasets.fetch import copy, unpack
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
-from bsx.data.output import atomic_text
+from bsx.data.output import atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
+from bsx.support.download import check, download
 from bsx.support.folders import data_folder
 from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
 
 LOCK = "bsx-data.lock.json"
+_BY_HAND = "; without a network, `bsx.analysis.get_dataset(…, source=FOLDER)` takes a folder that has {name}"
 
 
 class _Facts(TypedDict, total=False):
@@ -68,15 +70,12 @@ def get_dataset(
     for one in wanted:
         path, file, origin = one.path, one.file, one.source
         target = folder / path
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{target.parent}: cannot be made ({error.strerror})") from error
         known = (file.sha256, file.size) if file is not None else (one.sha256, None)
         if origin is not None:
+            make_folder(target.parent)
             copy(origin, target, *known)
         elif file is not None and not _is_right(target, file.sha256 or lock["files"].get(path, {}).get("sha256")):
-            download(file.url, target, *known, report)
+            download(file.url, target, *known, report, otherwise=_BY_HAND.format(name=target.name))
         lock["files"][path] = _facts(target)
         if file is not None and file.is_archive:
             inside = f"{file.folder}/"

@@ -140,6 +140,8 @@ def load_data(
     """
     if loader is None:
         return load_dataset(name, data_dir=data_dir, **options)
+    if data_dir is not None:
+        raise InputError("`data_dir=` has no effect with `loader=`, which reads the file or folder that is named")
     if loader not in LOADERS:
         raise UnknownNameError(f"`loader={loader}`: there are {', '.join(LOADERS)}.{did_you_mean(loader, LOADERS)}")
     _check_options(name, LOADERS[loader], options)

@@ -133,7 +133,7 @@ def disentangle(
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
     choice("correction", correction, ("none", "holm", "bh"))
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     if bootstrap < 0:
         raise InputError(f"`bootstrap={bootstrap}`: a number of resamples, or 0 for none")
     if not 0 < alpha < 1:

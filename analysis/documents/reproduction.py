@@ -16,7 +16,7 @@ class ReproducedCell(DocumentPart):
 
     Attributes:
         at: which one: key, such as ``pair`` -> value, such as ``cs-en``.
-        published: as published.
+        published: as published, or what else the table's ``called`` says.
         ours: recomputed.
         difference: ours - published.
         tolerance: how large the difference may be.
@@ -50,10 +50,13 @@ class ReproducedTable(DocumentPart):
         settings: what was published under which settings, and how ours are computed.
         cells: the figures.
         left_out: published figures that were not recomputed.
+        called: what its figures are: ``published``, or ``independent`` if nobody printed them: computed from the same
+            data by somebody else, or without bsx.
     """
 
     title: str
     source: str
+    called: str = "published"
     data: list[str] = []
     settings: list[str] = []
     cells: list[ReproducedCell]

@@ -65,6 +65,15 @@ class EnsembleSettings(BaseModel):
     def _consistent(self) -> EnsembleSettings:
         if self.penalty is not None and self.how != "ridge":
             raise ValueError(f"`penalty=` goes with `how=ridge`, not with `how={self.how}`")
+        for field in ("folds", "by"):
+            if (
+                self.how not in LEARNED
+                and self.best == "sample"
+                and getattr(self, field) != type(self).model_fields[field].default
+            ):
+                raise ValueError(f"`{field}=` goes with weights that are learned: `how={self.how}` has none")
+        if self.by == "group" and self.folds != 10:
+            raise ValueError("`folds=` goes with `by=segment`; `by=group` holds out one group after the other")
         if "size" in self.model_fields_set and self.size != 2 and self.how != "factors":
             raise ValueError(f"`size=` goes with `how=factors`, not with `how={self.how}`")
         return self

@@ -213,6 +213,8 @@ class Factor(ABC, Generic[ConfigT]):
     """
 
     Config: ClassVar[type[FactorConfig]]
+    reads: ClassVar[frozenset[str]] = frozenset(Resources.model_fields)
+    """The fields of `Resources` that it reads; all of them, for what a factor of somebody's own reads nobody knows."""
 
     def __init__(self, entry: FactorEntry, config: ConfigT, spec: str | None = None) -> None:
         self.entry = entry

@@ -53,6 +53,7 @@ class CrossLingualBias(Factor[CrossLingualConfig]):
     """
 
     Config = CrossLingualConfig
+    reads = frozenset({"parallel"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Return the column; see `Factor.compute`."""

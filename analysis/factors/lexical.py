@@ -144,6 +144,7 @@ class Lexical(Factor[LexicalConfig]):
     """
 
     Config = LexicalConfig
+    reads = frozenset({"translation", "dictionary"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""

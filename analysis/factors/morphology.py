@@ -50,7 +50,8 @@ def mor_scores(
     matrix = np.array(list(vectors.values()), dtype=np.float64)
     one, two = (_means(side, index, matrix) for side in (first, second))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((one * two).sum(1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)))
+        cosines = (one * two).sum(1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1))
+    return np.asarray(np.clip(cosines, -1.0, 1.0))
 
 
 def _means(texts: Sequence[Sequence[str]], index: Mapping[str, int], matrix: NDArray[np.float64]) -> Values:
@@ -96,6 +97,20 @@ class Morphology(Factor[MorphologyConfig]):
     """
 
     Config = MorphologyConfig
+    reads = frozenset(
+        {
+            "parses1",
+            "parses2",
+            "parser",
+            "parser_dir",
+            "download",
+            "cache",
+            "vectors",
+            "train_vectors",
+            "lexicon",
+            "seed",
+        }
+    )
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""

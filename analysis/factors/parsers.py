@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib
 import logging
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import Literal
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.parses import Parse, ParseCache
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
+from bsx.support.download import forbidden
+from bsx.support.folders import cache_folder
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -74,7 +77,8 @@ class StanzaParser(Parser):
     """Stanza (Qi et al. 2020), one sentence a text.
 
     The folder holds either stanza's own tree of models (``resources.json`` and a folder a language) or the files of one
-    pipeline: tokenizer.pt, mwt.pt, tagger.pt, parser.pt, pretrain.pt. Without one, stanza's usual place is used.
+    pipeline: tokenizer.pt, mwt.pt, tagger.pt, parser.pt, pretrain.pt. Without one, stanza's usual place is used, and
+    bsx's cache for what is not there.
     """
 
     @cached_property
@@ -97,7 +101,11 @@ class StanzaParser(Parser):
                 raise InputError(f"{self.folder}: there is no such folder of stanza models")
             return self.folder
         need("stanza", "Parsing")
-        return Path(importlib.import_module("stanza.resources.common").DEFAULT_MODEL_DIR)
+        usual = Path(importlib.import_module("stanza.resources.common").DEFAULT_MODEL_DIR)
+        own = cache_folder() / "stanza"  # what bsx fetches does not go among the files of another package
+        if "STANZA_RESOURCES_DIR" in os.environ or any((usual / self._code).glob("**/*.pt")):
+            return usual
+        return own if self.download or any((own / self._code).glob("**/*.pt")) else usual
 
     @property
     def _by_hand(self) -> bool:
@@ -120,9 +128,10 @@ class StanzaParser(Parser):
                 names.append(_LOCAL["mwt"])
             return [self._place / name for name in names]
         files = sorted((self._place / self._code).glob("**/*.pt"))
-        if not files and not self.download:
+        why = forbidden()
+        if not files and (why is not None or not self.download):
             raise ModelUnavailableError(
-                f"there is no stanza model for {self.lang} in {self._place}: "
+                f"there is no stanza model for {self.lang} in {self._place}{f', and {why}' if why else ''}: "
                 f"python -c 'import stanza; stanza.download(\"{self._code}\")' fetches it (or `download=True` does); "
                 "`parser_dir=` names another folder, `parses1=` and `parses2=` give parses that you have"
             )
@@ -152,7 +161,7 @@ class StanzaParser(Parser):
                 settings[f"{step}_pretrain_path"] = str(place / _PRETRAIN)
             settings |= {"lemma_use_identity": True, "allow_unknown_language": True}
         settings["processors"] = ",".join(processors)
-        fetch = "REUSE_RESOURCES" if self.download and not self._by_hand else "NONE"
+        fetch = "REUSE_RESOURCES" if self.download and not self._by_hand and forbidden() is None else "NONE"
         method = importlib.import_module("stanza.pipeline.core").DownloadMethod[fetch]
         with _quiet():
             made = stanza.Pipeline(self._code, dir=str(self._place), download_method=method, verbose=False, **settings)

@@ -14,6 +14,7 @@ from bsx.data import cells
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
+from bsx.support.folders import claim_cache
 from bsx.support.untyped import Untyped
 
 _log = logging.getLogger("bsx.cache")
@@ -244,9 +245,7 @@ class ParseCache:
         self._file: Path | None = None
         if folder is None:
             return
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder}: is not a folder to keep parses in")
-        folder.mkdir(parents=True, exist_ok=True)
+        claim_cache(folder)
         spelled = json.dumps(identity, sort_keys=True, ensure_ascii=False)
         self._file = folder / f"parses-{hashlib.sha256(spelled.encode()).hexdigest()[:16]}.jsonl"
         if self._file.exists():

@@ -24,6 +24,7 @@ class Semantic(Factor[SemanticConfig]):
     """
 
     Config = SemanticConfig
+    reads = frozenset({"human"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Return the column; see `Factor.compute`."""

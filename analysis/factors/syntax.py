@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
@@ -21,6 +19,7 @@ from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
+from bsx.support.children import starting_children
 
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _UNSPACED = {"Hans", "Hant", "Hani", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
@@ -83,19 +82,6 @@ def _syn_chunk(pairs: Sequence[tuple[Heads, Heads]]) -> list[float]:
     return [syn(a, b) for a, b in pairs]
 
 
-@contextlib.contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Have processes that are started here leave Ctrl-C, which the terminal sends to all, to this one."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def syn_scores(
     pairs: Sequence[tuple[Heads, Heads]], *, jobs: int = 1, report: Callable[[int, int], None] | None = None
 ) -> Values:
@@ -110,8 +96,10 @@ def syn_scores(
     chunks = [distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE)]
     values: list[float] = []
     if jobs > 1 and len(chunks) > 1:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            with _deaf_children():
+        with starting_children():  # its locks have a process that looks after them
+            pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        with pool:
+            with starting_children():
                 found = pool.map(_syn_chunk, chunks)
             for some in found:
                 values += some
@@ -209,6 +197,7 @@ class Syntax(Factor[SyntaxConfig]):
     """
 
     Config = SyntaxConfig
+    reads = frozenset({"parses1", "parses2", "parser", "parser_dir", "download", "cache", "jobs"})
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""

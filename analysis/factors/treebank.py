@@ -22,7 +22,9 @@ _ABBREVIATIONS = (
 )
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 
-_END = re.compile(r"""\S*?[.?!]["')\]}]*(?=\s)(?:\s+["')\]}]+(?=\s|$))?""")
+# Only from the start of a word, for what does not end in a mark from there does from nowhere in it: without the first
+# group, a word of n characters is read n times.
+_END = re.compile(r"""(?<!\S)\S*?[.?!]["')\]}]*(?=\s)(?:\s+["')\]}]+(?=\s|$))?""")
 _MARKED = re.compile(r"\S*[.?!]")
 
 

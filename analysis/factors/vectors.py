@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
+from bsx.support.children import run_code
 from bsx.support.optional import need
 
 Vectors = dict[str, NDArray[np.float32]]
@@ -147,8 +146,7 @@ def train_vectors(
         with corpus.open("w", encoding="utf-8", newline="\n") as stream:
             stream.writelines(" ".join(tokens) + "\n" for tokens in texts)
         # In a process of its own: fastText 0.9.3 at times computes NaN in one that has done other things before.
-        command = [sys.executable, "-c", _TRAIN, str(corpus), json.dumps(chosen)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = run_code(_TRAIN, str(corpus), json.dumps(chosen))
         if done.returncode != 0:
             reason = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
             raise InputError(f"word vectors cannot be trained on these {len(texts)} texts: {reason}")

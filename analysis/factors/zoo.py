@@ -9,13 +9,14 @@ import numpy as np
 
 from bsx.analysis.factors.base import Factor, FactorScores, ResourceOptions, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
+from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import FactorEntry
 from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import read_spec, split_specs
 from bsx.data.columns import TableLike, column_names
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
-from bsx.support.optional import implementation, source_of
+from bsx.support.optional import source_of
 from bsx.support.settings import build_config, read_spelled, takes
 
 FactorSetting: TypeAlias = str | int | float | bool | None
@@ -57,7 +58,7 @@ def _find(name: str, catalog: Catalog) -> tuple[type[Factor], FactorEntry]:
     if entry is None:
         known = sorted(catalog.factors)
         raise UnknownNameError(f"unknown factor {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
-    return implementation(entry.implementation, catalog.origins["factor", name], Factor), entry
+    return class_of(catalog, entry, Factor), entry
 
 
 def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> FactorScores:

@@ -105,7 +105,7 @@ def intervene(
     written = as_texts(candidates, "candidates") if candidates is not None else None
     choice("base", base, ("reference", "candidate"))
     choice("correction", correction, ("none", "holm", "bh"))
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     if not metrics or not references:
         raise InputError("there is nothing to measure: give at least one text and one metric")
     for name, column in (("candidates", written), ("human", human)):

@@ -83,7 +83,8 @@ class Reproduced(InNotebooks):
     def short(self) -> str:
         """Tables, cells, and whether all are met."""
         cells = sum(len(table.cells) for table in self.document.tables.values())
-        return f"{', '.join(self.document.tables)}; {cells} figures, {'all' if self.ok else 'not all'} as published"
+        end = "all" if self.ok else "not all"
+        return f"{', '.join(self.document.tables)}; {cells} figures, {end} met or with a reason"
 
     def sheets(self) -> Sequence[Sheet]:
         """Return a table of figures for each publication."""
@@ -99,7 +100,7 @@ class Reproduced(InNotebooks):
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return a row a figure."""
         return [
-            {"table": name, **{f"at_{key}": value for key, value in cell.at.items()}}
+            {"table": name, "called": table.called, **{f"at_{key}": value for key, value in cell.at.items()}}
             | {what: getattr(cell, what) for what in ("published", "ours", "difference", "tolerance", "verdict")}
             for name, table in self.document.tables.items()
             for cell in table.cells
@@ -114,7 +115,8 @@ class Reproduced(InNotebooks):
                 if known:
                     axes.plot(*zip(*known, strict=True), "o", ms=3, color=COLOURS[k % len(COLOURS)], label=label(name))
             axes.axline((0, 0), slope=1, color="#666666", lw=0.8)
-            axes.set(xlabel="published", ylabel="ours")
+            called = dict.fromkeys(table.called for table in self.document.tables.values())
+            axes.set(xlabel=" or ".join(called), ylabel="ours")
             axes.legend(fontsize=8)
         return figure
 

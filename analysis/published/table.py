@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict
@@ -37,10 +37,12 @@ class PublishedFacts(FactsPart):
         exceptions: cells known to be beyond the tolerance: keys of the cells, each with a value or several, and
             ``reason``.
         left_out: published figures that are never recomputed.
+        called: ``published``, or ``independent`` for figures that nobody printed; see `ReproducedTable`.
     """
 
     title: str
     source: str
+    called: Literal["published", "independent"] = "published"
     data: list[str]
     tolerance: float
     settings: list[str]
@@ -192,6 +194,7 @@ def judged(facts: PublishedFacts, figures: Sequence[Figure], left_out: Sequence[
     return ReproducedTable(
         title=facts.title,
         source=facts.source,
+        called=facts.called,
         data=facts.data,
         settings=facts.settings,
         cells=cells,

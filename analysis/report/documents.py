@@ -17,7 +17,8 @@ from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
-from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, read_sidecar
+from bsx.data.pairing import refuse_alike
+from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
@@ -38,7 +39,7 @@ class ScoreRows:
     Attributes:
         columns: names, in order.
         rows: one list of cells a row; numbers are floats, the rest texts, nothing is None.
-        numeric: the columns whose every cell is a number or missing.
+        numeric: the columns whose every cell is a number or missing; those of scores always are.
         sidecar: what is known of the metrics; None without a sidecar.
         signature: of a table of BERTScore's three figures.
     """
@@ -52,9 +53,13 @@ class ScoreRows:
     @property
     def metrics(self) -> list[str]:
         """The columns that hold scores."""
-        named = [entry.metric for entry in self.sidecar.metrics] if self.sidecar is not None else []
-        figures = FIGURES if self.signature is not None else ()
-        return [name for name in dict.fromkeys([*named, *figures]) if name in self.columns]
+        return [name for name in dict.fromkeys(_scored(self.sidecar, self.signature)) if name in self.columns]
+
+
+def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:
+    """Return the columns that what lies beside a table, or the user, calls scores."""
+    named = [entry.metric for entry in sidecar.metrics] if sidecar is not None else []
+    return [*named, *(FIGURES if signature is not None else ())]
 
 
 @dataclass(frozen=True)
@@ -217,20 +222,24 @@ def _clean_text(text: str) -> str:
 def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
     table = Table(file)
     renamed = named.renamed(table.columns)
-    rows = [[_clean(row[name]) for name in table.columns] for row in table.rows()]
-    if not rows:
+    line = beside(file.path, ".signature.txt")
+    signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
+    sidecar = named.known(read_sidecar(file.path), table.columns)
+    given = list(table.rows())
+    if not given:
         raise InputError(f"{file.name}: has no rows")
+    rows = [[_clean(row[name]) for name in table.columns] for row in given]
+    scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()
     for place, name in enumerate(table.columns):
-        numbers = as_numbers(row[place] for row in rows)
+        numbers = [row.number(name) for row in given] if name in scores else as_numbers(row[place] for row in rows)
         if numbers is not None:
             numeric.add(_clean_text(renamed.get(name, name)))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
             row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
-    line = file.path.with_name(file.path.name + ".signature.txt")
-    signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
     columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
-    sidecar = named.known(read_sidecar(file.path), table.columns)
+    if SYSTEM in columns:
+        refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{file.name}: systems")
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature)
 
 

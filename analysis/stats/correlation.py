@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, bootstrap_indices, percentile_interval
 from bsx.analysis.stats.results import Estimate
-from bsx.analysis.stats.rowwise import ROWS, pairwise_accuracy_rows, weighted_pearson
+from bsx.analysis.stats.rowwise import ROWS, pairwise_accuracy_rows, varies, weighted_pearson
 from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -194,8 +194,9 @@ def bootstrap_correlations(x: Array, y: Array, statistic: str, *, resamples: int
     if statistic.startswith("kendall"):
         tau = need("scipy.stats", "Kendall's tau").kendalltau
         variant = "c" if statistic in ("kendall_c", "kendall-c") else "b"
+        steady = [row if varies(row) else np.zeros_like(row) for row in x]
         draws = [
-            [tau(row[i], y[i], variant=variant, method="asymptotic").statistic for row in x]
+            [tau(row[i], y[i], variant=variant, method="asymptotic").statistic for row in steady]
             for block in blocks
             for i in block
         ]

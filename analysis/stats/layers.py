@@ -5,6 +5,7 @@ Works on arrays: scores of all layers from any encoder, human scores, and the gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.plots import draw_lines
 from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.stats.correlation import bootstrap_correlations
-from bsx.analysis.stats.rowwise import ROWS
+from bsx.analysis.stats.rowwise import ROWS, varies
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Statistic = Literal["pearson", "kendall"]
+FIGURES = ("precision", "recall", "f1")
+_NAMED = 5  # places that a note names
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,14 +37,15 @@ class LayerAgreement(InNotebooks):
     Attributes:
         statistic: which correlation.
         groups: names of the groups, in the order of ``by_group``.
-        by_group: (groups, layers, 3) for P, R, F1.
-        mean: mean over groups (layers, 3).
+        by_group: (groups, layers, 3) for P, R, F1; NaN where the scores of a group do not vary.
+        mean: mean over groups (layers, 3); NaN where it is not defined in every group.
         low: lower end of the 95 % bootstrap interval of F1's mean (layers,).
         high: upper end (layers,).
         best_layer: the layer with the highest mean for F1.
         win_share: share of bootstrap resamples in which that layer is the best.
         runner_up: the layer that comes second.
         n: segments used.
+        notes: layers, figures and groups for which nothing is defined.
     """
 
     statistic: Statistic
@@ -54,6 +58,7 @@ class LayerAgreement(InNotebooks):
     win_share: float
     runner_up: int
     n: int
+    notes: tuple[str, ...] = ()
 
     @property
     def short(self) -> str:
@@ -72,14 +77,13 @@ class LayerAgreement(InNotebooks):
             f"{self.statistic} with people by layer, mean over {', '.join(self.groups)}, n = {self.n}; 95 % bootstrap "
             "intervals, no tests"
         )
-        note = f"Bold: best layer, which is the best in {self.win_share:.0%} of resamples."
+        note = " ".join((f"Bold: best layer, which is the best in {self.win_share:.0%} of resamples.", *self.notes))
         return [Sheet(title, ["layer", "P", "R", "F1"], rows, note, names=0)]
 
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return a row a layer: means over groups, and F1's interval."""
-        names = ("precision", "recall", "f1")
         return [
-            {"layer": layer, **dict(zip(names, map(float, self.mean[layer]), strict=True))}
+            {"layer": layer, **dict(zip(FIGURES, map(float, self.mean[layer]), strict=True))}
             | {"low": float(self.low[layer]), "high": float(self.high[layer])}
             for layer in range(len(self.mean))
         ]
@@ -118,8 +122,12 @@ def layer_agreement(
         resamples: bootstrap resamples of segments within groups, for the intervals of F1 and the share of wins.
         seed: of the bootstrap.
 
+    A figure whose scores do not vary in a group has no correlation there, and no mean; `LayerAgreement.notes` names it.
+    The layer is chosen among those of which F1 has one.
+
     Raises:
-        InputError: if shapes differ, values are not finite, or a group is too small or constant.
+        InputError: if shapes differ, values are not finite, a group is too small or its human scores do not vary, or no
+            layer can be chosen.
     """
     scores = np.stack([precision, recall, f1], axis=-1).astype(np.float64)  # (layers, n, 3)
     y = np.asarray(human, dtype=np.float64)
@@ -134,17 +142,22 @@ def layer_agreement(
     for name in names:
         chosen = labels == name
         x, h = scores[:, chosen].transpose(0, 2, 1), y[chosen]
-        if len(h) < 3 or h.std() == 0:
+        if len(h) < 3 or not varies(h):
             raise InputError(f"group {name!r}: needs at least 3 segments with differing human scores, has {len(h)}")
         by_group.append(ROWS[statistic](x, h))
         draws.append(bootstrap_correlations(x[:, 2], h, statistic, resamples=resamples, seed=rng))
     table = np.stack(by_group)
-    if np.isnan(table).any():
-        raise InputError("a layer gives every segment of a group the same score: no correlation is defined")
+    notes = _undefined(table, names, statistic)
     mean = table.mean(axis=0)
-    means = np.mean(draws, axis=0)  # (resamples, layers)
-    order = np.argsort(-mean[:, 2], kind="stable")
-    low, high = np.nanpercentile(means, [2.5, 97.5], axis=0)
+    order = np.argsort(-mean[:, 2], kind="stable")[: np.count_nonzero(~np.isnan(mean[:, 2]))]  # NaN comes last
+    if not len(order):
+        raise InputError(f"no layer can be chosen by F1: {notes[0]}")
+    means = np.mean(draws, axis=0)[:, order]  # (resamples, layers that can be chosen)
+    means = means[~np.isnan(means).all(axis=1)]
+    low, high = np.full((2, len(mean)), np.nan)
+    if len(means):
+        low[order], high[order] = _interval(means)
+    wins = np.where(np.isnan(means), -np.inf, means).argmax(axis=1) == 0
     return LayerAgreement(
         statistic=statistic,
         groups=names,
@@ -153,7 +166,29 @@ def layer_agreement(
         low=low,
         high=high,
         best_layer=int(order[0]),
-        win_share=float((means.argmax(axis=1) == order[0]).mean()),
+        win_share=float(wins.mean()) if len(wins) else math.nan,
         runner_up=int(order[min(1, len(order) - 1)]),
         n=len(y),
+        notes=notes,
     )
+
+
+def _interval(means: Array) -> Array:
+    """Return the ends of the 95 % intervals of columns (resamples, layers), NaN in a column without values: (2, …)."""
+    ends = np.full((2, means.shape[1]), np.nan)
+    some = ~np.isnan(means).all(axis=0)
+    ends[:, some] = np.nanpercentile(means[:, some], [2.5, 97.5], axis=0)
+    return ends
+
+
+def _undefined(table: Array, groups: Sequence[str], statistic: str) -> tuple[str, ...]:
+    """Return which layers and figures have the same score for a whole group, in one note, if there are any."""
+    places = []
+    for group, layer in np.argwhere(np.isnan(table).any(axis=2)).tolist():
+        figures = [name for name, value in zip(FIGURES, table[group, layer], strict=True) if np.isnan(value)]
+        places.append(f"layer {layer} in {groups[group]!r} ({', '.join(figures)})")
+    if not places:
+        return ()
+    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+    shown = ", ".join(places[:_NAMED])
+    return (f"all segments of a group have the same score, so no {statistic} is defined: {shown}{more}",)

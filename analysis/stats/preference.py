@@ -81,7 +81,7 @@ def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[f
     >>> [round(end, 4) for end in wilson_interval(47, 1452)]
     [0.0244, 0.0428]
     """
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     if not 0 <= successes <= n or n == 0:
         raise InputError(f"{successes} of {n} items is no share")
     interval = _binomial(successes, n).proportion_ci(confidence, method="wilson")

@@ -1,12 +1,14 @@
 """Correlation along the last axis, for many rows at once: what the resampling tests spend their time on.
 
 In all functions an item that is NaN in x or y is left out of its row, and a row with fewer than two items or without
-variation gives NaN. Nothing is validated here; the public functions have done it.
+variation (see `NEGLIGIBLE`) gives NaN; pairwise accuracy counts ties instead. Nothing is validated here; the public
+functions have done it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,12 @@ RowStatistic = Callable[[Array, Array], Array]
 
 ALL_PAIRS_UP_TO = 64  # items; above, Kendall's tau by SciPy's sorting, row after row
 PAIR_CELLS = 1_000_000  # rows x pairs of items held at once
-NEGLIGIBLE = 1e-13  # a variance below this share of the mean square is rounding, not variation
+NEGLIGIBLE = 1e-13
+"""A variance up to this share of the mean square is rounding, not variation.
+
+Its root, 3e-7, is about three units in the last place of single precision, in which scores of encoders are computed:
+what is the same on one processor differs by so much on another. It is the one limit for all correlations.
+"""
 
 
 def pearson_rows(x: Array, y: Array) -> Array:
@@ -26,7 +33,7 @@ def pearson_rows(x: Array, y: Array) -> Array:
     present = ~(np.isnan(x) | np.isnan(y))
     count = np.maximum(present.sum(axis=-1), 1)
     x, y = _centred(x, present, count), _centred(y, present, count)
-    return _ratio((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
+    return ratio((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
 
 
 def spearman_rows(x: Array, y: Array) -> Array:
@@ -35,12 +42,14 @@ def spearman_rows(x: Array, y: Array) -> Array:
     x, y = np.broadcast_arrays(x, y)
     missing = np.isnan(x) | np.isnan(y)
     # Missing items rank above all others, where they change no rank, and are then taken out again.
-    ranks = [np.where(missing, np.nan, rank(np.where(missing, np.inf, z), axis=-1)) for z in (x, y)]
+    steady = (_steady(z, ~missing) for z in (x, y))
+    ranks = [np.where(missing, np.nan, rank(np.where(missing, np.inf, z), axis=-1)) for z in steady]
     return pearson_rows(ranks[0], ranks[1])
 
 
 def kendall_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-b of each row of x (…, n) with that of y (…, n): (…,)."""
+    x, y = _both_steady(x, y)
     if x.shape[-1] <= ALL_PAIRS_UP_TO:
         return _over_pairs(_tau_b, x, y)
     return _row_by_row(_kendall, x, y)
@@ -48,7 +57,7 @@ def kendall_rows(x: Array, y: Array) -> Array:
 
 def kendall_c_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-c (Stuart 1953) of each row of x (…, n) with that of y (…, n): (…,)."""
-    return _row_by_row(_tau_c, x, y)
+    return _row_by_row(_tau_c, *_both_steady(x, y))
 
 
 def pairwise_accuracy_rows(x: Array, y: Array) -> Array:
@@ -61,14 +70,13 @@ def weighted_pearson(x: Array, y: Array, weights: Array) -> Array:
 
     With bootstrap counts as weights these are the correlations in the resamples.
     """
-    x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean()
+    level_x, level_y = x.mean(axis=-1), y.mean()
+    x, y = x - level_x[:, None], y - level_y
     total = weights.sum(axis=-1, keepdims=True)
     mean_x, mean_y = weights @ x.T / total, (weights @ y)[:, None] / total
     square_x, square_y = weights @ (x * x).T / total, (weights @ (y * y))[:, None] / total
     covariance = weights @ (x * y).T / total - mean_x * mean_y
-    return _ratio(
-        covariance, _variance(square_x, mean_x, (x * x).mean(axis=-1)), _variance(square_y, mean_y, (y * y).mean())
-    )
+    return ratio(covariance, variance(square_x, mean_x, level_x), variance(square_y, mean_y, level_y))
 
 
 def accuracy_of_drawn(x: Array, y: Array, counts: Array) -> Array:
@@ -89,6 +97,34 @@ def mean_of_drawn_pairs(values: Array | NDArray[np.bool_], counts: Array) -> Arr
     return mean
 
 
+def varies(values: Array) -> NDArray[np.bool_]:
+    """Tell whether rows (…, n) without missing values vary by more than rounding: (…,)."""
+    spread = np.square(values - values.mean(axis=-1, keepdims=True)).mean(axis=-1)
+    found: NDArray[np.bool_] = spread > NEGLIGIBLE * np.square(values).mean(axis=-1)
+    return found
+
+
+def variance(mean_square: Array, mean: Array, level: Array | np.floating[Any]) -> Array:
+    """Return the variance of values from sums of them less a level; 0 where it is negligible.
+
+    Args:
+        mean_square: mean of the squares of values less the level (…,).
+        mean: mean of values less the level (…,).
+        level: what was subtracted, for the sake of precision.
+    """
+    found = mean_square - mean * mean
+    size = np.maximum(mean_square, mean_square + 2 * level * mean + level * level)
+    result: Array = np.where(found > NEGLIGIBLE * size, found, 0.0)
+    return result
+
+
+def ratio(covariance: Array, variance_x: Array, variance_y: Array) -> Array:
+    """Return covariances over the roots of variances, from -1 to 1; NaN where a variance is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r: Array = covariance / (np.sqrt(variance_x) * np.sqrt(variance_y))
+    return np.where(np.isfinite(r), np.clip(r, -1.0, 1.0), np.nan)
+
+
 ROWS: dict[str, RowStatistic] = {
     "pearson": pearson_rows,
     "spearman": spearman_rows,
@@ -104,21 +140,22 @@ def _centred(x: Array, present: NDArray[np.bool_], count: NDArray[np.int64]) -> 
     mean = values.sum(axis=-1, keepdims=True) / count[..., None]
     centred = np.where(present, values - mean, 0.0)
     size = (values * values).sum(axis=-1, keepdims=True)
-    varies = (centred * centred).sum(axis=-1, keepdims=True) > NEGLIGIBLE**2 * size
-    result: Array = np.where(varies, centred, 0.0)
+    moving = (centred * centred).sum(axis=-1, keepdims=True) > NEGLIGIBLE * size
+    result: Array = np.where(moving, centred, 0.0)
     return result
 
 
-def _variance(mean_square: Array, mean: Array, scale: Array) -> Array:
-    variance = mean_square - mean * mean
-    result: Array = np.where(variance > NEGLIGIBLE * scale, variance, 0.0)
+def _steady(x: Array, present: NDArray[np.bool_]) -> Array:
+    """Return x (…, n) with 0 in whole rows that do not vary among what is present: ranks would order the rounding."""
+    moving = _centred(x, present, np.maximum(present.sum(axis=-1), 1)).any(axis=-1, keepdims=True)
+    result: Array = np.where(moving | np.isnan(x), x, 0.0)
     return result
 
 
-def _ratio(covariance: Array, variance_x: Array, variance_y: Array) -> Array:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r: Array = np.clip(covariance / (np.sqrt(variance_x) * np.sqrt(variance_y)), -1.0, 1.0)
-    return np.where(np.isfinite(r), r, np.nan)
+def _both_steady(x: Array, y: Array) -> tuple[Array, Array]:
+    x, y = np.broadcast_arrays(x, y)
+    present = ~(np.isnan(x) | np.isnan(y))
+    return _steady(x, present), _steady(y, present)
 
 
 def _over_pairs(statistic: RowStatistic, x: Array, y: Array) -> Array:
@@ -141,7 +178,7 @@ def _over_pairs(statistic: RowStatistic, x: Array, y: Array) -> Array:
 
 def _tau_b(dx: Array, dy: Array) -> Array:
     dx, dy = np.nan_to_num(dx), np.nan_to_num(dy)
-    return _ratio((dx * dy).sum(axis=-1), (dx * dx).sum(axis=-1), (dy * dy).sum(axis=-1))
+    return ratio((dx * dy).sum(axis=-1), (dx * dx).sum(axis=-1), (dy * dy).sum(axis=-1))
 
 
 def _accuracy(dx: Array, dy: Array) -> Array:

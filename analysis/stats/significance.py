@@ -75,7 +75,7 @@ def williams_from_correlations(
     Raises:
         InputError: if a correlation lies outside -1..1, the three cannot occur together, or n is under 4.
     """
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     if n < 4:
         raise InputError(f"the Williams test needs at least 4 items, has {n}")
     if not all(-1 <= r <= 1 for r in (r_ah, r_bh, r_ab)):

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bsx.analysis.stats.rowwise import varies
+from bsx.data.cells import LARGEST
 from bsx.data.columns import floats
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
-
-_LARGEST = 1e150
-"""Beyond it, squares and their sums are no numbers any more."""
-_ROUNDING = 1e-13
-"""Spread of a column, as a share of its values, below which a correlation is one of rounding errors (SciPy's limit)."""
+from bsx.support.settings import check_ranges
 
 
 def vectors(
@@ -76,10 +74,12 @@ def grids(columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems
     return tuple(arrays.values())
 
 
-def settings(*, resamples: int, confidence: float = 0.95) -> None:
-    """Raise InputError unless there is at least one resample and the confidence level lies between 0 and 1."""
-    if resamples < 1:
-        raise InputError(f"`resamples={resamples}`: at least 1 is needed")
+def settings(*, resamples: int = 1, confidence: float = 0.95) -> None:
+    """Raise InputError unless the resamples are as many as `RANGES` allows and the confidence lies between 0 and 1.
+
+    What prints an interval asks for `enough_draws` too; one resample serves who only wants the estimate.
+    """
+    check_ranges({"resamples": resamples}, "`{}=`")
     if not 0 < confidence < 1:
         raise InputError(f"`confidence={confidence}`: it must lie between 0 and 1, e.g. 0.95")
 
@@ -87,7 +87,7 @@ def settings(*, resamples: int, confidence: float = 0.95) -> None:
 def refuse_rounding(name: str, values: Array) -> None:
     """Raise InputError for values (n,) that differ by no more than rounding errors."""
     largest, spread = np.abs(values).max(), np.ptp(values)
-    if 0 < spread <= _ROUNDING * largest:
+    if spread > 0 and not varies(values):
         raise InputError(
             f"{name}: its values differ by {spread:.1g} at most, a rounding error of numbers near {largest:g}: "
             "nothing can be ranked"
@@ -104,7 +104,7 @@ def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
         raise InputError(f"{name}: has shape {array.shape}, expected {expected}")
     if np.isinf(array).any():
         raise InputError(f"{name}: infinite value at {_place(np.isinf(array))}")
-    if (large := np.abs(array) > _LARGEST).any():
+    if (large := np.abs(array) > LARGEST).any():
         raise InputError(f"{name}: the value at {_place(large)} is too large to compute with: scale the column")
     return array
 

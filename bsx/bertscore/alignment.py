@@ -14,7 +14,7 @@ from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.render.sheets import Sheet
 from bsx.data.picture import label, picture
 from bsx.errors import InputError
-from bsx.support.arrays import fetch
+from bsx.support.arrays import fetch, within
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def align_texts(
         if vectors.content[index] == 0:
             raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
     first = vectors.vectors[0]
-    cosines = fetch(first[vectors.rows(left)] @ first[vectors.rows(right)].T)
+    cosines = within(fetch(first[vectors.rows(left)] @ first[vectors.rows(right)].T))
     weights, pools = [], []
     for index in (left, right):
         weights.append(fetch(vectors.weights[vectors.rows(index)]))

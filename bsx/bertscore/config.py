@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bsx.encode.run_config import RunConfig, RunSettings
+from bsx.models.choice import path_as_name
 
 
 class BertScoreSettings(BaseModel):
@@ -67,6 +68,8 @@ class BertScoreSettings(BaseModel):
             "`all_layers=True` returns the residual stream, as bert-score does."
         ),
     ] = True
+
+    _path_as_name = field_validator("model", mode="before")(path_as_name)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

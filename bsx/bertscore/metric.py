@@ -69,6 +69,9 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
     given_idf: Idf | None = None
     """Weights counted before, to be used instead of the references'."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (*super().__reduce__(), {"given_idf": self.given_idf})
+
     def setup(self) -> None:
         """Find the model, its tokenizer and its baselines."""
         named = self.config.model_dump(exclude={"measure"})
@@ -113,8 +116,18 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
         if not self.settings.rescale:
             return None
         if self.settings.baseline is not None:
-            return read_baseline(self.settings.baseline, self.depth)
-        return find_baseline(self.choice, self.encoders.catalog, self.depth)
+            where = (self.depth, self.choice, self.encoders.catalog, self.located.identity)
+            found = read_baseline(self.settings.baseline, *where)
+        else:
+            found = find_baseline(self.choice, self.encoders.catalog, self.depth, self.located.identity)
+            self.encoders.uses_entry("baseline", found.origin.removeprefix("registry: "))
+        found.check(self.layers)
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say if the rescaling baseline is for another language."""
+        return () if self.baselines is None else self.baselines.notes
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -160,6 +173,7 @@ class BertScore(Metric[BertScoreConfig | ThreeFigures]):
             "norm": "final" if settings.final_norm else "residual",
             "dtype": self.encoders.dtype,
             "tokenizer": f"{self.tokenizer.backend}@{self.located.checkpoint.tokenizer_digest[:8]}",
+            **self.entry_fields(),
             "bsx": VERSION,
         }
         every = fields if self._alone else {**fields, "measure": FIGURES[self._measure]}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,10 @@ from bsx.data.columns import read_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
 from bsx.models.choice import Choice
+from bsx.support.signature import Signature, other_weights
 
+_HIGHEST = 0.999
+"""The highest baseline that scores are rescaled by; of 82 published tables none has one above .985."""
 _COLUMNS = ("LAYER", "P", "R", "F")
 
 
@@ -31,15 +34,32 @@ class LayerBaselines:
     Attributes:
         figures: array (layers + 1, 3) of P, R, F1.
         origin: where they come from, for messages.
+        notes: what the user should know about them.
     """
 
     figures: NDArray[np.float32]
     origin: str
+    notes: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
         """Sha256 of the figures, so that a changed baseline changes the signature."""
         return hashlib.sha256(self.figures.tobytes()).hexdigest()
+
+    def check(self, layers: Sequence[int]) -> None:
+        """Refuse baselines that leave next to nothing of the scale.
+
+        Raises:
+            InputError: naming a layer whose figures are too near 1.
+        """
+        for layer in layers:
+            highest = float(self.figures[layer].max())
+            if highest > _HIGHEST:
+                raise InputError(
+                    f"{self.origin}: the baseline of layer {layer} is {highest:.7g}: dividing by 1 minus it makes "
+                    f"{1 / (1 - highest):,.0f} of 1; scores are rescaled by baselines up to {_HIGHEST}. Drop "
+                    "`rescale=True`, or use another layer"
+                )
 
     def apply(self, scores: NDArray[np.float32], layers: Sequence[int]) -> NDArray[np.float32]:
         """Rescale raw scores.
@@ -52,19 +72,23 @@ class LayerBaselines:
         return ((scores - b) / (1 - b)).astype(np.float32)
 
 
-def find_baseline(choice: Choice, catalog: Catalog, layers: int) -> LayerBaselines:
+def find_baseline(choice: Choice, catalog: Catalog, layers: int, identity: str) -> LayerBaselines:
     """Look up the registry's baseline for a model and the language it is used for.
 
     The language is the one asked for, or the only language of a monolingual model.
 
+    Args:
+        choice: the model.
+        catalog: the registry.
+        layers: of the model.
+        identity: of its weights; see `bsx.encode.session.LocatedModel`.
+
     Raises:
-        InputError: if there is none; says how to bring one. Scores are never left raw in silence.
+        InputError: if there is none, or it was made with other weights; says how to bring one. Scores are never left
+            raw in silence.
     """
-    if choice.language is not None:
-        code = choice.language.code
-    elif choice.entry is not None and isinstance(choice.entry.languages, list) and len(choice.entry.languages) == 1:
-        code = choice.entry.languages[0]
-    else:
+    code = _language(choice)
+    if code is None:
         raise InputError(f"rescaling {choice.name} needs the language of the texts: add `lang=`")
     baseline = catalog.baseline(code, choice.name)
     if baseline is None:
@@ -75,19 +99,36 @@ def find_baseline(choice: Choice, catalog: Catalog, layers: int) -> LayerBaselin
             f"`bsx.jobs.baseline({choice.name!r}, lang={code!r}, corpus=FILE, write=True)` makes "
             "one; or drop `rescale=True`"
         )
-    return _from_entry(baseline, f"registry: {code}/{choice.name}", layers)
+    origin = f"registry: {code}/{choice.name}"
+    _check_weights(baseline, identity, origin)
+    return _from_entry(baseline, origin, layers)
 
 
-def read_baseline(path: Path, layers: int) -> LayerBaselines:
+def read_baseline(
+    path: Path, layers: int, choice: Choice | None = None, catalog: Catalog | None = None, identity: str = ""
+) -> LayerBaselines:
     """Read a baseline file: bsx's YAML, or bert-score's CSV with the columns LAYER,P,R,F.
 
+    YAML says which model and language it is for. A CSV says nothing, but bert-score's are called after the model, in a
+    folder called after the language: ``en/roberta-large.tsv``.
+
+    Args:
+        path: the file.
+        layers: of the model.
+        choice: the model, to be held against what the file says; nothing is unless given.
+        catalog: the registry that knows names of models and languages.
+        identity: of the model's weights; see `bsx.encode.session.LocatedModel`.
+
     Raises:
-        InputError: if the file is missing, malformed, or has another number of layers than the model.
+        InputError: if the file is missing, malformed, of another model, or has another number of layers than the model.
     """
     if not path.exists():
         raise InputError(f"{path}: there is no such baseline file")
     if path.suffix in (".yaml", ".yml"):
-        return _from_entry(read_entry(Baseline, path), str(path), layers)
+        entry = read_entry(Baseline, path)
+        notes = () if choice is None else _check_model(entry.model, entry.language, choice, catalog, path)
+        _check_weights(entry, identity, str(path))
+        return replace(_from_entry(entry, str(path), layers), notes=notes)
     try:
         layer, *figures = (
             column for column in read_columns(Table(path, separator=",", quoted=True), _COLUMNS).values()
@@ -99,7 +140,56 @@ def read_baseline(path: Path, layers: int) -> LayerBaselines:
         raise InputError(f"{path}: not a baseline file: has a layer without P, R or F")
     if not np.array_equal(layer, np.arange(len(table))):
         raise InputError(f"{path}: the column LAYER must count up from 0")
-    return _checked(table, str(path), layers)
+    named = None if catalog is None else catalog.find(path.stem)
+    if choice is None or catalog is None or named is None or choice.entry is None:
+        return _checked(table, str(path), layers)
+    folder = path.absolute().parent.name
+    notes = _check_model(named.name, folder if folder in catalog.languages else None, choice, catalog, path)
+    return replace(_checked(table, str(path), layers), notes=notes)
+
+
+def _language(choice: Choice) -> str | None:
+    """Return the language asked for, else the only one of a monolingual model."""
+    if choice.language is not None:
+        return choice.language.code
+    known = choice.entry.languages if choice.entry is not None else []
+    return known[0] if isinstance(known, list) and len(known) == 1 else None
+
+
+def _check_model(
+    model: str, language: str | None, choice: Choice, catalog: Catalog | None, path: Path
+) -> tuple[str, ...]:
+    """Refuse a file that is for another model, and return what is to be said if it is for another language.
+
+    Args:
+        model: what the file is for.
+        language: its code, if it says so.
+        choice: what it is used for; a folder is called by its name.
+        catalog: tells aliases.
+        path: the file.
+    """
+    known = catalog.find(model) if catalog is not None else None
+    asked = choice.name if choice.entry is not None or choice.source.hub else Path(choice.name).resolve().name
+    if (known.name if known is not None else model) != asked:
+        raise InputError(
+            f"{path}: is the baseline of {model}, the model is {choice.name}: mean cosines of one say nothing about "
+            "another; `bsx.jobs.baseline(…)` makes one"
+        )
+    code = _language(choice)
+    if language in (None, code):
+        return ()
+    used = f"the texts are {code}" if code is not None else "nothing says which language the texts are in (`lang=`)"
+    return (f"{path}: is the baseline of {model} for {language!r}; {used}",)
+
+
+def _check_weights(entry: Baseline, identity: str, origin: str) -> None:
+    """Refuse a baseline whose signature names other weights than the model's, digest against digest."""
+    made_with = Signature.read(entry.source.rpartition("; ")[2]).get("model")
+    if other_weights(made_with, identity):
+        raise InputError(
+            f"{origin}: this baseline was made with the weights {made_with}, the model's are {identity}: "
+            "`bsx.jobs.baseline(…)` makes one; or drop `rescale=True`"
+        )
 
 
 def _from_entry(entry: Baseline, origin: str, layers: int) -> LayerBaselines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -14,7 +14,7 @@ from bsx.bertscore.results import Scores
 from bsx.bertscore.windows import refuse_large_pairs
 from bsx.catalog.catalog import Catalog
 from bsx.data import cells
-from bsx.data.corpus import Corpus, InContext, MemoryCorpus, as_references, as_texts
+from bsx.data.corpus import Corpus, InContext, MemoryCorpus, References, Texts, as_references, as_texts
 from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -23,7 +23,7 @@ from bsx.metrics.blocks import as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
-from bsx.support.settings import build_config, takes
+from bsx.support.settings import build_config, made_of, takes
 from bsx.support.signature import Signature
 from bsx.support.untyped import Settings
 
@@ -38,8 +38,11 @@ class Scorer:
 
     It runs `bsx.bertscore.metric.BertScore`, as ``bsx.get_metric("bertscore")`` does, for all three figures.
 
+    Threads may share one. Pickled or copied deeply it is a recipe, which loads the model anew: the settings, with the
+    idf weights and the encoders' settings if such were given.
+
     Args:
-        model: registry name or alias, folder, or hub id; see `bsx.models.choice.choose`.
+        model: registry name or alias, folder (a text, or a `Path`), or hub id; see `bsx.models.choice.choose`.
         lang: the texts' language, by BCP-47 tag or English name; chooses the model if none is named, and the baseline.
         idf: True to weigh tokens by their idf in the references of each call; a list of texts to count on instead; or
             `Idf` weights counted before.
@@ -62,7 +65,7 @@ class Scorer:
     @takes(ScorerConfig)
     def __init__(
         self,
-        model: str | None = None,
+        model: str | Path | None = None,
         *,
         lang: str | None = None,
         idf: bool | Idf | Sequence[str] = False,
@@ -85,6 +88,8 @@ class Scorer:
         self.tokenizer = self.metric.tokenizer
         self.metric.given_idf = self._given_idf(idf)
         self._private = encoders is None
+        given = {"lang": lang, "registry": registry, "encoders": encoders, **settings}
+        self._given: Settings = {name: value for name, value in given.items() if value is not None}
         if self._private and self.config.cache is None:
             self.metric.encoding.shared.load()  # now, and not while somebody waits for scores
 
@@ -96,6 +101,18 @@ class Scorer:
                 raise InputError("these idf weights were counted with another tokenizer: count them again")
             return idf
         return self.count_idf(idf)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        idf = self.metric.given_idf or self.config.idf
+        return made_of, (type(self), {"model": self.config.model, "idf": idf, **self._given})
+
+    def __repr__(self) -> str:
+        changed = {name: getattr(self.config, name) for name in self.config.model_fields_set - {"model", "lang"}}
+        fields = type(self.config).model_fields
+        shown = {name: value for name, value in sorted(changed.items()) if value != fields[name].default}
+        named = {"lang": self.config.lang, **shown} if self.config.lang is not None else shown
+        settings = "".join(f", {name}={str(v) if isinstance(v, Path) else v!r}" for name, v in named.items())
+        return f"Scorer({self.model!r}{settings})"
 
     @property
     def model(self) -> str:
@@ -124,10 +141,10 @@ class Scorer:
 
     def score(
         self,
-        candidates: object,
-        references: object,
+        candidates: Texts,
+        references: References,
         *,
-        documents: object | None = None,
+        documents: Iterable[object] | None = None,
         progress: Watch = None,
     ) -> Scores:
         """Score candidates against references.
@@ -152,10 +169,10 @@ class Scorer:
 
     def score_systems(
         self,
-        systems: Mapping[str, object],
-        references: object,
+        systems: Mapping[str, Texts],
+        references: References,
         *,
-        documents: object | None = None,
+        documents: Iterable[object] | None = None,
         progress: Watch = None,
     ) -> dict[str, Scores]:
         """Score several systems' candidates against the same references; every distinct text is encoded once.
@@ -178,7 +195,7 @@ class Scorer:
         prepared = prepare([self.metric], corpus, progress=progress)
         return collect(prepared, list(stream(prepared, progress=progress)), self.layers, self.config.all_layers)
 
-    def count_idf(self, texts: object) -> Idf:
+    def count_idf(self, texts: Texts) -> Idf:
         """Count idf weights on a list of texts, for use as ``idf=`` of any scorer with the same tokenizer."""
         return count_idf(as_texts(texts, "texts"), self.tokenizer, self.metric.located.checkpoint.tokenizer_digest)
 
@@ -234,12 +251,12 @@ class Scorer:
 
 @takes(ScorerConfig)
 def score(
-    candidates: object,
-    references: object,
+    candidates: Texts,
+    references: References,
     *,
-    model: str | None = None,
+    model: str | Path | None = None,
     lang: str | None = None,
-    documents: object | None = None,
+    documents: Iterable[object] | None = None,
     idf: bool | Idf | Sequence[str] = False,
     registry: Catalog | Path | str | None = None,
     encoders: Encoders | None = None,

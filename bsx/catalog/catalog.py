@@ -11,11 +11,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
-from bsx.catalog.entries.base import validate
+from bsx.catalog.entries.base import UNSCORED, Entry, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.catalog.entries.risks import ExplainerEntry
 from bsx.catalog.reading import read_entry, read_list, read_mapping, read_named
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.support.folders import user_folder
 from bsx.support.near import did_you_mean
@@ -58,8 +59,10 @@ class Catalog:
         self.metrics: dict[str, MetricEntry] = {}
         self.factors: dict[str, FactorEntry] = {}
         self.origins: dict[tuple[str, str], Path] = {}
-        """(kind, name) -> its file; kind is model, language, metric, factor, ensemble, explainer or
+        """(kind, name) -> its file; kind is family, model, language, metric, factor, ensemble, explainer or
         baseline (``language/model``)."""
+        self.replaced: dict[tuple[str, str], Path] = {}
+        """(kind, name) -> the file whose entry another one stands in for, where that says something else."""
         self.problems: list[RegistryError] = []
         self._broken: dict[str, RegistryError] = {}
         self._names: dict[str, str] = {}
@@ -70,20 +73,21 @@ class Catalog:
 
     def _add(self, folder: Path, *, tolerant: bool) -> None:
         steps: list[tuple[str, Callable[[], None]]] = []
-        if (folder / "families.yaml").is_file() or not tolerant:
+        if os.path.lexists(folder / "families.yaml") or not tolerant:
             steps.append(("families.yaml", partial(self._add_families, folder / "families.yaml")))
         for file in sorted((folder / "models").glob("*.yaml")):
             steps.append((file.stem, partial(self._add_model, file)))
-        if (folder / "languages.yaml").is_file() or not tolerant:
+        if os.path.lexists(folder / "languages.yaml") or not tolerant:
             steps.append(("languages.yaml", partial(self._add_languages, folder / "languages.yaml")))
         for file in sorted((folder / "metrics").glob("*.yaml")):
             steps.append((f"metric {file.stem}", partial(self._add_column, "metric", MetricEntry, file, self.metrics)))
         for file in sorted((folder / "factors").glob("*.yaml")):
             steps.append((f"factor {file.stem}", partial(self._add_column, "factor", FactorEntry, file, self.factors)))
         for file in sorted((folder / "baselines").glob("*/*.yaml")):
-            self.origins["baseline", f"{file.parent.name}/{file.stem}"] = file
+            self._place("baseline", f"{file.parent.name}/{file.stem}", file)
         for kind in ("ensemble", "explainer"):
-            self.origins |= {(kind, file.stem): file for file in sorted((folder / f"{kind}s").glob("*.yaml"))}
+            for file in sorted((folder / f"{kind}s").glob("*.yaml")):
+                self._place(kind, file.stem, file)
         for name, step in steps:
             try:
                 step()
@@ -122,8 +126,34 @@ class Catalog:
         if name in self._broken:
             raise self._broken[name]
 
+    def _place(self, kind: str, name: str, file: Path, old: Entry | None = None, new: Entry | None = None) -> None:
+        """Note where an entry stands, and what it replaces; one that is not read yet counts as the file's bytes."""
+        before = self.origins.get((kind, name))
+        if before is not None:
+            if old is not None and new is not None:
+                changed = old.model_dump(exclude=UNSCORED) != new.model_dump(exclude=UNSCORED)
+            else:
+                changed = not _same_files(before, file)
+            if changed:
+                self.replaced[kind, name] = before
+        self.origins[kind, name] = file
+
+    def replacement(self, kind: str, name: str) -> str | None:
+        """Return the sentence that says that an overlay's entry replaces another; None if it does not.
+
+        An entry with further evidence or other remarks replaces nothing.
+        """
+        if (kind, name) not in self.replaced:
+            return None
+        shipped = self.replaced[kind, name].is_relative_to(self.folders[0])
+        other = "the one that comes with bsx" if shipped else str(self.replaced[kind, name])
+        return f"{kind} {name}: the entry in {self.origins[kind, name]} replaces {other}"
+
     def _add_families(self, file: Path) -> None:
-        self.families |= {name: validate(Family, value, file, name) for name, value in read_mapping(file).items()}
+        families = {name: validate(Family, value, file, name) for name, value in read_mapping(file).items()}
+        for name, entry in families.items():
+            self._place("family", name, file, self.families.get(name), entry)
+        self.families |= families
 
     def _add_model(self, file: Path) -> None:
         entry = read_named(ModelEntry, file)
@@ -136,15 +166,16 @@ class Catalog:
                 raise RegistryError(f"{file}: {field}: {name!r} already means {names[name]!r}")
             names[name] = entry.name
         if entry.source.path is not None:
-            located = (file.parent.parent / Path(entry.source.path).expanduser()).resolve()
+            located = Path(os.path.realpath(file.parent.parent / Path(entry.source.path).expanduser()))
             entry = entry.model_copy(update={"source": entry.source.model_copy(update={"path": str(located)})})
         self._names = names
+        self._place("model", entry.name, file, self.models.get(entry.name), entry)
         self.models[entry.name] = entry
-        self.origins["model", entry.name] = file
 
     def _add_column(self, kind: str, entry: type[_ColumnT], file: Path, to: dict[str, _ColumnT]) -> None:
-        to[file.stem] = read_named(entry, file)
-        self.origins[kind, file.stem] = file
+        found = read_named(entry, file)
+        self._place(kind, file.stem, file, to.get(file.stem), found)
+        to[file.stem] = found
 
     def factor(self, name: str) -> FactorEntry | None:
         """Return the linguistic factor called ``name``, or None.
@@ -172,8 +203,9 @@ class Catalog:
                 unknown = [name for name in names if name not in self.models]
                 if unknown:
                     raise RegistryError(f"{file}: [{index}].{field}: there is no model {unknown[0]!r}")
+        for code, entry in languages.items():
+            self._place("language", code, file, self.languages.get(code), entry)
         self.languages |= languages
-        self.origins |= {("language", code): file for code in languages}
 
     def baseline(self, language: str, model: str) -> Baseline | None:
         """Return the baseline of a model (canonical name) for a language code, or None.
@@ -260,7 +292,7 @@ class Catalog:
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:
-            found = {file for pattern in _FILES for file in folder.glob(pattern) if file.is_file()}
+            found = {file for pattern in _FILES for file in folder.glob(pattern)}
             for file in sorted(set(folder.rglob("*.y*ml")) - found):
                 problems.append(RegistryError(f"{file}: is no file of a registry, which has {', '.join(_FILES)}"))
         return problems
@@ -294,6 +326,15 @@ class Catalog:
         return entry
 
 
+def _same_files(one: Path, other: Path) -> bool:
+    try:
+        if not one.is_file() or not other.is_file() or one.stat().st_size != other.stat().st_size:
+            return False
+        return NamedFile(one).digest() == NamedFile(other).digest()
+    except (OSError, InputError):
+        return False  # reading the entry will say more
+
+
 def shipped_folder() -> Path:
     """Return the registry folder that comes with the package."""
     return Path(str(resources.files("bsx.registry")))
@@ -306,7 +347,7 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         named: one more folder, above all others.
 
     Raises:
-        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist.
+        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist, or holds other things alone.
     """
     folders = [user_folder()] if user_folder().is_dir() else []
     given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]
@@ -316,6 +357,9 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         folder = Path(part).expanduser()
         if not folder.is_dir():
             raise InputError(f"{origin}: there is no folder {part}")
+        stray = min(folder.iterdir(), default=None)
+        if stray is not None and not any(file for pattern in _FILES for file in folder.glob(pattern)):
+            raise InputError(f"{origin}: {stray}: is no file of a registry, which has {', '.join(_FILES)}")
         folders.append(folder)
     return folders
 
@@ -339,8 +383,16 @@ def load_registry(registry: Registry = None) -> Catalog:
         return registry
     overlays = overlay_folders(None if registry is None else Path(registry))
     files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
-    states = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    states = tuple((file, *_state(file)) for file in files)
     return _overlaid(tuple(overlays), states) if overlays else shipped()
+
+
+def _state(file: Path) -> tuple[int, int]:
+    try:
+        facts = file.stat()
+    except OSError:  # a link that leads nowhere: reading says so
+        return 0, 0
+    return facts.st_mtime_ns, facts.st_size
 
 
 @functools.lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -171,7 +172,7 @@ class DatasetCatalog:
         self.entries: dict[str, DatasetEntry] = {}
         for folder in folders:
             file = folder / "datasets.yaml"
-            if file.is_file() or folder == folders[0]:
+            if os.path.lexists(file) or folder == folders[0]:
                 self.entries |= read_list(DatasetEntry, file, "name", "data sets")
 
     def entry(self, name: str) -> DatasetEntry:

@@ -22,7 +22,7 @@ def read_yaml(file: Path) -> object:
         RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
     """
     try:
-        return NamedFile(file).yaml()
+        return NamedFile(file, found=True).yaml()
     except InputError as error:
         raise RegistryError(str(error)) from error
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 
-from bsx.errors import InputError
+from bsx.errors import BsxError, InputError
 
 UNNAMED = ""  # the key of a setting written without its field
 
@@ -47,3 +49,20 @@ def read_spec(spec: str) -> tuple[str, dict[str, str]]:
             raise InputError(f"metric {spec!r}: {field} is given twice")
         settings[field] = value
     return name.strip(), settings
+
+
+@contextlib.contextmanager
+def naming(spec: str, *, among: int) -> Iterator[None]:
+    """Let an error that does not say which metric it is about begin with that metric, if there are several.
+
+    Args:
+        spec: the metric.
+        among: how many metrics there are.
+    """
+    try:
+        yield
+    except BsxError as error:
+        said, name = str(error), spec.partition(":")[0]
+        if among > 1 and not said.startswith((f"{name}:", f"{name} ", f"metric {name}")) and repr(name) not in said:
+            error.args = (f"metric {spec}: {said}",)
+        raise

@@ -22,7 +22,7 @@ from bsx.cli.options import (
     take_keywords,
     with_settings,
 )
-from bsx.cli.output import form_of, group, names, progress_bar, show, write_result, write_run
+from bsx.cli.output import form_of, group, names, progress_bar, refuse_beside, show, write_result, write_run
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.jobs.settings.fooling import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
@@ -251,6 +251,7 @@ def build_triples(
 @with_settings(*OF_ONE_METRIC, config=ScorerConfig)
 @with_settings(config=PerturbSettings, before="save")
 def perturb(
+    context: typer.Context,
     file: Annotated[
         str | None, typer.Argument(help="Table of texts: .tsv (unquoted), .csv, .jsonl, .parquet; - is stdin.")
     ] = None,
@@ -272,6 +273,7 @@ def perturb(
     from bsx.jobs.perturbing import perturb as run
 
     if list_all:
+        refuse_beside(context, "list_all", "format", "output")
         write_result(_listing(form_of(format, output)), output)
         return
     if file is None or not metric:

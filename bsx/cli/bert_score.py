@@ -23,22 +23,21 @@ def call(arguments: Sequence[str]) -> int:
         return int(ended.code or 0)
     candidates, references = _texts(given.cand, given.ref, idf=given.idf)
 
-    from bsx.compat.bert_score import score
+    from bsx.compat.bert_score import BERTScorer
 
-    (precision, recall, f1), line = score(  # type: ignore[misc]
-        candidates,
-        references,
-        model_type=given.model,
-        num_layers=given.num_layers,
-        verbose=given.verbose,
+    scorer = BERTScorer(
+        given.model,
+        given.num_layers,
         idf=given.idf,
-        batch_size=given.batch_size,
         lang=given.lang,
-        return_hash=True,
         rescale_with_baseline=given.rescale_with_baseline,
         baseline_path=given.baseline_path,
         use_fast_tokenizer=given.use_fast_tokenizer,
     )
+    if given.verbose and given.idf:
+        print("preparing IDF dict...")
+    precision, recall, f1 = scorer.arrays(candidates, references, given.verbose)  # without torch, where there is none
+    line = scorer.hash
     means = (figure.mean().item() for figure in (precision, recall, f1))
     print(line, "P: {:.6f} R: {:.6f} F1: {:.6f}".format(*means))
     if given.seg_level:
@@ -68,11 +67,11 @@ def _options() -> argparse.ArgumentParser:
 
 def _texts(candidate: str, references: Sequence[str], *, idf: bool) -> tuple[list[str], list[list[str]]]:
     """Return candidates, and the references of each: lines of files, or the texts themselves."""
-    from bsx.data.lines import check_line_counts, line_list
+    from bsx.data.lines import NamedFile, check_line_counts
     from bsx.errors import InputError
 
     if Path(candidate).is_file():
-        columns = {name: line_list(Path(name)) for name in (candidate, *references)}
+        columns = {name: list(NamedFile(name).lines()) for name in (candidate, *references)}
         check_line_counts({name: len(column) for name, column in columns.items()})
         return columns[candidate], [list(row) for row in zip(*(columns[name] for name in references), strict=True)]
     if Path(references[0]).is_file():

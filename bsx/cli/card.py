@@ -14,7 +14,9 @@ from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, specs, take, t
 from bsx.cli.output import form_of, names, progress_bar, write_result
 from bsx.errors import InputError
 from bsx.jobs.carding.desk import CardSettings
+from bsx.support.idle import refuse_idle
 from bsx.support.json_text import to_json
+from bsx.support.settings import settings_of
 
 _WORDS = ("notes", "reason", "why", "message", "left_out")
 """What in a card is said by the library, which names settings as Python does."""
@@ -90,6 +92,13 @@ def card(
     if compare:
         if not metrics:
             raise InputError("--compare: name the .json files of at least two cards")
+        given = {"data": data, "column": column, "lower": lower, "human": human, "part": part, "fresh": fresh}
+        given |= {name: how[name] for name in how if name not in ("alpha", "human")} | config.model_dump()
+        usual = {**dict.fromkeys(given), "fresh": False}
+        usual |= {
+            name: value for kind in (CardSettings, ScorerConfig) for name, (_, value) in settings_of(kind).items()
+        }
+        refuse_idle(given, {**usual, "human": None}, "with `compare=True`, which reads cards")
         board = compare_cards(read_cards(metrics), alpha=how["alpha"])
         page, content, notes = board.to_report(), board.to_dict(), []
     else:

@@ -7,11 +7,11 @@ first moment, so this module imports nothing that takes time.
 from __future__ import annotations
 
 import _thread
-import atexit
 import errno
 import gc
 import io
 import os
+import re
 import signal
 import sys
 import time
@@ -19,7 +19,8 @@ from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
-from bsx.errors import NO_ROOM, BsxError
+from bsx.errors import NO_ROOM, BsxError, shortened
+from bsx.support.streams import Messages, Printed
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -39,10 +40,9 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
     """
     _listen()
     _open_streams()
-    # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage,
-    # while they load and once more at the end, takes a second and a half.
+    # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage
+    # again and again while they load takes time. At the end they are let go of as ever, or libraries report leaks.
     gc.set_threshold(200_000, 20, 20)
-    atexit.register(gc.freeze)
     status = _status(call)
     for name in _SIGNALS:  # all that could be left half-written is done with
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _on_signal:
@@ -94,7 +94,7 @@ class _Unbroken(io.FileIO):
 
 
 def _open_streams() -> None:
-    """Open what was closed, and speak UTF-8 whatever the locale; what cannot be encoded is escaped as in JSON.
+    """Open what was closed, and speak UTF-8 whatever the locale; what no terminal should get is escaped as in JSON.
 
     Writing to a standard output that was closed fails, as it should; reading nothing and complaining to nobody do not.
     """
@@ -105,9 +105,9 @@ def _open_streams() -> None:
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        sys.stdout = Printed(sys.stdout)
     raw = _Unbroken(sys.stderr.fileno(), "w", closefd=False)
-    sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
+    sys.stderr = Messages(io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True))
 
 
 def _written() -> bool:
@@ -121,6 +121,7 @@ def _written() -> bool:
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
     try:
+        _make_room()
         if call is None:
             from bsx.cli.commands import call as everything
 
@@ -143,10 +144,19 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
     return status
 
 
+def _make_room() -> None:
+    """Have NumPy get along with little memory where a limit leaves no more, and say so where it cannot."""
+    from bsx.support.memory import left_of_limit, require_room
+
+    require_room(120 << 20, "bsx")
+    if left_of_limit() < 2 << 30:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each has tens of MiB for itself
+
+
 def _complain(message: str) -> int:
     from bsx.cli.messages import spelled
 
-    print(f"bsx: error: {' '.join(spelled(message).split())}", file=sys.stderr)
+    print(f"bsx: error: {shortened(' '.join(spelled(message).split()))}", file=sys.stderr)
     return 2
 
 
@@ -156,6 +166,9 @@ def _instead(error: BaseException) -> str:
 
     command = with_instead(sys.argv[1:], getattr(error, "instead", None))
     return f" Here now: {command}" if command is not None else ""
+
+
+_NO_MEMORY = re.compile("t allocate memory|bad_alloc|failed to map segment|can't start new thread|Unable to allocate")
 
 
 def _explained(error: BaseException) -> str:
@@ -169,7 +182,7 @@ def _explained(error: BaseException) -> str:
             at = "standard output: "
         return f"{at}{error.strerror or error}"
     said = str(error)
-    if isinstance(error, MemoryError) or "t allocate memory" in said or type(error).__name__ == "OutOfMemoryError":
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(said):
         return f"{at}the memory does not suffice{f' ({said})' if said else ''}: `memory=` and `batch_tokens=` bound it"
     if isinstance(error, RecursionError):
         return f"{at}is nested too deeply to be read"

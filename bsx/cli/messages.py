@@ -11,6 +11,8 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 
+from bsx.errors import shortened
+
 # Settings that commands spell in their own way; the last spelling of a list is the one that messages use.
 SHORT = {
     "model": ["-m", "--model"],
@@ -62,7 +64,7 @@ def spelled(message: str) -> str:
 def say(notes: Iterable[str]) -> None:
     """Print notes on standard error."""
     for note in notes:
-        print(f"bsx: note: {spelled(note)}", file=sys.stderr)
+        print(f"bsx: note: {shortened(spelled(note))}", file=sys.stderr)
 
 
 def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:

@@ -10,7 +10,7 @@ import typer
 
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry, specs, take_keywords, with_settings
-from bsx.cli.output import group, progress_bar
+from bsx.cli.output import group, progress_bar, refuse_before_command
 from bsx.cli.output import show as show_result
 from bsx.jobs.settings.layers import AblationSettings, SweepSettings
 from bsx.support.aligned import text_table
@@ -37,7 +37,7 @@ def list_metrics(
     format: Format = "text",
 ) -> None:
     """List all metrics, those of other installed packages included."""
-    if context.invoked_subcommand is not None:
+    if refuse_before_command(context):
         return
     from bsx.catalog.catalog import load_registry
     from bsx.metrics.inventory import inventory
@@ -171,6 +171,9 @@ def fit_alignment(
     ] = None,
     pairs: Annotated[int, typer.Option(help="Use this many sentence pairs, the first ones.")] = 2000,
     max_words: Annotated[int, typer.Option(help="Leave out pairs with a longer side.")] = 100,
+    lang: Annotated[
+        str | None, typer.Option("-l", "--lang", help="The two languages, source first: de-en; kept with the map.")
+    ] = None,
     device: Device = "auto",
     registry: Registry = None,
 ) -> None:
@@ -188,6 +191,7 @@ def fit_alignment(
             links=links,
             pairs=pairs,
             max_words=max_words,
+            lang=lang,
             device=device,
             registry=registry,
             progress=report,

@@ -11,7 +11,7 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import ModelEntry
 from bsx.cli.messages import say, spelled
 from bsx.cli.options import Format, Registry
-from bsx.cli.output import group
+from bsx.cli.output import group, refuse_before_command, refuse_beside
 from bsx.data.cells import finite
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
@@ -46,10 +46,11 @@ def list_models(
     format: Format = "text",
 ) -> None:
     """List the registry's models, or rank those for a language."""
-    if context.invoked_subcommand is not None:
+    if refuse_before_command(context):
         return
     catalog = _load(registry)
     if languages:
+        refuse_beside(context, "languages", "registry", "format")
         rows = [entry.model_dump() for entry in catalog.languages.values()]
         _print_rows("languages", rows, ["code", "name", "script", "model"], format)
         return

@@ -22,6 +22,7 @@ from bsx.errors import InputError
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.json_text import to_json
 from bsx.support.result import Result
+from bsx.support.streams import printable
 from bsx.support.untyped import JsonObject
 
 if TYPE_CHECKING:
@@ -70,6 +71,36 @@ def _summary(text: str) -> str:
 def group(*, no_args_is_help: bool = False) -> typer.Typer:
     """Return a command that has commands of its own."""
     return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
+
+
+def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
+    """Refuse options that have no effect beside one that makes a command do something else, such as ``--list``.
+
+    Args:
+        context: of the command.
+        mode: the parameter of that option; empty where a command of the group follows.
+        kept: parameters that keep their effect.
+
+    Raises:
+        InputError: naming the first that was given.
+    """
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name)
+        if given is not None and given.name == "COMMANDLINE" and name not in (mode, *kept):
+            spelling = parameter.opts[-1] if parameter.opts[0].startswith("-") else str(name).upper()
+            where = f"before the command {context.invoked_subcommand}: give it after, or leave it out"
+            if mode:
+                where = f"beside --{mode.removesuffix('_all')}: leave it out"
+            raise InputError(f"{spelling} has no effect {where}")
+
+
+def refuse_before_command(context: typer.Context) -> bool:
+    """Tell whether a command of the group follows; options of the group itself, which it would not see, are refused."""
+    if context.invoked_subcommand is None:
+        return False
+    refuse_beside(context, "")
+    return True
 
 
 def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -319,14 +350,15 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # Rich looks back 30 seconds by default, in which a large model may finish no batch or only easy ones.
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
+    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=300) as bar:
         tasks: dict[str, int] = {}
 
         def report(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total or None)
+                tasks[phase] = bar.add_task(printable(phase), total=total or None)
             bar.update(tasks[phase], completed=done)  # type: ignore[arg-type]
 
         yield report

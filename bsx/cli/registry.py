@@ -118,10 +118,13 @@ def validate(
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.datasets import load_dataset_catalog
     from bsx.errors import RegistryError
+    from bsx.jobs.metrics import overlaid_code
 
     named = Path(folder) if folder is not None else None
     catalog = load_registry(named)
-    problems = catalog.check()
+    problems, notes = overlaid_code(catalog)
+    problems = [*catalog.check(), *problems]
+    say([*filter(None, (catalog.replacement(*entry) for entry in catalog.replaced)), *notes])
     datasets = 0
     try:
         datasets = len(load_dataset_catalog(named).entries)

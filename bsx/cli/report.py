@@ -13,6 +13,7 @@ from bsx.cli.messages import say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, Segment, System, take, with_settings
 from bsx.cli.output import form_of, names, progress_bar, show, write_result
 from bsx.errors import InputError
+from bsx.support.idle import refuse_idle
 from bsx.support.json_text import to_json
 
 
@@ -85,6 +86,8 @@ def reproduce(
         raise InputError("name tables, or give --all (bsx reproduce --help lists them)")
     if data is None:
         raise InputError("--data DIR is missing: the folder of the data")
+    if not every and "kaster2021" not in (tables or ()):
+        refuse_idle({"lex": lex, "wmt17": wmt17}, {"lex": True, "wmt17": None}, "without the table kaster2021")
     form = form_of(format, output)
     if tables == ["kaster2021"] and not beside and form in ("text", "json"):
         from bsx.analysis.published.kaster2021 import reproduce as recompute

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
+    from bsx.data.corpus import References, Texts
     from bsx.encode.session import Encoders
 
 
@@ -17,9 +18,9 @@ class AtLeast(Protocol):
     def __call__(
         self,
         bounds: Mapping[str, float],
-        candidates: object,
-        references: object | None = None,
-        sources: object | None = None,
+        candidates: Texts,
+        references: References | None = None,
+        sources: Texts | None = None,
         *,
         model: str | None = None,
         lang: str | None = None,
@@ -39,9 +40,9 @@ def bsx_at_least() -> AtLeast:
 
     def check(
         bounds: Mapping[str, float],
-        candidates: object,
-        references: object | None = None,
-        sources: object | None = None,
+        candidates: Texts,
+        references: References | None = None,
+        sources: Texts | None = None,
         *,
         model: str | None = None,
         lang: str | None = None,

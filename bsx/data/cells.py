@@ -7,12 +7,13 @@ number
     Whole, decimal or with an exponent (``7``, ``-0.5``, ``1e-3``), with ASCII digits; blanks around it do not count.
     A cell that is empty or blank, or ``NA``, ``NaN``, ``None`` or ``null`` in any case, or null in JSON or Parquet, is
     a missing number (NaN). Everything else is refused: infinities (also ``1e999``), underscores (``1_000``), decimal
-    commas and separators of thousands (``1,5``), ``n/a``, ``true``.
+    commas and separators of thousands (``1,5``), ``n/a``, ``true``, and what is beyond 1e100 either way.
 label
     ``0`` or ``1``, of a pair that is a paraphrase or not; blanks around it do not count.
 name
     What a row belongs to or is called: a group, a system, a segment, a language pair. Any text, or a number in JSON or
-    Parquet, just as it is spelled. What would be a missing number is a missing name, and refused.
+    Parquet, just as it is spelled. What would be a missing number is a missing name, and refused; so are two names of
+    a column that look the same, see `bsx.data.pairing`.
 text
     Any text as it stands, also an empty one, and also ``NA``. Null and numbers are refused.
 
@@ -35,6 +36,9 @@ MISSING = ("", "na", "nan", "none", "null")
 """Cells that stand for a missing number or name, in any case, without the blanks around them."""
 
 _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+LARGEST = 1e100
+"""Largest number of a column, either way: of larger ones, sums of squares and cubes are no numbers any more."""
 
 LONGEST_NUMBER = 4300
 """Characters of a number; Python converts no longer ones."""
@@ -104,7 +108,7 @@ def number(value: object, where: str) -> float:
     """Return a cell as a number; NaN if it is missing.
 
     Raises:
-        InputError: if it is neither, or infinite.
+        InputError: if it is neither, infinite, or beyond `LARGEST`.
     """
     if is_missing(value):
         return math.nan
@@ -119,6 +123,8 @@ def number(value: object, where: str) -> float:
             result = float(value)
     if math.isinf(result):
         raise InputError(f"{where} is {str(value)[:40]!r}, not a finite number")
+    if abs(result) > LARGEST:
+        raise InputError(f"{where} is {str(value)[:40]!r}, too large to compute with: scale the column")
     return result
 
 

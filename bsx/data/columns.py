@@ -10,6 +10,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.lines import NamedFile
+from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -62,7 +63,8 @@ def read_columns(
 
     Raises:
         UnknownNameError: for a missing column; lists those present.
-        InputError: naming file, line and column of a cell that is not what its column is for.
+        InputError: naming file, line and column of a cell that is not what its column is for, or labels or keys that
+            look the same.
     """
     table = file if isinstance(file, Table) else Table(file)
     found: dict[str, list[float]] = {name: [] for name in numbers}
@@ -80,6 +82,8 @@ def read_columns(
             words.append(read(row[name], f"{row.where}, column {name!r}"))
     if row is None:
         raise InputError(f"{table.name}: has no rows")
+    for name in (*labels, *keys):
+        refuse_alike(spelled[name], f"{table.name}, column {name!r}")
     return {**{name: np.array(column) for name, column in found.items()}, **spelled}
 
 
@@ -167,7 +171,7 @@ def number_column(name: str, values: object) -> Array:
     """
     try:
         array = floats(values, lambda place: f"column {name!r}, row {place[0] + 1 if place else 1}")
-        if array.ndim == 1 and not np.isinf(array).any():
+        if array.ndim == 1 and not (np.abs(array) > cells.LARGEST).any():
             return array
     except (TypeError, ValueError):
         array = np.asarray(values, dtype=object)
@@ -180,9 +184,11 @@ def label_column(name: str, values: Iterable[object]) -> Labels:
     """Return a column of names as n texts.
 
     Raises:
-        InputError: naming row (from 1) and column of a missing name.
+        InputError: naming row (from 1) and column of a missing name, or two names that look the same.
     """
-    return [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
+    found = [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
+    refuse_alike(found, f"column {name!r}")
+    return found
 
 
 def floats(values: object, where: Callable[[tuple[int, ...]], str]) -> Array:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from bsx.data.run import BESIDE, begin_output, check_place, end_output, is_stream, standard_output
+from bsx.data.run import BESIDE, begin_output, check_place, end_output, is_stream, standard_output, through_links
 from bsx.errors import NO_ROOM, InputError
 
 _RECORD = ".bsx-commit"
@@ -33,7 +33,7 @@ class Commit:
     """A file and what lies beside it, all to be written; use it as a context manager.
 
     Args:
-        path: the file, or a name of standard output, to which it is copied in the end.
+        path: the file, a link to it, or a name of standard output, to which it is copied in the end.
         own: whether bsx chose the place; otherwise it may be no input and no other output of the run.
 
     Raises:
@@ -44,8 +44,9 @@ class Commit:
         self.path = path
         self._own = own
         self._stream = not own and is_stream(path)
-        self._folder = Path(tempfile.gettempdir()) if self._stream else path.parent
-        self._record = path.parent / f".{path.name}{_RECORD}"
+        self._final = through_links(path)
+        self._folder = Path(tempfile.gettempdir()) if self._stream else self._final.parent
+        self._record = _record_of(self._final)
         self._temporary: dict[str, Path] = {}
 
     def __enter__(self) -> Commit:
@@ -59,7 +60,7 @@ class Commit:
 
     def new(self, beside: str = "") -> Path:
         """Return an empty file to write, which becomes ``path`` or, with an end to its name, the file beside it."""
-        final = ("stdout" if self._stream else self.path.name) + beside
+        final = ("stdout" if self._stream else self._final.name) + beside
         temporary = self._folder / f".{final}.bsx-{_owner()}-{next(_numbers)}.tmp"
         with self._named(f"cannot write in {self._folder}"):
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -96,7 +97,7 @@ class Commit:
                 shutil.copyfileobj(stream, output.buffer)
                 output.flush()
             return
-        names = [self.path.name + end for end in BESIDE]
+        names = [self._final.name + end for end in BESIDE]
         stale = [name for name in names if name not in self._temporary and (self._folder / name).exists()]
         if len(self._temporary) + len(stale) == 1:
             ((final, temporary),) = self._temporary.items()
@@ -132,7 +133,7 @@ def settle(path: Path) -> None:
     Raises:
         InputError: if that cannot be done, so that what is there is partly old and partly new.
     """
-    record = path.parent / f".{path.name}{_RECORD}"
+    record = _record_of(through_links(path))
     if not os.access(record, os.F_OK):
         return
     try:
@@ -145,6 +146,10 @@ def settle(path: Path) -> None:
             f"{path}: was left half written by a run that was killed, and {record} cannot be carried out ({error}): "
             "write it again"
         ) from error
+
+
+def _record_of(path: Path) -> Path:
+    return path.parent / f".{path.name}{_RECORD}"
 
 
 def tidy(folder: Path) -> None:

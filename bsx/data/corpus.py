@@ -6,12 +6,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from bsx.data import cells
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
 
+Texts: TypeAlias = Iterable[str]
+"""A list of texts: list, tuple, iterator, NumPy or Arrow array, pandas or polars Series. One text alone is refused."""
+References: TypeAlias = Iterable[str | Iterable[str]]
+"""One reference a segment, or a list of them."""
 BREAK = "\x1f"
 """Stands in a text after each sentence of its context; see `InContext`."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bsx.data.corpus import Segment
 from bsx.data.lines import NamedFile, check_line_counts
+from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 
@@ -95,6 +96,7 @@ class TableFile:
         for name, count in Counter(candidates).items():
             if count > 1:
                 raise InputError(f"the column of candidates {name!r} is named twice; systems need distinct names")
+        refuse_alike(candidates, "the columns of candidates")
         self.systems = tuple(candidates)
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
         self.table = Table(file, first_line=True)
@@ -132,18 +134,23 @@ class TableFile:
         """Read all segments from the start.
 
         Raises:
-            InputError: naming file, line and column of a cell that is not a text.
+            InputError: naming file, line and column of a cell that is not a text, or two systems that look the same.
         """
         at = 0
+        systems: dict[str, None] = {}
         used = dict.fromkeys(name for _, name in self._roles)
         for at, row in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
+            system = row.name(self._system) if self._system is not None else None
+            if system is not None and system not in systems:
+                systems[system] = None
+                refuse_alike(systems, f"{self.table.name}, column {self._system!r}")
             yield Segment(
                 row.name(self._id) if self._id is not None else str(at),
                 tuple([row.text(name) for name in self.systems]),
                 self._references_of(row),
                 row.text(self._source) if self._source else None,
                 row if self._keep_rows else None,
-                row.name(self._system) if self._system is not None else None,
+                system,
                 row.name(self._document) if self._document is not None else None,
             )
         if at == 0:

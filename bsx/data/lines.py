@@ -22,7 +22,12 @@ from bsx.data.run import reading
 from bsx.data.seal import check_seal
 from bsx.data.spool import STDIN, SpoolReader, spooled
 from bsx.errors import InputError
+from bsx.support.memory import free_memory, show_bytes
 from bsx.support.untyped import Untyped
+
+LONGEST_LINE = 2**26
+"""Bytes of a line, or of a quoted field; a tokenizer would take 16 GiB for a text as long."""
+_COPIES = 16  # of what is read at once, that free memory must have room for: as bytes, as text, and as what it means
 
 
 class Problems:
@@ -70,6 +75,7 @@ class NamedFile:
 
     Args:
         path: where it is; ``-`` and ``/dev/stdin`` are standard input.
+        found: it was found in a folder, so that nobody may be writing to it if it is a pipe, which is then refused.
 
     Attributes:
         path: what the user called it.
@@ -81,7 +87,7 @@ class NamedFile:
         InputError: if there is no such readable file, or it is empty.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, found: bool = False) -> None:
         self.path = Path(path)
         self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(path)
         self._packed = self.path.suffix.lower() == ".gz"
@@ -90,6 +96,8 @@ class NamedFile:
         settle(self.path)
         reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
+            if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
+                raise InputError(f"{self.name}: is a pipe, a device or a socket, not a file")
             self.spool = spooled(path)
             if self.spool is None and self.path.is_dir():
                 raise InputError(f"{self.name}: is a folder, not a file")
@@ -158,11 +166,15 @@ class NamedFile:
             ends: leave the ends of lines where they are.
 
         Raises:
-            InputError: naming the line, if it is not UTF-8.
+            InputError: naming the line, if it is not UTF-8, or longer than any text is.
         """
         problems = problems if problems is not None else Problems()
         with self._reading() as stream:
-            for number, raw in enumerate(stream, start=1):
+            # Never more than that of a file whose few compressed bytes may stand for any number.
+            pieces = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
+            for number, raw in enumerate(pieces, start=1):
+                if len(raw) > LONGEST_LINE:
+                    raise InputError(f"{self.name}: line {number} is longer than {show_bytes(LONGEST_LINE)}: split it")
                 line = raw if ends else raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
@@ -189,13 +201,37 @@ class NamedFile:
         """Yield the lines without their numbers; see `numbered`."""
         return (line for _, line in self.numbered())
 
+    def all_bytes(self) -> bytes:
+        """Return its bytes, uncompressed.
+
+        Raises:
+            InputError: if it cannot be read, or is too large to hold in memory.
+        """
+        most = _may_hold()
+        with self._reading() as stream:
+            content = stream.read(most + 1)
+        if len(content) > most:
+            raise self._too_large(most)
+        return content
+
+    def _too_large(self, most: int) -> InputError:
+        return InputError(f"{self.name}: holds more than {show_bytes(most)}, which is too much for the free memory")
+
     def text(self) -> str:
         """Return all lines as one text; see `numbered`.
 
         Raises:
-            InputError: naming the line, if it is not UTF-8.
+            InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
         """
-        return "".join(line for _, line in self.numbered(ends=True))
+        parts, size, most = [], 0, LONGEST_LINE
+        for _, line in self.numbered(ends=True):
+            size += len(line)
+            if size > most:  # few files are: the system is not asked for each
+                most = _may_hold()
+                if size > most:
+                    raise self._too_large(most)
+            parts.append(line)
+        return "".join(parts)
 
     def json(self) -> Untyped:
         """Return what the file holds as one JSON document; NaN and infinities in it are None.
@@ -218,6 +254,9 @@ class NamedFile:
         import yaml
 
         loader = _yaml_loader()
+        with self._reading() as stream:
+            if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
+                raise InputError(f"{self.name}: has more than {_MOST_YAML:,} bytes, which no file of facts needs")
         content = self.text()
         check_seal(content, self.name)
         try:
@@ -234,6 +273,12 @@ class NamedFile:
             raise InputError(f"{self.name}: not readable as YAML: {' '.join(str(error).split())}") from error
 
 
+def _may_hold() -> int:
+    """Return how many bytes may be read at once."""
+    return max(LONGEST_LINE, free_memory() // _COPIES)
+
+
+_MOST_YAML = 2**24
 _DEEPEST_YAML = 100
 _MOST_ALIASES = 16
 _ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
@@ -287,12 +332,12 @@ _MARKS = (
 
 
 def line_list(path: Path) -> list[str]:
-    """Return all lines of a file in which line i is segment i.
+    """Return all lines of a file of a folder of data, in which line i is segment i.
 
     Raises:
-        InputError: if the file is missing, empty or not UTF-8.
+        InputError: if the file is missing, a pipe, empty or not UTF-8.
     """
-    return list(NamedFile(path).lines())
+    return list(NamedFile(path, found=True).lines())
 
 
 def check_line_counts(counts: Mapping[str | Path, int]) -> None:

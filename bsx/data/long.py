@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.cells import spelled
+from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
@@ -41,7 +42,11 @@ def systems_together(table: Table) -> list[str]:
 
 
 def rows_by_system(
-    file: str, systems: Sequence[str], segments: Sequence[str], chosen: Sequence[str] = ()
+    file: str,
+    systems: Sequence[str],
+    segments: Sequence[str],
+    chosen: Sequence[str] = (),
+    texts: Sequence[Hashable] | None = None,
 ) -> dict[str, NDArray[np.int64]]:
     """Return each system's rows, all in the same order of segments.
 
@@ -50,14 +55,18 @@ def rows_by_system(
         systems: each row's system (rows,).
         segments: each row's segment (rows,).
         chosen: the systems that are wanted, in this order; all, in the order of the table, unless given.
+        texts: each row's references and source, which a segment has the same of under all systems (rows,).
 
     Returns:
         System -> numbers of its rows, from 0 (segments,).
 
     Raises:
         UnknownNameError: for a chosen system that is not there.
-        InputError: if a system has a segment twice, or lacks one that another has.
+        InputError: if a system has a segment twice, or lacks one that another has, or if a segment's texts differ, or
+            names of systems or segments only in what nobody sees.
     """
+    refuse_alike(systems, f"{file}: systems")
+    refuse_alike(segments, f"{file}: segments")
     places: dict[str, dict[str, int]] = {}
     for row, (system, segment) in enumerate(zip(systems, segments, strict=True)):
         other = places.setdefault(system, {}).setdefault(segment, row)
@@ -81,4 +90,11 @@ def rows_by_system(
                 f"{file}: segments without a row for both {wanted[0]} and {name}: {len(lacking)}, such as {segment!r}, "
                 f"which {has} has and {lacks} has not; systems are compared on the same segments: leave such rows out"
             )
+        for segment, row in first.items() if texts is not None else ():
+            if texts[row] != texts[places[name][segment]]:  # type: ignore[index]
+                raise InputError(
+                    f"{file}: the segment {segment!r} has other references or another source under {name} (row "
+                    f"{places[name][segment] + 1}) than under {wanted[0]} (row {row + 1}): systems are compared on the "
+                    "same segments; name a column that tells segments apart, `segment=COL`"
+                )
     return {name: np.array([places[name][segment] for segment in first], dtype=np.int64) for name in wanted}

@@ -10,6 +10,7 @@ from pathlib import Path
 from bsx.data.cells import finite
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.long import SEGMENTS
+from bsx.data.pairing import printed, refuse_alike
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 
@@ -94,14 +95,16 @@ class NBestFile:
         Raises:
             InputError: naming the row, if it is malformed, or if the rows of a list do not stand together.
         """
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         rows: list[_Row] = []
         for row in self._moses() if self._is_moses() else self._rows():
             if rows and row.id != rows[0].id:
                 yield _list(rows)
-                seen.add(rows[0].id)
+                seen[printed(rows[0].id)] = rows[0].id
                 rows = []
-            if row.id in seen:
+            if (other := seen.get(printed(row.id), row.id)) != row.id:
+                refuse_alike([other, row.id], row.where)
+            if printed(row.id) in seen:
                 raise InputError(f"{row.where}: the list {row.id!r} ended further up; its rows must stand together")
             rows.append(row)
         if not rows:

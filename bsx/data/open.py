@@ -11,6 +11,7 @@ from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
 from bsx.data.long import SEGMENTS, SYSTEM
+from bsx.data.pairing import refuse_alike
 from bsx.data.spool import STDIN
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -105,6 +106,7 @@ def open_corpus(
         if label in systems:
             raise InputError(f"two candidate files are called {label!r}: rename one, systems need distinct names")
         systems[label] = NamedFile(name)
+    refuse_alike(systems, "names of candidate files")
     source = NamedFile(source_file) if source_file is not None else None
     yield LineFiles(systems, [NamedFile(name) for name in references], source)
 

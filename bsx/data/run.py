@@ -106,7 +106,7 @@ def keep_out(folder: Path) -> None:
     run = _RUN.get()
     if run is None:
         return
-    run.folders.append(folder.resolve())
+    run.folders.append(Path(os.path.realpath(folder)))
     for output in run.outputs.values():
         _check_folders(run, output)
 
@@ -203,13 +203,22 @@ def check_place(path: Path) -> None:
         raise InputError(f"{path}: cannot be written ({reason})") from error
     if stat.S_ISDIR(kind):
         raise InputError(f"{path}: is a folder, not a file to write to")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist")
-    links = [path.parent.resolve(), *([path.readlink()] if path.is_symlink() else [])]
+    folder = through_links(path).parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {folder} does not exist")
+    links = [Path(os.path.realpath(path.parent)), *([path.readlink()] if path.is_symlink() else [])]
     if not stat.S_ISREG(kind) or any(link.is_relative_to("/proc") for link in links):
         raise InputError(f"{path}: is not a file but a device, a pipe or a socket; - is standard output")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: cannot write in {path.parent} (Permission denied)")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: cannot write in {folder} (Permission denied)")
+
+
+def through_links(path: Path) -> Path:
+    """Return the file that a name stands for: what a link leads to, be it there or not yet, else the name itself.
+
+    What is written replaces that file, not the link, and what lies beside a table lies beside that.
+    """
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path  # noqa: PTH114 - fails for no name
 
 
 def _keys(path: Path) -> list[_Key]:
@@ -224,7 +233,8 @@ def _keys(path: Path) -> list[_Key]:
 def _keys_of_output(path: Path) -> list[_Key]:
     if is_stream(path):
         return ["-"]
-    return [key for name in ("", *BESIDE) for key in _keys(path.with_name(path.name + name))]
+    final = through_links(path)
+    return [key for name in ("", *BESIDE) for key in _keys(final.with_name(final.name + name))]
 
 
 def _overwritten(output: Path) -> InputError:
@@ -249,6 +259,6 @@ def _settings(output: Path) -> list[str]:
 
 
 def _check_folders(run: _Run, output: Path) -> None:
-    folder = next((folder for folder in run.folders if output.resolve().is_relative_to(folder)), None)
+    folder = next((folder for folder in run.folders if Path(os.path.realpath(output)).is_relative_to(folder)), None)
     if folder is not None:
         raise InputError(f"{output}: lies in {folder}, which bsx keeps for itself: {_instead(output)}")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bsx.data.commit import settle
 from bsx.data.lines import NamedFile
+from bsx.data.run import through_links
 from bsx.errors import InputError
 from bsx.support.provenance import Provenance
 from bsx.support.untyped import JsonObject
@@ -63,7 +64,7 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
     Raises:
         InputError: naming the key by which one sees that bsx did not write it.
     """
-    sidecar = Path(f"{file}.signatures.json")
+    sidecar = beside(file, ".signatures.json")
     settle(Path(file))
     if str(file) == "-" or not sidecar.is_file():
         return None
@@ -79,11 +80,17 @@ def read_sidecar(file: str | Path) -> Sidecar | None:
         raise InputError(f"{sidecar}: {key}: {what}; bsx did not write this sidecar: remove or mend it") from error
 
 
+def beside(file: str | Path, end: str) -> Path:
+    """Return what may lie beside a table: where a link leads to, as bsx writes it, or else beside the link."""
+    found = Path(f"{through_links(Path(file))}{end}")
+    return found if found.is_file() else Path(f"{file}{end}")
+
+
 def known_metrics(file: str | Path) -> list[ScoredMetricRow]:
     """Return what is known of a table's columns of scores, from its sidecar and BERTScore's signature beside it."""
     found = read_sidecar(file)
     known = list(found.metrics) if found is not None else []
-    line = Path(f"{file}.signature.txt")
+    line = beside(file, ".signature.txt")
     if str(file) != "-" and line.is_file():
         signature = " ".join(NamedFile(line).lines()).strip()
         known += [ScoredMetricRow(metric=name, higher_is_better=True, signature=signature) for name in FIGURES]

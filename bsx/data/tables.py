@@ -15,7 +15,7 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.lines import NamedFile, Problems
+from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
@@ -87,7 +87,7 @@ def delimited(
             last = line_number
             yield line
 
-    csv.field_size_limit(2**31 - 1)  # a field may be as long as the file; the limit is the module's, not the reader's
+    csv.field_size_limit(LONGEST_LINE)  # the limit is the module's, not the reader's
     reader = csv.reader(feed(), delimiter=separator or ",", strict=True)
     while True:
         try:
@@ -220,8 +220,10 @@ class Table:
         try:
             # By its path where it has one: Arrow is quicker than a stream of Python's.
             plain = self.file.spool is None and self.file.path.suffix.lower() == ".parquet"
-            with self.file.open() as stream:
-                return parquet.ParquetFile(self.file.path if plain else io.BytesIO(stream.read()))
+            if not plain:
+                return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()))
+            self.file.open().close()  # it is still what it was
+            return parquet.ParquetFile(self.file.path)
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes

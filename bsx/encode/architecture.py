@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,8 +12,19 @@ from pathlib import Path
 from bsx.catalog.entries.models import Family
 from bsx.encode.light.settings import filled, known
 from bsx.errors import InputError
+from bsx.models.files import WEIGHTS, part_of
+from bsx.support.arrays import Array, finite
 from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped, blaming
+
+MOST_LAYERS, MOST_DIMENSIONS = 10_000, 1_000_000
+_BOUNDS = (
+    (re.compile(r"layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
+    (re.compile("num_labels"), 10**6),
+    (re.compile("positions?"), 2**24),
+    (re.compile(""), 2**53),  # beyond it a number of JSON is no whole number
+)
+"""The highest numbers of a configuration, by name: of some, transformers makes a list or a table of that length."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,7 @@ class Architecture:
         """
         with blaming(f"{folder}: its config.json cannot be used"):
             said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            refuse_endless(said)
             own = trust_remote_code and bool(said.get("auto_map"))
             if known(said) and not own:
                 facts: Mapping[str, Untyped] = filled(said)
@@ -76,7 +89,7 @@ class Architecture:
                 )
             count = "num_hidden_layers" if known(said) and not own else family.layer_count
             depth, dimensions = int(facts[count]), int(facts["hidden_size"])
-            if not (1 <= depth <= 10_000 and 1 <= dimensions <= 1_000_000):
+            if not (1 <= depth <= MOST_LAYERS and 1 <= dimensions <= MOST_DIMENSIONS):
                 raise ValueError(f"it says {depth} layers of {dimensions} dimensions")
             size, vocabulary, pad = facts.get(family.position_count), facts.get("vocab_size"), facts.get("pad_token_id")
             return cls(
@@ -97,9 +110,9 @@ class Architecture:
         """The configuration as transformers has it, with the family's settings; for PyTorch."""
         with blaming(f"{self.folder}: its config.json cannot be used"):
             config = _transformers_config(self.folder, self.trust_remote_code)
-            use_own_code(config, self.folder)
             for name, value in self.family.settings.items():
                 setattr(config, name, value)
+            use_own_code(config, self.folder)  # last: an overlay's family is no better than a checkpoint
         return config
 
     @property
@@ -115,6 +128,24 @@ class Architecture:
         """
         if not 0 <= layer <= self.depth:
             raise InputError(f"layer {layer} is out of range: {self.folder.name} has layers 0 to {self.depth}")
+
+    def check_vectors(self, vectors: Array, mask: Array | None) -> None:
+        """Refuse vectors that are no finite numbers, or so large that they have no length.
+
+        Args:
+            vectors: of a batch (layers, batch, tokens, dim).
+            mask: 1 for tokens, 0 for padding (batch, tokens), of which nobody looks at the vectors; None if all are.
+
+        Raises:
+            InputError: if there are such.
+        """
+        if finite(vectors) or (mask is not None and finite(vectors[:, mask != 0])):
+            return
+        weights = part_of(self.folder, "its weights", WEIGHTS)
+        narrow = "; fp16 has no large ones: use bf16 or fp32" if "float16" in str(vectors.dtype) else ""
+        raise InputError(
+            f"{self.folder}: {weights} cannot be used: they make vectors that are no finite numbers{narrow}"
+        )
 
 
 class _Attributes(Mapping[str, object]):
@@ -136,6 +167,24 @@ class _Attributes(Mapping[str, object]):
         return len(vars(self._config))
 
 
+def refuse_endless(said: object, name: str = "") -> None:
+    """Refuse a configuration of which transformers would make lists that no memory holds.
+
+    Raises:
+        ValueError: naming the number.
+    """
+    if isinstance(said, dict):
+        for key, value in said.items():
+            refuse_endless(value, str(key))
+    elif isinstance(said, list):
+        for value in said:
+            refuse_endless(value, name)
+    elif isinstance(said, int | float):
+        most = next(most for pattern, most in _BOUNDS if pattern.search(name))
+        if abs(said) > most:
+            raise ValueError(f"it says {name} {said}, and at most {most} can be")
+
+
 def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:
     transformers: Untyped = need("transformers", f"{folder}: its architecture")
     return transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
@@ -152,6 +201,18 @@ def refuse_foreign_code(said: Mapping[str, object], folder: Path) -> None:
             f"{folder}: its weights are quantised (quantization_config in its config.json), which needs code that "
             "bsx does not load: use the checkpoint that it was made from"
         )
+
+
+_AS_EVER: Untyped = {
+    "return_dict": True,
+    "torchscript": False,
+    "output_attentions": False,
+    "output_hidden_states": False,
+    "use_cache": False,
+    "chunk_size_feed_forward": 0,
+    "transformers_weights": None,
+}
+"""How an encoder is run, and read from which files, is not for its configuration to say; no number changes by it."""
 
 
 def use_own_code(config: Untyped, folder: Path) -> None:
@@ -173,3 +234,6 @@ def use_own_code(config: Untyped, folder: Path) -> None:
         if part._attn_implementation not in (None, "eager", "sdpa"):
             part._attn_implementation = None
         part._experts_implementation = None
+        for name, value in _AS_EVER.items():
+            if hasattr(part, name):
+                setattr(part, name, value)

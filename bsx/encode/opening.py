@@ -81,6 +81,7 @@ class Opener:
             need("onnxruntime", "int8" if self._dtype == "int8" else "The backend onnx")
             return True
         if backend == "auto" and why is None and installed("onnxruntime"):
+            need("onnxruntime", "Scoring with encoders")
             return True
         if not has_torch():
             if backend == "torch" or why is not None:
@@ -91,6 +92,7 @@ class Opener:
             raise MissingExtraError("Scoring with encoders needs ONNX Runtime or PyTorch: pip install 'bsx-eval[onnx]'")
         if backend == "auto" and why is not None and device_type(self.device) == "cpu" and installed("onnxruntime"):
             self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}")
+        need("torch", "Scoring with PyTorch")
         return False
 
     def _obstacle(self) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +23,13 @@ from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.shared import SharedEncoder
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.errors import InputError, LanguageError
-from bsx.models.choice import Choice, choose
+from bsx.models.choice import Choice, choose, path_as_name
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.models.locate import Checkpoint, locate
 from bsx.models.ranking import unseen, unseen_note
 from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
-from bsx.support.settings import build_config, takes
+from bsx.support.settings import build_config, made_of, takes
 from bsx.support.untyped import Settings, Untyped, blaming
 
 
@@ -63,10 +65,9 @@ class LocatedModel:
     @property
     def identity(self) -> str:
         """Name and shortened digest, for a signature."""
-        kind, _, digest = self.checkpoint.identity.partition(":")
         unknown = self.choice.entry is None and self.choice.source.path
-        name = Path(unknown).resolve().name if unknown else self.choice.name  # where it lies changes no score
-        return f"{name}@{kind}-{digest[:12]}"
+        name = Path(os.path.realpath(unknown)).name if unknown else self.choice.name  # where it lies changes no score
+        return f"{name}@{self.checkpoint.label}"
 
     @cached_property
     def _inner_tokenizer(self) -> Untyped:
@@ -141,6 +142,9 @@ def locate_model(
 class Encoders:
     """The encoders that the metrics of one run share.
 
+    Threads may share them too. Pickled or copied deeply, they are a recipe: the settings of other encoders like these,
+    which load their weights anew.
+
     Args:
         model: the model of every metric that is not given one of its own.
         lang: the language of the texts, for metrics that choose their model by language.
@@ -160,7 +164,7 @@ class Encoders:
     def __init__(
         self,
         *,
-        model: str | None = None,
+        model: str | Path | None = None,
         lang: str | None = None,
         registry: Catalog | str | Path | None = None,
         remember: bool = True,
@@ -169,19 +173,24 @@ class Encoders:
         folder = None if isinstance(registry, Catalog) else registry
         self.config = build_config({**settings, "registry": folder}, RunConfig)
         self.catalog = registry if isinstance(registry, Catalog) else load_registry(self.config.registry)
-        self.model = model
+        self._own_catalog = isinstance(registry, Catalog)
+        self.model = None if model is None else str(path_as_name(model))
         self.lang = lang
         self.language = find_language(lang, self.catalog) if lang is not None else None
         self.device = choose_device(self.config.device)
         self.dtype: Precision = choose_dtype(self.config.dtype, self.device)
         self.budget = memory_budget(self.config.memory, self.device)
         self._remember = remember
-        self._uses: dict[int, int] = {}
+        self._uses: Counter[int] = Counter()
+        self._lock = threading.RLock()
         self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []
+        self._replaced: list[str] = []
         self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
         self._model_used = model is None
+        if self.language is not None:
+            self.uses_entry("language", self.language.code)
         self._encoders: dict[tuple[Path, bool], SharedEncoder] = {}
 
     def in_language(self, lang: str) -> Encoders:
@@ -190,15 +199,23 @@ class Encoders:
         Raises:
             UnknownNameError: for an unknown language.
         """
-        found = copy.copy(self)
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
         found.lang, found.language = lang, find_language(lang, self.catalog)
-        found._doubts, found._heard = [], []
+        found._doubts, found._heard, found._replaced = [], [], [*self._replaced]
+        found.uses_entry("language", found.language.code)
         return found
 
     def settings(self) -> Settings:
         """Return what other encoders like these are made of, in another process too; a given `Catalog` is not in it."""
         run = self.config.model_dump()
         return {**run, "model": self.model, "lang": self.lang, "remember": self._remember}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        settings = self.settings()
+        if self._own_catalog:
+            settings["registry"] = self.catalog
+        return made_of, (type(self), settings)
 
     def locate(self, model: str | None, lang: str | None = None, *, default: str | None = None) -> LocatedModel:
         """Return a metric's model.
@@ -219,12 +236,21 @@ class Encoders:
         tag = lang or self.lang
         key = f"{name}|{tag}"
         choice = choose(name, tag, self.catalog)
+        if choice.entry is not None:
+            self.uses_entry("model", choice.name)
+            self.uses_entry("family", choice.entry.family)
         if choice.entry is not None and choice.language is not None and unseen(choice.entry, choice.language):
             self.doubt(unseen_note(choice.entry, choice.language))
         if key not in self._models:
             trust = self.config.trust_remote_code
             self._models[key] = locate_model(choice, self.catalog, trust_remote_code=trust, budget=self.budget)
         return self._models[key]
+
+    def uses_entry(self, kind: str, name: str) -> None:
+        """Note that the run goes by an entry of the registry: `notes` says if an overlay replaced another by it."""
+        said = self.catalog.replacement(kind, name)
+        if said is not None and said not in self._replaced:
+            self._replaced.append(said)
 
     def doubt(self, note: str) -> None:
         """Keep what speaks against the language of the run, for `notes` and for those that `hearing_doubts`.
@@ -246,69 +272,93 @@ class Encoders:
         try:
             yield heard
         finally:
-            self._heard.pop()
+            self._heard[:] = [other for other in self._heard if other is not heard]
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
         key = (located.checkpoint.folder, final_norm)
-        if key not in self._encoders:
-            opener = Opener(
-                located.architecture,
-                identity=located.checkpoint.identity,
-                device=self.device,
-                dtype=self.dtype,
-                backend=self.config.backend,
-                final_norm=final_norm,
-                trust_remote_code=located.trust_remote_code,
-                cache=self._cache,
-            )
-            self._encoders[key] = SharedEncoder(
-                opener,
-                batch_tokens=self.config.batch_tokens,
-                budget=self.budget // 2,
-                remember=self._remember,
-                uses=self._uses,
-            )
-        return self._encoders[key]
+        with self._lock:
+            if key not in self._encoders:
+                opener = Opener(
+                    located.architecture,
+                    identity=located.checkpoint.identity,
+                    device=self.device,
+                    dtype=self.dtype,
+                    backend=self.config.backend,
+                    final_norm=final_norm,
+                    trust_remote_code=located.trust_remote_code,
+                    cache=self._cache,
+                )
+                self._encoders[key] = SharedEncoder(
+                    opener,
+                    batch_tokens=self.config.batch_tokens,
+                    budget=self.budget // 2,
+                    remember=self._remember,
+                    uses=self._uses,
+                    lock=self._lock,
+                )
+            return self._encoders[key]
 
-    def expect(self, uses: Mapping[int, int]) -> None:
-        """Say which texts a run will use more than once: their vectors are kept until `used` has counted the last use.
+    @contextlib.contextmanager
+    def expecting(self, uses: Mapping[int, int]) -> Iterator[Callable[[Iterable[str]], None]]:
+        """Keep the vectors of texts that a run will use more than once, until their last use or the run's end.
 
         Args:
             uses: hash of a text -> how many uses there will be.
-        """
-        self._uses.clear()
-        self._uses.update(uses)
-        self.used(())
 
-    def used(self, texts: Iterable[str]) -> None:
-        """Count uses of texts, and let go of vectors that are not needed again."""
-        for name in map(hash, texts):
-            if name in self._uses:
-                self._uses[name] -= 1
-                if self._uses[name] <= 0:
-                    del self._uses[name]
+        Yields:
+            What counts uses of texts, and lets go of vectors that are not needed again.
+        """
+        left = dict(uses)
+
+        def used(texts: Iterable[str]) -> None:
+            with self._lock:
+                for name in map(hash, texts):
+                    if name in left:
+                        self._take(name, 1)
+                        left[name] -= 1
+                        if not left[name]:
+                            del left[name]
+                self._settle()
+
+        with self._lock:
+            self._uses.update(left)
+            self._settle()
+        try:
+            yield used
+        finally:
+            with self._lock:
+                for name, count in left.items():
+                    self._take(name, count)
+                self._settle()
+
+    def _take(self, name: int, count: int) -> None:
+        self._uses[name] -= count
+        if not self._uses[name]:
+            del self._uses[name]
+
+    def _settle(self) -> None:
         for encoder in self._encoders.values():
             encoder.settle()
 
     def forget(self) -> None:
         """Let go of all vectors that are held in memory."""
-        for encoder in self._encoders.values():
+        for encoder in list(self._encoders.values()):
             encoder.forget()
 
     def flush(self) -> None:
         """Write what a cache on disk does not hold yet; the end of the process does it too."""
-        for encoder in self._encoders.values():
+        for encoder in list(self._encoders.values()):
             encoder.flush()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about models, their language and how they are run, one sentence each."""
         unused = f"`model={self.model}` is not used: every metric has a model of its own or none"
-        said = (note for encoder in self._encoders.values() for note in encoder.opener.notes)
-        return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._doubts, *said]))
+        said = (note for encoder in list(self._encoders.values()) for note in encoder.opener.notes)
+        return tuple(dict.fromkeys([*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *said]))
 
     @property
     def sequences_encoded(self) -> int:
         """How many sequences went through all encoders so far."""
-        return sum(encoder.sequences_encoded for encoder in self._encoders.values())
+        return sum(encoder.sequences_encoded for encoder in list(self._encoders.values()))

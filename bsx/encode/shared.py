@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,16 +41,26 @@ class SharedEncoder:
     remembered: everything with ``remember`` or for several metrics, else what comes again by ``uses``. Beyond the
     budget, vectors that were not used for longest are forgotten, or go to a temporary file if they come again.
 
+    Several threads may use it: what is remembered is looked up and changed, and weights are run, by one at a time.
+
     Args:
         opener: opens the encoder.
         batch_tokens: padded tokens of a batch; None for the device's default.
         budget: bytes of vectors to remember.
         remember: whether for later calls too, beyond what a run expects.
-        uses: hash of a text -> how many uses of it a run expects; the session keeps it up to date.
+        uses: hash of a text -> how many uses of it are expected; the session keeps it up to date.
+        lock: held while anything is looked up or changed, re-entrant; the session's, which changes ``uses`` under it.
     """
 
     def __init__(
-        self, opener: Opener, *, batch_tokens: int | None, budget: int, remember: bool, uses: Mapping[int, int]
+        self,
+        opener: Opener,
+        *,
+        batch_tokens: int | None,
+        budget: int,
+        remember: bool,
+        uses: Mapping[int, int],
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self.opener = opener
         self.architecture = opener.architecture
@@ -57,6 +69,7 @@ class SharedEncoder:
         self._budget = budget
         self._remembers = remember
         self._uses = uses
+        self._lock = lock if lock is not None else threading.RLock()
         self._views = 0
         self.wanted: set[int] = set()
         """All layers that anybody asked for."""
@@ -80,17 +93,19 @@ class SharedEncoder:
         layers = sorted(set(layers))
         for layer in layers:
             self.architecture.check_layer(layer)
-        self.wanted |= set(layers)
-        self._views += 1
+        with self._lock:
+            self.wanted |= set(layers)
+            self._views += 1
         return LayerView(self, layers)
 
     @property
     def batcher(self) -> Batcher:
         """What runs the encoder; asking loads it."""
-        self._open()
-        if self._batcher is None:
-            self._batcher = self.opener.batcher(self._layers, self._batch_tokens)
-        return self._batcher
+        with self._lock:
+            self._open()
+            if self._batcher is None:
+                self._batcher = self.opener.batcher(self._layers, self._batch_tokens)
+            return self._batcher
 
     def load(self) -> None:
         """Load the encoder now instead of at the first encoding."""
@@ -104,7 +119,8 @@ class SharedEncoder:
     @property
     def sequences_encoded(self) -> int:
         """How many sequences went through the encoder so far; those read from disk did not."""
-        return self._encoded_before + (0 if self._batcher is None else self._batcher.sequences_encoded)
+        with self._lock:
+            return self._encoded_before + (0 if self._batcher is None else self._batcher.sequences_encoded)
 
     def _open(self) -> None:
         if self.wanted <= set(self._layers):
@@ -115,22 +131,69 @@ class SharedEncoder:
         self._cached = self.opener.cached(self._layers)
 
     def _run(self, sequences: list[Sequence[int]]) -> Iterator[tuple[list[int], Array]]:
+        layers = self._layers
         if self._cached is None:
             return self.batcher.run(sequences)
-        return self._cached.run(sequences, lambda: self.batcher)
+
+        def batcher() -> Batcher:  # of the layers that are run, though others may be wanted by now
+            return self.batcher if self._layers is layers else self.opener.batcher(layers, self._batch_tokens)
+
+        return self._cached.run(sequences, batcher)
+
+    def _one_by_one(self, sequences: list[Sequence[int]]) -> Iterator[tuple[list[int], Array]]:
+        """Yield what `_run` yields, each batch made under the lock and handed on without it."""
+        with self._lock:
+            batches = self._run(sequences)
+        while True:
+            with self._lock:
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
 
     def encode(
         self, sequences: Sequence[Sequence[int]], texts: Sequence[str], layers: list[int]
     ) -> Iterator[tuple[list[int], Array]]:
         """Encode sequences, or recall them; see `LayerView.run`."""
-        self._open()
-        rows = [self._layers.index(layer) for layer in layers]
-        chosen = slice(None) if rows == list(range(len(self._layers))) else rows
-        everything = self._remembers or self._views > 1
-        if not (everything or self._uses):
-            yield from ((batch, vectors[chosen]) for batch, vectors in self._run(list(sequences)))
+        with self._lock:
+            self._open()
+            run = self._layers
+            rows = [run.index(layer) for layer in layers]
+            chosen = slice(None) if rows == list(range(len(run))) else rows
+            everything = self._remembers or self._views > 1
+            through = not (everything or self._uses)
+            keys = [] if through else [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
+            known, new = self._recall(keys)
+            batches = self._one_by_one(list(sequences) if through else [sequences[i[0]] for i in new.values()])
+        if through:
+            yield from ((batch, vectors[chosen]) for batch, vectors in batches)
             return
-        keys = [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
+        for kept, indices, places in known:
+            yield indices, put(kept.vectors[chosen][:, places], self.device)
+        firsts = [indices[0] for indices in new.values()]
+        names = [hash(text) for text in texts] or [0] * len(sequences)
+        for batch, vectors in batches:
+            mine = [firsts[i] for i in batch]
+            kept = _Kept(vectors, [keys[i] for i in mine], [names[i] for i in mine])
+            with self._lock:
+                if self._layers is run:  # else what is remembered has other layers by now
+                    self._keep(kept, None if everything else kept.wanted(self._uses))
+            copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
+            places = [row for _, row in copies]
+            part = vectors[chosen]
+            yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
+        with self._lock:
+            self._shrink()
+
+    def _recall(self, keys: list[bytes]) -> tuple[list[tuple[_Kept, list[int], list[int]]], dict[bytes, list[int]]]:
+        """Return what is remembered of sequences, and which are not.
+
+        Args:
+            keys: of the sequences.
+
+        Returns:
+            Batches, the indices of sequences they hold, and where in them; key -> indices of the other sequences.
+        """
         known: dict[int, list[int]] = {}
         new: dict[bytes, list[int]] = {}
         for i, key in enumerate(keys):
@@ -138,27 +201,18 @@ class SharedEncoder:
                 known.setdefault(self._where[key][0], []).append(i)
             else:
                 new.setdefault(key, []).append(i)
-        for number, indices in known.items():
-            self._seen.add(number)
+        self._seen.update(known)
+        for number in known:
             if number in self._held:
                 self._held.move_to_end(number)
-            places = [self._where[keys[i]][1] for i in indices]
-            yield indices, put(self._kept[number].vectors[chosen][:, places], self.device)
-        firsts = [indices[0] for indices in new.values()]
-        names = [hash(text) for text in texts] or [0] * len(sequences)
-        for batch, vectors in self._run([sequences[i] for i in firsts]):
-            mine = [firsts[i] for i in batch]
-            kept = _Kept(vectors, [keys[i] for i in mine], [names[i] for i in mine])
-            self._keep(kept, None if everything else kept.wanted(self._uses))
-            copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
-            places = [row for _, row in copies]
-            part = vectors[chosen]
-            yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
-        self._shrink()
+        # Whoever has a batch in hand keeps it, though another thread may have it forgotten meanwhile.
+        found = [(self._kept[n], indices, [self._where[keys[i]][1] for i in indices]) for n, indices in known.items()]
+        return found, new
 
     def _keep(self, kept: _Kept, rows: list[int] | None) -> None:
-        """Remember some rows of a batch, or all of them."""
-        if rows is not None and len(rows) < len(kept.keys):
+        """Remember some rows of a batch, or all of them, but those that are remembered already."""
+        rows = [row for row in (range(len(kept.keys)) if rows is None else rows) if kept.keys[row] not in self._where]
+        if len(rows) < len(kept.keys):
             kept = _Kept(kept.vectors[:, rows], [kept.keys[i] for i in rows], [kept.texts[i] for i in rows])
         if not kept.keys:
             return
@@ -192,26 +246,29 @@ class SharedEncoder:
 
     def settle(self) -> None:
         """Forget what was used by now and does not come again, unless it is remembered anyway."""
-        last = not self._uses
-        for number in list(self._kept) if last else [number for number in self._seen if number in self._kept]:
-            if self._remembers and (number in self._held or not last):
-                continue
-            rows = self._kept[number].wanted(self._uses)
-            if 2 * len(rows) <= len(self._kept[number].keys):  # a few that are not wanted do not repay a copy
-                self._keep(self._drop(number), rows)
-        self._seen.clear()
+        with self._lock:
+            last = not self._uses
+            for number in list(self._kept) if last else [number for number in self._seen if number in self._kept]:
+                if self._remembers and (number in self._held or not last):
+                    continue
+                rows = self._kept[number].wanted(self._uses)
+                if 2 * len(rows) <= len(self._kept[number].keys):  # a few that are not wanted do not repay a copy
+                    self._keep(self._drop(number), rows)
+            self._seen.clear()
 
     def forget(self) -> None:
         """Let go of all vectors that are remembered."""
-        self._kept.clear()
-        self._held.clear()
-        self._where.clear()
-        self._bytes = 0
+        with self._lock:
+            self._kept.clear()
+            self._held.clear()
+            self._where.clear()
+            self._bytes = 0
 
     def flush(self) -> None:
         """Write what a cache on disk does not hold yet; the end of the process does it too."""
-        if self._cached is not None:
-            self._cached.flush()
+        with self._lock:
+            if self._cached is not None:
+                self._cached.flush()
 
 
 def _on_disk(vectors: Array) -> Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import BREAK
+from bsx.encode.architecture import refuse_endless
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
@@ -125,6 +128,7 @@ class Tokenizer:
         self._max_content = None if self.max_tokens is None else self.max_tokens - frame
         if self._max_content is not None and self._max_content < 2:
             raise InputError(f"a limit of {self.max_tokens} tokens leaves no room for text between special tokens")
+        self._check_ids([*self.prefix, *self.suffix])
         self.is_special = self._lookup(self._special_ids())
         """Boolean table (vocabulary,): is this id a special token?"""
         if specials == "bert-score":
@@ -142,7 +146,10 @@ class Tokenizer:
     def vocabulary_size(self) -> int:
         """One more than the largest id."""
         named: list[int] = [*self._inner.all_special_ids, *self.prefix, *self.suffix]
-        return max(len(self._inner), *(i + 1 for i in named))
+        size = max(len(self._inner), *(i + 1 for i in named))
+        if size > _MOST_IDS:
+            raise self._unusable(f"it has the id {size - 1}")
+        return size
 
     def _special_ids(self) -> set[int]:
         frame = {*self.prefix, *self.suffix}
@@ -175,15 +182,25 @@ class Tokenizer:
             for half in re.findall("[\ud800-\udfff]", "".join(prepared)):
                 raise InputError(f"a text holds {half!r}, half a character: it must be read as UTF-8") from None
             raise
+        except BaseException as error:
+            # The package tokenizers has no class of errors for files that fail at a text; a panic is no Exception.
+            if type(error) is not Exception and type(error).__name__ != "PanicException":
+                raise
+            raise self._unusable(" ".join(str(error).split())[:200]) from error
         ids = list(encoded["input_ids"])
-        highest = max(map(max, filter(None, ids)), default=0)
-        if highest >= self._vocabulary:
-            folder = self._inner.name_or_path
-            raise InputError(
-                f"{folder}: {part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: it gives the id "
-                f"{highest}, and the model's vocabulary has {self._vocabulary}"
-            )
+        for found in ids:
+            self._check_ids(found)
         return ids
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        """Refuse ids that the model has no vectors for."""
+        highest = max(ids, default=0)
+        if highest >= self._vocabulary:
+            raise self._unusable(f"it gives the id {highest}, and the model's vocabulary has {self._vocabulary}")
+
+    def _unusable(self, why: str) -> InputError:
+        folder = self._inner.name_or_path
+        return InputError(f"{folder}: {part_of(Path(folder), 'its tokenizer', TOKENIZERS)} cannot be used: {why}")
 
     def words(self, text: str) -> NDArray[np.int64]:
         """Return which white-space word of a text each content token belongs to, counted from 0 (tokens,).
@@ -333,6 +350,7 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
         MissingExtraError: if transformers is wanted and not installed.
     """
     with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be loaded"):
+        _refuse_growth(folder)
         inner: Untyped = None
         if model_type is not None:
             need("tokenizers", "Scoring with encoders")
@@ -341,6 +359,8 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
             inner = load_light(folder, model_type)
         if inner is None:
             transformers: Untyped = need("transformers", f"The tokenizer in {folder}")
+            if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
+                refuse_endless(json.loads((folder / "config.json").read_text(encoding="utf-8")))
             inner = transformers.AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=trust_remote_code
             )
@@ -349,3 +369,52 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
         if not inner.model_max_length > 0:
             raise ValueError(f"its tokenizer_config.json says model_max_length {inner.model_max_length}")
     return inner
+
+
+_MOST_GROWTH = 1000
+"""Characters that one of a text may become by rules of replacement; by Unicode's own, it is less than 20."""
+_MOST_RULES = 1000
+_MOST_IDS = 10**8
+
+
+def _refuse_growth(folder: Path) -> None:
+    """Refuse a tokenizer whose rules make so much of every text that no memory holds it.
+
+    Raises:
+        ValueError: if its file holds such rules.
+    """
+    file = folder / "tokenizer.json"
+    if not file.is_file():
+        return
+    said = json.loads(file.read_text(encoding="utf-8"))
+    for part in ("normalizer", "pre_tokenizer", "decoder"):
+        rules = list(_replacements(said.get(part)))
+        if len(rules) > _MOST_RULES or _growth(rules) > _MOST_GROWTH:
+            raise ValueError(f"its {part} makes more than {_MOST_GROWTH} characters of one, or has too many rules")
+
+
+def _replacements(rule: Untyped) -> Iterator[tuple[str, str]]:
+    """Yield what each rule replaces, nothing if that may be anything, and what it writes instead, in order."""
+    if isinstance(rule, list):
+        for part in rule:
+            yield from _replacements(part)
+    elif isinstance(rule, dict):
+        written = next((rule[name] for name in ("content", "prepend") if isinstance(rule.get(name), str)), None)
+        if written is not None:
+            pattern = rule.get("pattern")
+            yield str(pattern.get("String", "")) if isinstance(pattern, dict) else "", written
+        for part in rule.values():
+            if isinstance(part, list | dict):
+                yield from _replacements(part)
+
+
+def _growth(rules: Sequence[tuple[str, str]]) -> float:
+    """Return how many characters the rules make of one at most: they multiply where one may find what another wrote."""
+    plain = [set(unicodedata.normalize("NFKD", written).casefold()) for _, written in rules]
+    most: list[float] = []
+    for number, (pattern, written) in enumerate(rules):
+        found = set(unicodedata.normalize("NFKD", pattern).casefold())
+        before = [most[i] for i in range(number) if not pattern or found & plain[i]]
+        own = len(written) / len(pattern) if pattern else len(written) + 1
+        most.append(max(1.0, own) * max(before, default=1.0))
+    return max(most, default=1.0)

@@ -13,9 +13,10 @@ import torch
 
 from bsx.catalog.entries.models import Family
 from bsx.encode.architecture import Architecture
+from bsx.encode.light.weights import check_weights
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of
-from bsx.support.arrays import Array, device_type, fetch, tensor
+from bsx.support.arrays import Array, device_type, fetch, finite, tensor
 from bsx.support.untyped import Untyped, blaming
 
 # The format of vectors; an encoder with int8 weights still returns fp32.
@@ -64,6 +65,8 @@ class TransformerEmbedder:
         final_norm: bool = True,
         trust_remote_code: bool = False,
     ) -> None:
+        self._architecture = architecture
+        check_weights(architecture)
         config = copy.deepcopy(architecture.config)
         self._family = architecture.family
         self.depth = architecture.depth
@@ -109,8 +112,10 @@ class TransformerEmbedder:
             raise InputError(f"{folder}: {weights} lack {len(absent)} tensors of the encoder, {absent[0]} among them")
         encoder = getattr(model, self._family.encoder) if self._family.encoder is not None else model
         for name, weight in encoder.named_parameters():
-            if not weight.sum(dtype=torch.float32).isfinite():
-                raise InputError(f"{folder}: {weights} cannot be used: {name} holds what is no finite number")
+            if not finite(weight):
+                raise InputError(
+                    f"{folder}: {weights} cannot be used: {name} holds what is no finite number, or too large a one"
+                )
         return encoder.to(self.device).eval().requires_grad_(False)
 
     def encode(self, ids: Array, mask: Array | None) -> Array:
@@ -118,8 +123,8 @@ class TransformerEmbedder:
         ids = tensor(ids)
         try:
             with torch.inference_mode():
-                vectors = self.hidden_states(ids, torch.ones_like(ids) if mask is None else tensor(mask))
-            return fetch(vectors) if device_type(self.device) == "cpu" else vectors
+                vectors: Array = self.hidden_states(ids, torch.ones_like(ids) if mask is None else tensor(mask))
+            vectors = fetch(vectors) if device_type(self.device) == "cpu" else vectors
         except torch.OutOfMemoryError as error:  # of a graphics card
             torch.cuda.empty_cache()
             raise MemoryError(str(error)) from None
@@ -127,6 +132,8 @@ class TransformerEmbedder:
             if "can't allocate memory" in str(error):  # main memory: PyTorch has a class for graphics cards' only
                 raise MemoryError(str(error)) from error
             raise
+        self._architecture.check_vectors(vectors, mask)
+        return vectors
 
     def hidden_states(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Compute what `encode` returns, as a tensor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from bsx.analysis.stats.rowwise import pearson_rows
+from bsx.analysis.stats.validate import vectors
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
 from bsx.data.corpus import MemoryCorpus
@@ -72,7 +74,8 @@ def ablate(
         **how: columns of the table, models, and where to run.
 
     Raises:
-        InputError: for a table that cannot be used, or a group of ``long_idf`` that it does not have.
+        InputError: for a table that cannot be used, such as one with a group of two rows or of one human score, or for
+            a group of ``long_idf`` that it does not have.
     """
     progress = told(progress)
     asked = complete(how, AblationSettings)
@@ -87,8 +90,12 @@ def ablate(
     layer = asked["layer"]
     if layer is None and entry is not None and isinstance(entry.layer, int):
         layer = entry.layer
-    figures, notes = {}, list(judged.notes)
-    for group in groups:
+    humans = {group: [h for h, of in zip(judged.human, judged.groups, strict=True) if of == group] for group in groups}
+    for group, human in humans.items():
+        vectors({f"group {group!r}, column {asked['human']!r}": human}, varied=True)
+    figures: dict[tuple[str, str, str], float | None] = {}
+    notes = list(judged.notes)
+    for group, human in humans.items():
         encoders = Encoders(lang=asked["lang"], device=asked["device"], registry=catalog)
         combinations = list(grid(model, layer, long_idf=files.get(group), mnli=asked["mnli_model"]))
         metrics = {(row.name, m): row.metric(m, encoders) for row in combinations for m in MATCHINGS}
@@ -97,11 +104,11 @@ def ablate(
             {"candidate": [judged.candidates[i] for i in chosen]}, [judged.references[i] for i in chosen]
         )
         notes += about(list(metrics.values()))
-        people = np.array([judged.human[i] for i in chosen])
         scores = score_corpus(list(metrics.values()), corpus, progress=_renamed(progress, group))
         for (components, matching), metric in metrics.items():
             values = scores[metric.spec]["candidate"].values
-            figures[components, matching, group] = float(pearson_rows(values, people))
+            r = float(pearson_rows(values, np.array(human)))
+            figures[components, matching, group] = None if math.isnan(r) else r
     rows: list[Row] = []
     for components, matching in dict.fromkeys((components, matching) for components, matching, _ in figures):
         found = {group: figures.get((components, matching, group)) for group in groups}

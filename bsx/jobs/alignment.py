@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import language_pair
 from bsx.data.files import LineFiles
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
@@ -30,6 +32,7 @@ def fit_alignment(
     links: str | Path | None = None,
     pairs: int = 2000,
     max_words: int = 100,
+    lang: str | None = None,
     device: str = "auto",
     registry: Path | None = None,
     progress: Watch = None,
@@ -46,6 +49,7 @@ def fit_alignment(
         links: file of word links, i-j pairs a line; by mutual nearest vectors unless given.
         pairs: use this many sentence pairs, the first ones.
         max_words: leave out pairs with a longer side.
+        lang: the two languages, source first, as ``de-en``; kept with the map, which tells other uses by it.
         device: where to run.
         registry: a folder to lay over the registry.
         progress: called with phase, done and total; True draws bars.
@@ -57,11 +61,13 @@ def fit_alignment(
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: the name of a map must end in .safetensors")
     check_output(output)
+    languages = {} if lang is None else dict(zip(("source", "target"), language_pair(lang), strict=True))
     corpus = LineFiles({"target": NamedFile(target)}, [NamedFile(source)])
     texts = [(segment.references[0], segment.candidates[0]) for segment in corpus]
     given = read_links(NamedFile(links), texts) if links is not None else None
     encoders = Encoders(model=model, device=device, registry=load_registry(registry))
     settings = MappingSettings(kind=kind, layer=layer, pairs=pairs, max_words=max_words)
     mapping = fit(texts, encoders, settings, links=given, progress=progress)
+    mapping = replace(mapping, facts={**mapping.facts, **languages})
     mapping.save(output)
     return mapping

@@ -19,6 +19,7 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.data.columns import read_columns
 from bsx.data.corpus import Corpus
 from bsx.data.long import SEGMENTS, SYSTEM, rows_by_system
+from bsx.data.pairing import texts_of_rows
 from bsx.data.sidecar import known_metrics, known_signatures
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -155,11 +156,11 @@ def compare(
 
 def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Return the rows of systems that stand one below the other in a corpus."""
-    own = [(segment.system, segment.id) for segment in corpus]
+    own = [(one.system, one.id, hash((one.references, one.source))) for one in corpus]
     if own[0][0] is None:
         raise InputError("name at least two systems to compare: columns of candidates, or a column `system=COL`")
-    places = rows_by_system(file, [str(system) for system, _ in own], [segment for _, segment in own], systems)
-    return _two(file, places)
+    names, segments, texts = (list(column) for column in zip(*own, strict=True))
+    return _two(file, rows_by_system(file, list(map(str, names)), segments, systems, texts))
 
 
 def _two(file: str, places: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
@@ -191,7 +192,7 @@ def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSe
         raise InputError(f"`lower=`: {unknown[0]!r} is not among the columns of scores, {', '.join(columns)}")
     found = read_columns(table, columns, labels=[system, segment])
     names, ids = (list(map(str, found[name])) for name in (system, segment))
-    places = _two(given.file, rows_by_system(given.file, names, ids, systems))
+    places = _two(given.file, rows_by_system(given.file, names, ids, systems, texts_of_rows(table)))
     notes, compared = [], []
     for name in columns:
         entry = known.get(name)

@@ -25,6 +25,7 @@ from bsx.jobs.settings.combining import MbrSettings
 from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
+from bsx.support.idle import refuse_idle
 from bsx.support.progress import Say, Watch, told
 from bsx.support.settings import complete, in_range, set_fields, takes
 
@@ -147,6 +148,10 @@ def mbr(
     progress = told(progress)
     asked = complete(how, MbrSettings)
     _check_outputs(output, matrix_out, resume, asked["method"])
+    if asked["method"] != "prune":
+        refuse_idle(asked, MbrSettings, f"with `method={asked['method']}`", "proposer", "keep")
+    if asked["method"] == "exact":
+        refuse_idle(asked, MbrSettings, "with `method=exact`, which decides every list so", "check", "seed")
     names = NBestColumns(asked["id"], asked["candidate"], asked["model_score"], asked["weight"], asked["source"])
     lists = _Lists(
         NBestFile.of(file, names if references is None else replace(names, weight=None)),

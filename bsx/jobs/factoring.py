@@ -12,6 +12,7 @@ import numpy as np
 
 from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
+from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
@@ -21,6 +22,7 @@ from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.jobs.settings.factors import FactorSettings
 from bsx.support.aligned import text_table
+from bsx.support.idle import refuse_idle
 from bsx.support.settings import complete, takes
 
 USUAL = ("syn", "lex", "mor")
@@ -94,9 +96,15 @@ def factors(
     asked = complete(how, FactorSettings)
     nan, lang = asked["nan"], asked["lang"]
     lang1, lang2 = language_pair(lang)
-    made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=asked["registry"])
+    catalog = load_registry(asked["registry"])
+    made = get_factors(USUAL if factors is None else factors, preset=asked["preset"], registry=catalog)
+    replaced = [said for factor in made if (said := catalog.replacement("factor", factor.entry.name)) is not None]
     check_table(output)
     resources = resources if resources is not None else Resources()
+    of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
+    refuse_idle(
+        vars(resources), Resources, of, *(vars(resources).keys() - {"progress"}.union(*(f.reads for f in made)))
+    )
     opened = Table(file)
     usual = (
         opened.first("sentence1", "reference" if lang1 == lang2 else "source"),
@@ -152,7 +160,7 @@ def factors(
             **({"metrics": metrics} if metrics else {}),
             "factors": [*carried_factors(file), *summary["factors"]],
         }
-    return Factored(summary, [note for scores in results.values() for note in scores.notes])
+    return Factored(summary, [*replaced, *(note for scores in results.values() for note in scores.notes)])
 
 
 def _describe(name: str, scores: FactorScores) -> FactorRow:

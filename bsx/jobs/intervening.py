@@ -10,6 +10,7 @@ from typing import Unpack, cast
 import numpy as np
 
 from bsx.analysis.factors.base import Resources
+from bsx.analysis.factors.zoo import get_factors
 from bsx.analysis.intervening.result import PAIR_COLUMNS, Interventions
 from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.perturbations.grammar.inflections import Inflections
@@ -22,6 +23,7 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
 from bsx.jobs.settings.factors import InterveneSettings
+from bsx.support.idle import refuse_idle
 from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, takes
 
@@ -90,6 +92,15 @@ def intervene(
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang in (None, "auto"):
         raise InputError("edits have rules by language; say which it is with `lang=`")
+    wanted = factors
+    if wanted is None:
+        wanted = [*(["syn"] if asked["parser"] else []), "lex", *(["mor"] if asked["vectors"] else [])]
+    made = get_factors(wanted, registry=settings.registry)
+    read = frozenset[str]().union(*(factor.reads for factor in made))
+    of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
+    refuse_idle(asked, InterveneSettings, of, *({"vectors", "lexicon"} - read))
+    if asked["parser"] is None and "parser" not in read:
+        refuse_idle(asked, InterveneSettings, "without `parser=`", "parser_dir", "download")
     columns = [asked["reference"], *(name for name in (asked["candidate"], asked["source"]) if name is not None)]
     human = asked["human"]
     if asked["candidate"] is None and (human is not None or asked["base"] == "candidate"):
@@ -112,9 +123,6 @@ def intervene(
     cache = None if settings.cache is None else settings.cache / "parses"
     column = asked["candidate"] if asked["base"] == "candidate" and asked["candidate"] else asked["reference"]
     parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
-    wanted = factors
-    if wanted is None:
-        wanted = [*(["syn"] if asked["parser"] else []), "lex", *(["mor"] if asked["vectors"] else [])]
     resources = Resources(
         parser=asked["parser"] or "stanza",
         parser_dir=asked["parser_dir"],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.stats.layers import LayerAgreement, layer_agreement
+from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.settings.layers import JudgedColumns, TuneSettings
@@ -76,6 +77,7 @@ def read_judged(files: Sequence[str], columns: JudgedColumns, code: str) -> Judg
             judged.references.append(tuple(row.texts(reference) if row[reference] else [row.text(reference)]))
             judged.groups.append(f"{stem}:{label}" if len(files) > 1 else label)
         judged.names.append(stem)
+        refuse_alike([*skipped, *judged.groups], f"{name}, column {by!r}")
         if skipped:
             pairs = ", ".join(f"{count} of {label}" for label, count in skipped.items())
             judged.notes.append(f"{name}: left out rows that are not into {code}: {pairs}")

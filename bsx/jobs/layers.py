@@ -106,4 +106,6 @@ def sweep_layers(
             values = np.stack([scores[name]["candidate"].values for name in names]).astype(np.float32)
             yield spec, judged.agreement(values, values, values, asked)
 
-    return LayerSweep(dict(swept()), tuple(judged.names), [*judged.notes, *about(built)])
+    results = dict(swept())
+    undefined = [f"{spec}: {note}" for spec, result in results.items() for note in result.notes]
+    return LayerSweep(results, tuple(judged.names), [*judged.notes, *about(built), *undefined])

@@ -1,14 +1,17 @@
-"""Metrics for jobs that score texts of their own making: built once, with one encoder for all on one model."""
+"""Metrics for jobs that score texts of their own making, with one encoder for all on one model; those of overlays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bsx.analysis.factors.zoo import get_factor
 from bsx.bertscore.config import ScorerConfig
-from bsx.catalog.catalog import load_registry
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.specs import split_specs
+from bsx.errors import BsxError, MissingExtraError
 from bsx.metrics.base import Metric
-from bsx.metrics.zoo import get_metrics
+from bsx.metrics.zoo import config_of, find_metric, get_metrics
 from bsx.support.settings import set_fields
 
 
@@ -24,3 +27,35 @@ def open_metrics(named: Sequence[str], settings: ScorerConfig) -> list[Metric]:
     """
     specs = [spec for part in named for spec in split_specs(part)]
     return get_metrics(specs, registry=load_registry(settings.registry), **set_fields(settings, "registry"))
+
+
+def overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:
+    """Look at the code and settings that overlays' metrics and factors name.
+
+    A class that needs a package which is not installed passes.
+
+    Returns:
+        What is wrong: code that an overlay may not run, that is not there, settings that it does not have. And one
+        sentence for each entry whose code is not bsx's.
+    """
+    problems: list[BsxError] = []
+    notes = []
+    for entry in (*catalog.metrics.values(), *catalog.factors.values()):
+        kind = "metric" if isinstance(entry, MetricEntry) else "factor"
+        file = catalog.origins[kind, entry.name]
+        if file.is_relative_to(catalog.folders[0]):
+            continue
+        try:
+            if isinstance(entry, MetricEntry):
+                config_of(find_metric(entry.name, catalog)[0], entry, {}, {})
+            else:
+                for preset in entry.presets:
+                    get_factor(entry.name, preset=preset, registry=catalog)
+        except MissingExtraError:
+            continue
+        except BsxError as error:
+            problems.append(error if str(file) in str(error) else type(error)(f"{file}: {error}"))
+            continue
+        if not entry.implementation.startswith("bsx."):
+            notes.append(f"{kind} {entry.name} runs code that does not come with bsx: {entry.implementation}")
+    return problems, notes

@@ -22,6 +22,7 @@ from bsx.jobs.settings.fooling import PerturbSettings
 from bsx.jobs.settings.shared import ParseSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
+from bsx.support.idle import refuse_idle
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, takes
 
@@ -284,6 +285,8 @@ def perturb(
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":
         raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
+    if asked["parser"] is None:
+        refuse_idle(asked, PerturbSettings, "without `parser=`", "parser_dir", "download")
     texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=keep)
     if keep:
         made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]

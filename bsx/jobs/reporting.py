@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,8 @@ def report(
         UnknownNameError: for a column that no table has.
     """
     form = which_format(output, format)
-    twice = next((file for file in files if [one.resolve() for one in files].count(file.resolve()) > 1), None)
+    real = [os.path.realpath(file) for file in files]
+    twice = next((file for file, path in zip(files, real, strict=True) if real.count(path) > 1), None)
     if twice is not None:
         raise InputError(f"{twice}: is named twice")
     notes, draw = [], None

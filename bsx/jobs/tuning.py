@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -149,7 +150,7 @@ def tune(
     scorer = Scorer(model, lang=language.code, all_layers=True, registry=catalog, **given)
     scores = scorer.score(judged.candidates, judged.references, progress=progress)
     agreement = judged.agreement(scores.precision, scores.recall, scores.f1, asked)
-    notes, entry = [*judged.notes, *scorer.notes], _entry(scorer, language.code, catalog)
+    notes, entry = [*judged.notes, *scorer.notes, *agreement.notes], _entry(scorer, language.code, catalog)
     return Tuning(scorer.model, agreement, tuple(judged.names), language.code, str(scores.signature), entry, notes)
 
 
@@ -160,8 +161,12 @@ def _entry(scorer: Scorer, language: str, catalog: Catalog) -> ModelEntry:
         return located.choice.entry
     checkpoint, hub = located.checkpoint, located.choice.source.hub
     kind, _, digest = checkpoint.identity.partition(":")
-    path = str(checkpoint.folder.resolve())
-    source = Source(hub=hub, revision=digest) if kind == "hub" else Source(path=path, sha256=digest)
+    path = os.path.realpath(checkpoint.folder)
+    source = (
+        Source(hub=hub, revision=digest)
+        if kind == "hub"
+        else Source(path=path, sha256=digest, config=checkpoint.config)
+    )
     for known in catalog.models.values():
         if known.source.path == path:
             return known.model_copy(update={"source": source})

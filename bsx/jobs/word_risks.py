@@ -28,6 +28,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
+from bsx.support.idle import refuse_idle
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, set_fields, takes
 
@@ -207,6 +208,10 @@ def _explained(
         raise InputError("`idf=` and `layer=` belong to `method='match'`")
     if method != "shapley" and asked["budget"] != complete({}, ExplainSettings)["budget"]:
         raise InputError(f"`budget=` belongs to `method='shapley'`; {method} scores what it needs")
+    if not marks:
+        refuse_idle(asked, ExplainSettings, "without `marks=`", "resamples", "confidence")
+        if method != "shapley":
+            refuse_idle(asked, ExplainSettings, f"with `method='{method}'` and without `marks=`", "seed")
     encoders = Encoders(**set_fields(config))
     if metric is not None:
         found = _by_scores(rows, get_metric(metric, encoders=encoders), method, asked, progress)

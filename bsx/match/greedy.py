@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bsx.support.arrays import Array, namespace
+from bsx.support.arrays import Array, namespace, within
 
 
 def greedy_match(
@@ -46,16 +46,16 @@ def best(similarity: Array, allowed: Array, axis: int) -> Array:
     """Return the highest allowed similarity along an axis; 0 where none is, since such rows carry no weight."""
     xp = namespace(similarity)
     if xp is np and allowed.all():  # in batches without padding, which are most
-        return similarity.max(axis=axis)
+        return within(similarity.max(axis=axis))
     highest = xp.amax(xp.where(allowed, similarity, -np.inf), axis=axis)
-    return xp.where(xp.isinf(highest), 0.0, highest)
+    return within(xp.where(xp.isinf(highest), 0.0, highest))
 
 
 def weighted_mean(values: Array, weights: Array, axis: int) -> Array:
-    """Return weighted means over tokens; NaN where no token has weight."""
+    """Return weighted means of cosines over tokens; NaN where no token has weight."""
     xp = namespace(values)
     total = weights.sum(axis)
-    mean = (values * weights).sum(axis) / xp.where(total > 0, total, 1.0)
+    mean = within((values * weights).sum(axis) / xp.where(total > 0, total, 1.0))
     return xp.where(total > 0, mean, np.nan)
 
 

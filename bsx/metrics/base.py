@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data import cells
-from bsx.data.corpus import MemoryCorpus, as_texts
+from bsx.data.corpus import MemoryCorpus, References, Texts, as_texts
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values, not_scores
 from bsx.metrics.core import ConfigT, Fitted, MetricCore
@@ -30,9 +30,9 @@ class Metric(MetricCore[ConfigT]):
 
     def score(
         self,
-        candidates: object,
-        references: object | None = None,
-        sources: object | None = None,
+        candidates: Texts,
+        references: References | None = None,
+        sources: Texts | None = None,
         *,
         progress: Watch = None,
     ) -> MetricScores:
@@ -55,7 +55,7 @@ class Metric(MetricCore[ConfigT]):
         return score_corpus([self], corpus, progress=progress)[self.spec]["candidate"]
 
     def score_matrix(
-        self, candidates: object, references: object | None = None, *, sources: object | None = None
+        self, candidates: Texts, references: Texts | None = None, *, sources: Texts | str | None = None
     ) -> Values:
         """Score every candidate against every reference, as minimum-Bayes-risk decoding wants it.
 

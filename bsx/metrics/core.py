@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from typing_extensions import TypeVar
 
+from bsx.catalog.entries.base import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.data.corpus import Corpus
 from bsx.metrics.blocks import Block, BlockScores, Values
+from bsx.models.choice import path_as_name
 from bsx.support.memory import PER_BYTE, text_size
 from bsx.support.provenance import VERSION
 from bsx.support.signature import Signature
@@ -38,6 +42,8 @@ class MetricConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     positional: ClassVar[str | None] = None
+
+    _path_as_name = field_validator("model", mode="before", check_fields=False)(path_as_name)
 
     def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
         """Return what a metric reads with these settings: ``candidate`` with ``reference``, ``source`` or both.
@@ -83,7 +89,7 @@ class MetricCore(ABC, Generic[ConfigT]):
     """What a run needs of a metric: its settings, what it reads, the scores of a block, its signature.
 
     `bsx.metrics.base.Metric` adds the calls a user makes. A subclass names its ``Config`` and defines `score_block`;
-    see docs/extend/add-a-metric.md.
+    see docs/extend/add-a-metric.md. Pickled or copied deeply, it is a recipe: what it is made of, not what is loaded.
 
     Args:
         entry: what the registry says about it.
@@ -104,9 +110,16 @@ class MetricCore(ABC, Generic[ConfigT]):
         self.config = config
         self.encoders = encoders
         self.spec = spec or entry.name
+        encoders.uses_entry("metric", entry.name)
         with encoders.hearing_doubts() as self.doubts:
             self._check_language()
             self.setup()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.entry, self.config, self.encoders, self.spec)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.spec}>"
 
     def _check_language(self) -> None:
         """Doubt a metric that is made for other languages; an encoder that the registry knows speaks for itself."""
@@ -186,11 +199,19 @@ class MetricCore(ABC, Generic[ConfigT]):
         fields: dict[str, object] = {"metric": self.name}
         fields |= {name: _spelled(getattr(self.config, name)) for name in type(self.config).model_fields}
         fields |= self.signature_fields(fitted)
+        fields |= self.entry_fields()
         if references is not None and "reference" in self.needs:
             fewest, most = references
             fields["refs"] = f"{fewest}" if fewest == most else f"{fewest}-{most}"
         fields["bsx"] = VERSION
         return Signature.of(fields, self.doubts)
+
+    def entry_fields(self) -> dict[str, object]:
+        """Return what tells the scores of an overlay's entry from those of the entry that it replaces."""
+        if self.encoders.catalog.replacement("metric", self.name) is None:
+            return {}
+        content = self.entry.model_dump(exclude=UNSCORED)
+        return {"entry": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}
 
     def fit(self, corpus: Corpus) -> Fitted:
         """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
@@ -11,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens
 from bsx.data.journal import Arrays
 from bsx.errors import InputError
@@ -120,8 +122,11 @@ def prepare(
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)
     plan = plan or survey(corpus, progress=report)
-    fitted = tuple(metric.fit(corpus) for metric in metrics)
-    return Prepared(tuple(metrics), corpus, plan, fitted)
+    fitted = []
+    for metric in metrics:
+        with naming(metric.spec, among=len(metrics)):
+            fitted.append(metric.fit(corpus))
+    return Prepared(tuple(metrics), corpus, plan, tuple(fitted))
 
 
 def block_tokens(metrics: Sequence[MetricCore]) -> int:
@@ -137,7 +142,7 @@ def stream(
     """Score a corpus of any size, one block of segments at a time, within the memory budget.
 
     Each distinct text goes through an encoder once, however far apart its uses are: vectors of texts that come again
-    are kept (see `bsx.encode.session.Encoders.expect`). While a block is scored, the next one is read and tokenised.
+    are kept (see `bsx.encode.session.Encoders.expecting`). While a block is scored, the next one is read and tokenised.
 
     Args:
         prepared: what `prepare` returned.
@@ -153,22 +158,18 @@ def stream(
     corpus, done, total = prepared.corpus, start, prepared.segments
     sessions = {id(metric.encoders): metric.encoders for metric in prepared.metrics}.values()
     uses = prepared.plan.reused_after(corpus, start)
-    for encoders in sessions:
-        encoders.expect(uses)
-    try:
+    with ExitStack() as stack:
+        used = [stack.enter_context(encoders.expecting(uses)) for encoders in sessions]
         pieces = (_ready(part, prepared.metrics) for part in blocks_of(islice(corpus, start, None), tokens))
         for segments, block in ahead(pieces, worthwhile=total - start > _FEW):
             if progress is not None and len(prepared.metrics) == 1:
                 block = replace(block, report=_within(done, len(segments), total, progress))
             yield score_segments(prepared.metrics, prepared.fitted, segments, block)
-            for encoders in sessions:
-                encoders.used(text for segment in segments for text in texts_of(segment))
+            for count in used:
+                count(text for segment in segments for text in texts_of(segment))
             done += len(segments)
             if progress is not None:
                 progress("scoring", done, total)
-    finally:
-        for encoders in sessions:
-            encoders.expect({})
 
 
 def _ready(segments: list[Segment], metrics: Sequence[MetricCore]) -> tuple[list[Segment], Block]:
@@ -238,7 +239,8 @@ def score_segments(
     refuse_large_texts(metrics, block)
     scores, undefined = [], []
     for metric, learnt in zip(metrics, fitted, strict=True):
-        result = metric.score_block(block, learnt)
+        with naming(metric.spec, among=len(metrics)):
+            result = metric.score_block(block, learnt)
         _check(metric, result, len(block))
         if metric.encoders.config.strict and result.lost.any():
             row = int(result.lost.argmax())

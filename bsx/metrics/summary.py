@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.pairing import Pairing, printed
 from bsx.metrics.core import Figures, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.metrics.totals import Totals
@@ -30,12 +31,14 @@ class Tally:
     Attributes:
         totals: each metric's.
         by_system: the same for each system whose rows stand below those of others.
+        pairing: what is odd about the rows of those systems.
     """
 
     def __init__(self, prepared: Prepared) -> None:
         self._metrics = prepared.metrics
         self.totals = [Totals(metric, len(prepared.corpus.systems)) for metric in self._metrics]
         self.by_system: dict[str, list[Totals]] = {}
+        self.pairing = Pairing()
 
     def add(self, block: ScoredBlock, systems: Sequence[str | None] | None = None) -> None:
         """Count a block in.
@@ -49,6 +52,8 @@ class Tally:
         for row, system in enumerate([one.system for one in block.segments] if systems is None else systems):
             if system is not None:
                 rows.setdefault(system, []).append(row)
+                segment = block.segments[row]
+                self.pairing.add(system, printed(segment.id), (segment.references, segment.source))
         for system, some in rows.items():
             totals = self.by_system.setdefault(system, [Totals(metric, 1) for metric in self._metrics])
             _count(totals, block.select(np.array(some)))

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.specs import UNNAMED, read_spec, split_specs
+from bsx.catalog.specs import UNNAMED, naming, read_spec, split_specs
 from bsx.encode.run_config import RunConfig, RunSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig, MetricCore
 from bsx.support.near import did_you_mean
-from bsx.support.optional import implementation
 from bsx.support.settings import build_config, read_spelled, takes, user_only
 from bsx.support.untyped import Settings
 
@@ -39,11 +39,11 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
 
     Raises:
         UnknownNameError: listing near names.
-        RegistryError: if its entry names code that is not there.
+        RegistryError: if its entry names code that is not there, or that it may not run; see `class_of`.
     """
     entry = catalog.metric(name)
     if entry is not None:
-        kind = implementation(entry.implementation, catalog.origins["metric", name], Metric)
+        kind = class_of(catalog, entry, Metric)
     elif name in plugins():
         kind = plugins()[name].load()
         entry = getattr(kind, "entry", None)
@@ -212,4 +212,8 @@ def get_metrics(
     names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
     if not names:
         raise InputError("name at least one metric; `bsx.load_registry().metrics` lists them")
-    return [get_metric(name, encoders=encoders) for name in names]
+    found = []
+    for name in names:
+        with naming(name, among=len(names)):
+            found.append(get_metric(name, encoders=encoders))
+    return found

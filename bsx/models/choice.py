@@ -29,6 +29,11 @@ class Choice:
     language: LanguageEntry | None
 
 
+def path_as_name(model: object) -> object:
+    """Return a model as `choose` takes it: of a path the absolute one, which is no name of a model."""
+    return str(model.expanduser().absolute()) if isinstance(model, Path) else model
+
+
 def choose(model: str | None, lang: str | None, catalog: Catalog) -> Choice:
     """Choose the model: the one that is named, or else the registry's default for the language.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import time
 from pathlib import Path
 
 from bsx.support.folders import cache_folder
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, blaming
 
 _LARGE = 1 << 20  # bytes; smaller files are read faster than looked up
 _YOUNG = 2.0  # seconds in which a file may change twice and keep its times
@@ -28,7 +29,7 @@ def file_digest(file: Path) -> str:
     facts = file.stat()
     if facts.st_size < _LARGE:
         return _computed(file)
-    name = str(file.resolve())
+    name = os.path.realpath(file)
     seal = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
     known = _known()
     entry = known.get(name)
@@ -38,6 +39,23 @@ def file_digest(file: Path) -> str:
     if max(facts.st_mtime, facts.st_ctime) < time.time() - _YOUNG:
         _keep({**dict(list(known.items())[-_MOST:]), name: [*seal, digest]})
     return digest
+
+
+_OF_NO_SCORE = ("_name_or_path", "dtype", "torch_dtype", "transformers_version")
+"""What in ``config.json`` says where files lay, or what was asked for when they were written."""
+
+
+def config_digest(folder: Path) -> str:
+    """Return the sha256 of what a checkpoint's ``config.json`` says, in whatever order: it is part of what computes.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+    with blaming(f"{folder}: its config.json cannot be used"):
+        said = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        for name in _OF_NO_SCORE:
+            said.pop(name, None)
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _computed(file: Path) -> str:

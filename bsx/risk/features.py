@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bsx.encode.rows import normalise
 from bsx.risk.reading import ReadText
+from bsx.support.arrays import within
 
 Floats = NDArray[np.float64]
 _OF_A_LAYER = 6
@@ -27,7 +28,7 @@ def best_matches(text: ReadText, other: ReadText, layer: int) -> tuple[Floats, N
     """
     if not len(other.owner) or not len(text.owner):
         return np.zeros(len(text.owner)), np.full(len(text.owner), -1)
-    cosines = text.pieces[layer] @ other.pieces[layer].T
+    cosines = within(text.pieces[layer] @ other.pieces[layer].T)
     return cosines.max(axis=1).astype(np.float64), cosines.argmax(axis=1)
 
 
@@ -80,7 +81,7 @@ def _of_layer(text: ReadText, other: ReadText, layer: int) -> list[Floats]:
         elsewhere[of_worst] = back[where[taken]] - best[taken]
         apart[of_worst] = np.abs((other.owner[where[taken]] + 0.5) / len(other.words) - (of_worst + 0.5) / words)
     unit = [normalise(one.vectors[layer]) for one in (text, other)]
-    two = np.sort(unit[0] @ unit[1].T, axis=1)[:, ::-1][:, :2].astype(np.float64)
+    two = np.sort(within(unit[0] @ unit[1].T), axis=1)[:, ::-1][:, :2].astype(np.float64)
     ahead = two[:, 0] - two[:, 1] if two.shape[1] == 2 else two[:, 0]
     known = np.nan_to_num(worst)
     beside = np.concatenate([[known.mean()], known, [known.mean()]])

@@ -66,6 +66,14 @@ def zeros(shape: tuple[int, ...], device: object) -> Array:
     return importlib.import_module("torch").zeros(shape, device=str(device))
 
 
+def within(cosines: Array) -> Array:
+    """Return cosines, or means of cosines, from -1 to 1: products of unit vectors exceed that by their rounding.
+
+    By how much depends on the processor. The gradient of what is cut off is 0, as that of a cosine at 1 is.
+    """
+    return namespace(cosines).clip(cosines, -1.0, 1.0)
+
+
 def as_fp32(array: Array) -> Array:
     """Return an array in fp32."""
     return array.astype(np.float32, copy=False) if isinstance(array, np.ndarray) else array.float()
@@ -79,3 +87,12 @@ def as_fp64(array: Array) -> Array:
 def tensor(array: Array) -> Untyped:
     """Return an array as a tensor, for what only PyTorch does."""
     return _tensor(array, "cpu") if isinstance(array, np.ndarray) else array
+
+
+def finite(array: Array) -> bool:
+    """Tell whether all numbers are finite, and none so large that its square is not."""
+    if isinstance(array, np.ndarray):
+        flat = as_fp32(array.reshape(-1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(np.dot(flat, flat)))
+    return bool(array.norm(dtype=importlib.import_module("torch").float32).isfinite())

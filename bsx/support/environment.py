@@ -35,12 +35,14 @@ def silence() -> None:
 
 
 def keep_together() -> None:
-    """Have packages write into bsx's folder for caches, and say nothing of their own to the user.
+    """Have packages write into bsx's folder for caches, say nothing of their own, and obey a ban on the network.
 
     It is for the command line, which is a process of its own.
     """
+    from bsx.support.download import guard
     from bsx.support.folders import cache_folder
 
+    guard()
     for name, level in _QUIET.items():
         os.environ.setdefault(name, level)
 

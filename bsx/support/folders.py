@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from pathlib import Path
 
 import platformdirs
+
+from bsx.errors import InputError
 
 
 def user_folder() -> Path:
@@ -14,12 +17,44 @@ def user_folder() -> Path:
 
 
 def data_folder(named: Path | str | None = None) -> Path:
-    """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data."""
+    """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data.
+
+    Raises:
+        InputError: if what is named is there and no folder.
+    """
     given = named if named is not None else os.environ.get("BSX_DATA")
-    return Path(given).expanduser() if given else platformdirs.user_data_path("bsx", appauthor=False) / "data"
+    if not given:
+        return platformdirs.user_data_path("bsx", appauthor=False) / "data"
+    folder = Path(given).expanduser()
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputError(f"{'`data_dir=`' if named is not None else 'BSX_DATA'}: {given} is no folder")
+    return folder
 
 
 def cache_folder() -> Path:
     """Return the folder of what can be made again: ``BSX_CACHE``, else the platform's place for caches."""
     named = os.environ.get("BSX_CACHE")
     return Path(named).expanduser() if named else platformdirs.user_cache_path("bsx", appauthor=False)
+
+
+def claim_cache(folder: Path, *ours: str) -> Path:
+    """Return a folder that the user named for what can be made again, made if need be.
+
+    Args:
+        folder: where it is.
+        ours: patterns for the names of what bsx keeps there.
+
+    Raises:
+        InputError: if it cannot be made, or holds files and none of them is of a cache of bsx: a model, or data.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = [entry.name for entry in os.scandir(folder)]
+    except OSError as error:
+        raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
+    if names and not any(fnmatch.fnmatch(name, pattern) for name in names for pattern in (*_CACHES, *ours)):
+        raise InputError(f"the cache {folder} holds files, none of which is of a cache of bsx: name another folder")
+    return folder
+
+
+_CACHES = ("vectors-[0-9]*", "parses-*.jsonl", "cards", "digests.json")

@@ -22,8 +22,16 @@ class UserOnly:
     """Marks a setting that names a program, or files that run code when they are read.
 
     It counts from the user alone (an option, an argument, an entry of the user's own registry), never from a file that
-    may have come from somebody else, such as a saved ensemble.
+    may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.code`.
     """
+
+
+Made = TypeVar("Made")
+
+
+def made_of(kind: Callable[..., Made], settings: Settings) -> Made:
+    """Make something of its settings again: what a recipe that travels to another process begins with."""
+    return kind(**settings)
 
 
 def user_only(kind: type[BaseModel], name: str) -> bool:
@@ -44,9 +52,14 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("resamples", "hybrids", "sample"), (1, _DRAWS)),
     "bootstrap": (0, _DRAWS),
     **dict.fromkeys(("threshold", "penalty", "clip", "learning_rate"), (0, _LARGE)),
-    **dict.fromkeys(("batch_tokens", "limit", "pairs"), (1, _MANY)),
+    **dict.fromkeys(("human_ties", "temperature", "meaning"), (0, _LARGE)),
+    "lm_weight": (-_LARGE, _LARGE),
+    **dict.fromkeys(("batch_tokens", "limit", "pairs", "max_tokens", "train_sizes", "draws"), (1, _MANY)),
+    **dict.fromkeys(("perturbed", "checked", "timed", "budget"), (1, _DRAWS)),
     **dict.fromkeys(("keep", "max_words", "epochs", "patience", "batch_size", "hidden", "max_pieces"), (1, _DRAWS)),
-    **dict.fromkeys(("examples", "worst", "bins", "layer"), (0, _COUNT)),
+    **dict.fromkeys(("examples", "worst", "bins", "layer", "first_layer"), (0, _COUNT)),
+    **dict.fromkeys(("context", "check", "iterations"), (0, _COUNT)),
+    **dict.fromkeys(("last_layers", "window"), (1, _COUNT)),
     **dict.fromkeys(("jobs", "workers"), (1, 1024)),
     **dict.fromkeys(("folds", "size"), (2, _COUNT)),
     **dict.fromkeys(("repeats", "seeds"), (1, _COUNT)),

@@ -15,6 +15,18 @@ SOFTWARE = frozenset(
 """Fields that say which packages ran; the others are settings."""
 
 
+def other_weights(one: str, two: str) -> bool:
+    """Tell whether two identities, ``name@kind-digest``, are of different weights; those of two kinds nobody can tell.
+
+    >>> other_weights("minilm@sha256-53aa", "copy@sha256-53aa"), other_weights("a@sha256-53aa", "a@sha256-9f7a")
+    (False, True)
+    >>> other_weights("a@hub-8d1c", "a@sha256-53aa")
+    False
+    """
+    (kind, _, digest), (other_kind, _, other_digest) = (name.rpartition("@")[2].partition("-") for name in (one, two))
+    return kind == other_kind and digest != other_digest
+
+
 @dataclass(frozen=True)
 class Signature:
     """Name-value pairs that identify a computation.
@@ -72,6 +84,10 @@ class Signature:
         found = [name for name in {**mine, **theirs} if name != _NOTE and mine.get(name) != theirs.get(name)]
         same = mine.get("dtype") == theirs.get("dtype") == "fp32"
         return [name for name in found if not (same and name == "backend")]
+
+    def get(self, name: str) -> str:
+        """Return a field's value; nothing if there is no such field."""
+        return dict(self.fields).get(name, "")
 
     def __str__(self) -> str:
         return "|".join(f"{name}:{value}" for name, value in self.fields)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from bsx.encode.architecture import MOST_DIMENSIONS, MOST_LAYERS
 from bsx.encode.session import Encoders, LocatedModel
 from bsx.encode.states import States, encode_texts
 from bsx.encode.tokenizer import Tokenizer
@@ -19,6 +22,7 @@ class EncoderRecord(BaseModel):
     Attributes:
         model: how it was called: a registry name, a hub id, or the path of a folder.
         identity: its weights, ``hub:<commit>`` or ``sha256:<digest>``.
+        config: digest of its configuration; None in records of before it was kept.
         tokenizer: sha256 over its tokenizer's files.
         layers: how many layers are mixed: all but the embedding layer.
         dimensions: size of a vector.
@@ -30,10 +34,11 @@ class EncoderRecord(BaseModel):
 
     model: str
     identity: str
+    config: str | None = None
     tokenizer: str
-    layers: int
-    dimensions: int
-    max_pieces: int
+    layers: Annotated[int, Field(ge=1, le=MOST_LAYERS)]
+    dimensions: Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
+    max_pieces: Annotated[int, Field(ge=1, le=1_000_000)]
     dtype: str
 
 
@@ -65,8 +70,9 @@ class FrozenEncoder:
         self.budget = encoders.budget
         name = located.choice.name if located.choice.entry is not None else str(model or encoders.model)
         self.record = EncoderRecord(
-            model=str(Path(name).resolve()) if Path(name).is_dir() else name,
+            model=os.path.realpath(name) if Path(name).is_dir() else name,
             identity=located.checkpoint.identity,
+            config=located.checkpoint.config,
             tokenizer=located.checkpoint.tokenizer_digest,
             layers=len(self.view.layers),
             dimensions=self.view.dimensions,
@@ -89,7 +95,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
         what: the metric, for messages.
 
     Raises:
-        InputError: if the weights or the tokenizer are others than in training.
+        InputError: if weights, configuration or tokenizer are others than in training.
         ModelUnavailableError: if it is neither here nor to be had.
     """
     try:
@@ -112,12 +118,13 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
             )
     checks = {
         "weights": (located.checkpoint.identity, record.identity),
+        "configuration": (located.checkpoint.config, record.config or located.checkpoint.config),
         "tokenizer": (located.checkpoint.tokenizer_digest, record.tokenizer),
     }
     for part, (found, wanted) in checks.items():
         if found != wanted:
             raise InputError(
-                f"{what}: was trained on another encoder: the {part} of {located.choice.name} are {found}, those of "
-                f"training were {wanted}; restore that encoder, or train again"
+                f"{what}: was trained on another encoder: the {part} of {located.choice.name}: {found} now, "
+                f"{wanted} in training; restore that encoder, or train again"
             )
     return located

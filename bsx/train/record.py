@@ -26,6 +26,11 @@ MODEL = "model.yaml"
 PLAN = "plan.yaml"
 
 
+Finite = Annotated[float, Field(ge=-1e100, le=1e100)]
+"""A number that others may be multiplied with; no score is further from 0."""
+Seed = Annotated[int, Field(ge=0, lt=2**64)]
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,11 +72,11 @@ class MemberRecord(_Record):
         log: all its epochs.
     """
 
-    seed: int
+    seed: Seed
     file: Annotated[str, Field(pattern=r"^[\w.-]+$")]
     sha256: str
-    scale: float
-    shift: float
+    scale: Finite
+    shift: Finite
     best_epoch: int
     valid: float
     log: list[Epoch]
@@ -101,7 +106,7 @@ class ModelRecord(_Record):
     train: DataRecord
     valid: DataRecord
     statistic: Literal["pearson", "tau"]
-    low: float = 0.0
+    low: Finite = 0.0
     ensemble_valid: float | None = None
     members: list[MemberRecord] = []
     versions: dict[str, str]
@@ -183,7 +188,7 @@ class SavedModel:
         keep = self.record.model_dump(include={"architecture", "settings", "low"})
         if self.record.settings.difference == "signed":
             del keep["settings"]["difference"]  # digests of metrics from before there was a choice
-        keep["encoder"] = self.record.encoder.model_dump(exclude={"model"})
+        keep["encoder"] = self.record.encoder.model_dump(exclude={"model", "config"})  # the field model shows it
         keep["members"] = [(m.sha256, m.scale, m.shift) for m in self.record.members]
         return hashlib.sha256(json.dumps(keep, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -201,19 +206,26 @@ class SavedModel:
                 raise InputError(f"{file}: is missing; {MODEL} names it")
             if file_digest(file) != member.sha256:
                 raise InputError(f"{file}: is damaged or was changed: its sha256 is not the one in {MODEL}")
-            network = build_network(
-                record.architecture,
-                record.settings,
-                layers=record.encoder.layers,
-                dimensions=record.encoder.dimensions,
-                seed=member.seed,
+            weights = read_tensors(file)[0]
+            encoder, hidden = record.encoder, record.settings.hidden
+            other = InputError(
+                f"{self.folder / MODEL}: describes another network than {file.name} holds the weights of: "
+                "restore it, or train again"
             )
+            # All other sizes follow from these: nothing is built that is larger than its file.
+            sizes = {"mix.weights": [encoder.layers], "encoder.ahead.weight_ih_l0": [4 * hidden, encoder.dimensions]}
+            if any(name not in weights or list(weights[name].shape) != size for name, size in sizes.items()):
+                raise other
             try:
-                network.load_state_dict(read_tensors(file)[0])
+                network = build_network(
+                    record.architecture,
+                    record.settings,
+                    layers=encoder.layers,
+                    dimensions=encoder.dimensions,
+                    seed=member.seed,
+                )
+                network.load_state_dict(weights)
             except RuntimeError as error:
-                raise InputError(
-                    f"{self.folder / MODEL}: describes another network than {file.name} holds the weights of: "
-                    "restore it, or train again"
-                ) from error
+                raise other from error
             loaded.append(network.requires_grad_(False))
         return loaded

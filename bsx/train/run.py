@@ -123,8 +123,8 @@ def _check(
     encoder: FrozenEncoder,
     names: dict[str, str],
 ) -> None:
-    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
-        raise InputError("seeds: at least one is needed, each once, none below 0")
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) >= 2**64:
+        raise InputError("seeds: at least one is needed, each once, none below 0 or from 2**64 on")
     if (train.scores is None) != (config.loss == "ranking"):
         raise InputError(
             f"`loss={config.loss}` does not go with {names['train']}: `loss=ranking` learns from preferences (columns "
@@ -167,7 +167,10 @@ def _open_folder(output: Path, plan: ModelRecord, names: dict[str, str], *, resu
         return fresh
     if not resume:
         raise InputError(f"{output}: holds a training already: `resume=True` goes on with it, or adds seeds")
-    before, now = (_essence(record) for record in (read(earlier), plan))
+    begun = read(earlier)
+    if begun.encoder.config is None:  # of before it was kept
+        plan = plan.model_copy(update={"encoder": plan.encoder.model_copy(update={"config": None})})
+    before, now = (_essence(record) for record in (begun, plan))
     for part in ("train", "valid"):
         if before.pop(part) != now.pop(part):
             raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bsx
 from bsx import Scorer, get_metric
+from bsx.catalog.catalog import shipped_folder
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
@@ -142,6 +145,49 @@ def test_empty_texts_score_zero_and_are_not_rescaled(
     assert columns(rescaled)[:, :3].tolist() == [[0.0] * 3] * 3
     np.testing.assert_allclose(columns(rescaled)[:, 3], (columns(raw)[:, 3] - 0.5) / 0.5, atol=1e-5)
     assert rescaled.mean()["f1"] == pytest.approx(rescaled.f1.mean())
+
+
+def test_a_baseline_belongs_to_its_model_and_language(tmp_path: Path) -> None:
+    def scorer(content: str, name: str = "b.yaml", **settings: Any) -> Scorer:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+        return Scorer("minilm", rescale=True, baseline=tmp_path / name, **{"lang": "en", **settings})
+
+    shipped = (shipped_folder() / "baselines" / "en" / "minilm.yaml").read_text()
+    assert scorer(shipped).notes == ()
+    assert scorer(shipped, lang=None).notes == ()  # minilm's only language
+    with pytest.raises(InputError, match="roberta-large"):
+        scorer(shipped.replace("model: minilm", "model: roberta-large"))
+    with pytest.raises(InputError, match="000000000000"):
+        scorer(shipped.replace("minilm@sha256-53aa51172d14", "minilm@sha256-000000000000"))
+    assert scorer(shipped.replace("minilm@sha256-53aa51172d14", "minilm@hub-0123456789ab")).notes == ()
+    (note,) = scorer(shipped.replace("language: en", "language: de")).notes
+    assert "'de'" in note
+    table = "LAYER,P,R,F\n" + "".join(f"{layer},0.5,0.5,0.5\n" for layer in range(7))
+    for name in ("b.csv", "minilm.csv", "en/minilm.csv"):
+        assert scorer(table, name).notes == ()
+    (note,) = scorer(table, "de/minilm.csv").notes
+    assert "'de'" in note
+    with pytest.raises(InputError, match="xlm-roberta-base"):
+        scorer(table, "en/xlm-roberta-base.csv")
+
+
+def test_the_registrys_baseline_is_not_used_for_other_weights_of_the_same_name(
+    tiny_model: Callable[[str], str], tmp_path: Path
+) -> None:
+    folder = Path(tiny_model("bert"))
+    depth = json.loads((folder / "config.json").read_text())["num_hidden_layers"]
+    entry = yaml.safe_load((shipped_folder() / "models" / "minilm.yaml").read_text())
+    (tmp_path / "models").mkdir()
+    (tmp_path / "baselines" / "en").mkdir(parents=True)
+    entry |= {"source": {"path": str(folder)}, "layers": depth, "layer": 1}
+    (tmp_path / "models" / "minilm.yaml").write_text(yaml.safe_dump(entry))
+    baseline = yaml.safe_load((shipped_folder() / "baselines" / "en" / "minilm.yaml").read_text())
+    cut = {name: baseline[name][: depth + 1] for name in ("precision", "recall", "f1")}
+    (tmp_path / "baselines" / "en" / "minilm.yaml").write_text(yaml.safe_dump(baseline | cut))
+    with pytest.raises(InputError, match="53aa51172d14"):
+        Scorer("minilm", lang="en", rescale=True, registry=tmp_path)
+    assert Scorer("minilm", lang="en", registry=tmp_path).notes
 
 
 def test_special_tokens_may_be_excluded_from_matching(tiny_model: Callable[[str], str]) -> None:
@@ -452,6 +498,15 @@ def test_blocks_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer)
     whole = tiny_bert.score(["rain", "the cat"] * 10_000, ["the cat", "rain"] * 10_000)
     alone = tiny_bert.score(["rain", "the cat"], ["the cat", "rain"])
     np.testing.assert_allclose(whole.f1.reshape(-1, 2), np.tile(alone.f1, (10_000, 1)), atol=1e-6)
+
+
+def test_a_baseline_that_leaves_no_scale_is_refused(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    table = tmp_path / "b.csv"
+    table.write_text("LAYER,P,R,F\n0,.9999999,.5,.5\n1,.2,.2,.2\n2,.5,.5,.9999999\n3,.2,.2,.2\n")
+    for layer in (0, 2):
+        with pytest.raises(InputError, match=rf"baseline of layer {layer}"):
+            Scorer(tiny_model("bert"), layer=layer, rescale=True, baseline=table)
+    assert Scorer(tiny_model("bert"), layer=1, rescale=True, baseline=table)
 
 
 @pytest.mark.parametrize("figure", ["nan", "inf", "-inf", "1", "1e39", "-1.5", "0.99999999", "", "x"])

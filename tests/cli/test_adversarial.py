@@ -81,7 +81,7 @@ def test_triples_scored_here(cli: Run, examples: Path) -> None:
     assert set(content["provenance"]["signatures"]) == {"chrf", "ter"}
     import bsx
 
-    triples = load_triples(examples).triples
+    triples: list[Any] = list(load_triples(examples).triples)
     chrf = bsx.get_metric("chrf")
     margin = np.subtract(
         *(np.asarray(chrf.score([t[k] for t in triples], [t.anchor for t in triples])) for k in (1, 2))
@@ -270,7 +270,7 @@ def test_building_triples(cli: Run, tmp_path: Path, examples: Path) -> None:
         "label\tsentence1\tsentence2\n0\ta b c d\td c b a\n1\ta b c d\ta q r s\n"
     )
     lines = []
-    triples = load_triples(examples).triples
+    triples: list[Any] = list(load_triples(examples).triples)
     for triple in triples:
         for i, word in enumerate(triple.anchor.split(), start=1):
             tag = "NOUN" if len(word) > 6 and i > 1 else "X"

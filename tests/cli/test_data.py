@@ -16,10 +16,11 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from bsx.analysis.datasets.fetch import download, unpack
+from bsx.analysis.datasets.fetch import unpack
 from bsx.analysis.datasets.obtain import LOCK, get_dataset, verify_dataset
 from bsx.analysis.datasets.store import load_dataset
 from bsx.errors import DataUnavailableError, InputError
+from bsx.support.download import download
 from bsx.support.folders import data_folder
 from tests.cli.test_main import Cli
 
@@ -192,10 +193,8 @@ def test_what_cannot_be_fetched(server: Server, tmp_path: Path) -> None:
         download(f"{server.url}/none", tmp_path / "x", None, None)
     with pytest.raises(InputError, match="only http and https"):
         download("file:///x", tmp_path / "x", None, None)
-    with pytest.raises(
-        DataUnavailableError, match=r"cannot be fetched \(.*; without a network, `bsx.analysis.get_dataset"
-    ):
-        download("http://127.0.0.1:9/x", tmp_path / "x", None, None)
+    with pytest.raises(DataUnavailableError, match=r"cannot be fetched \(.*\); else so$"):
+        download("http://127.0.0.1:9/x", tmp_path / "x", None, None, otherwise="; else so")
 
 
 def tar(members: dict[str, bytes], mode: str = "w:gz") -> bytes:
@@ -417,7 +416,7 @@ def test_a_file_where_a_folder_is_due(registry: Server, cli: Cli, tmp_path: Path
     (tmp_path / "data").write_text("x")
     result = cli("data", "get", "toy")
     assert result.status == 2
-    assert "cannot be made" in result.err
+    assert "is no folder" in result.err
 
 
 def test_registry_validate_reads_the_data_sets(cli: Cli, tmp_path: Path) -> None:

@@ -221,3 +221,11 @@ def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
     assert [line for line in done.stderr.splitlines() if "scoring:" not in line] == [
         "bsx: note: the cache k cannot be written to ([Errno 27] File too large); going on without"
     ]
+
+
+def test_the_end_lets_go_of_objects_as_ever() -> None:
+    """Frozen objects are never let go of: libraries that count theirs (nanobind) print pages about leaks."""
+    code = "import atexit, gc, sys; atexit.register(lambda: print('frozen', gc.get_freeze_count())); "
+    code += "from bsx.cli.main import run; sys.argv = ['bsx', '--version']; run()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "frozen 0"

@@ -268,11 +268,12 @@ def test_fit_an_alignment_and_use_it(cli: Run, table: Path, tiny_model: Run, tmp
     fit = ("metrics", "fit-alignment", "-s", tmp_path / "s.txt", "-t", tmp_path / "t.txt", "-m", tiny_model("bert"))
     for kind, more in (("umd", []), ("umd", ["--links", tmp_path / "links.txt"]), ("clp", ["--max-words", 6])):
         file = tmp_path / f"{kind}.safetensors"
-        done = cli(*fit, "-o", file, "--kind", kind, *more)
+        done = cli(*fit, "-o", file, "--kind", kind, "--lang", "de-en", *more)
         if kind == "clp":  # 32 dimensions want more words than this text has
             assert "words are aligned: an orthogonal map of 32 dimensions needs" in done.err
             continue
         assert done.status == 0, done.err
+        assert {"source: de", "target: en"} <= set(done.out.splitlines())
         spec = f"xmoverscore:mapping={kind},mapping_file={file}"
         scored = cli("score", "--metric", spec, "--model", tiny_model("bert"), "--data", table, "--format", "json")
         assert scored.status == 0, scored.err
@@ -363,8 +364,11 @@ check: {{candidates: ["a b"], references: ["b c"], values: [0.3333]}}
 """
 
 
-def test_a_metric_whose_code_is_missing_spoils_nothing_else(cli: Run, tmp_path: Path) -> None:
+def test_a_metric_whose_code_is_missing_spoils_nothing_else(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "mine"
+    monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder))
     (folder / "metrics").mkdir(parents=True)
     (folder / "metrics" / "jaccard.yaml").write_text(JACCARD.format(code="nowhere_at_all:Jaccard"))
     (folder / "metrics" / "worse.yaml").write_text("name: worse\n")
@@ -398,6 +402,7 @@ def test_a_registry_folder_adds_a_metric(
         "        return PairScores(np.array([len(a & b) / len(a | b) for a, b in both]))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder))
     done = cli("score", "--registry", folder, "--metric", "jaccard,chrf", "--data", table, "--format", "json")
     assert done.status == 0, done.err
     for metric in (
@@ -454,6 +459,7 @@ def own_metric(body: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
         f"        {body}\n"
     )
     monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder / "mine"))
     monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)
     (folder / "two.tsv").write_text("candidate\treference\na b\tb c\na\ta\n")
     return "--registry", folder / "mine", "--metric", "jaccard", "--data", folder / "two.tsv"

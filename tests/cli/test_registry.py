@@ -110,16 +110,21 @@ def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: C
             content = {"lp": lp, "candidate": candidate, "reference": several, "human": float(human)}
             stream.write(json.dumps(content) + "\n")
 
-    def layers(rule: str) -> list[dict[str, float]]:
+    def layers(rule: str) -> tuple[list[dict[str, float]], str]:
         command = ("registry", "tune", tiny_model("bert"), "--data", table, "-l", "en", "--resamples", 20)
         result = cli(*command, "--multi-ref", rule, "--format", "json")
         assert result.status == 0, result.err
         found: list[dict[str, float]] = json.loads(result.out)["layers"]
-        return found
+        return found, result.err
 
-    best, columnwise = layers("best"), layers("columnwise")
+    (best, _), (columnwise, notices) = layers("best"), layers("columnwise")
     assert [row["f1"] for row in best] == pytest.approx([row["f1"] for row in columnwise])
     assert [row["precision"] for row in best] != pytest.approx([row["precision"] for row in columnwise])
+    # One of the references is a word of the candidate, and layer 0 knows no context: its recall is 1 in every row,
+    # give or take what the processor rounds.
+    assert [row["recall"] is None for row in columnwise] == [row["layer"] == 0 for row in columnwise]
+    assert "layer 0" in notices
+    assert "(recall)" in notices
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,16 @@ def test_evaluate_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         chrf = load("chrf")
     f1 = load().compute(predictions=CANDIDATES, references=REFERENCES, model="minilm")["scores"]
     assert f1 == pytest.approx(bsx.score(CANDIDATES, REFERENCES, model="minilm").f1.tolist(), abs=1e-6)
+    given: dict[str, Any] = {"model_type": "minilm", "idf": True, "batch_size": 2, "nthreads": 1, "verbose": False}
+    from bsx.compat import bert_score as compat
+
+    for references in (REFERENCES, [list(pair) for pair in zip(REFERENCES, OTHERS, strict=True)]):
+        drop_in = load().compute(predictions=CANDIDATES, references=references, **given)
+        known: Any = compat.score(CANDIDATES, references, **given, return_hash=True)
+        assert list(drop_in) == ["precision", "recall", "f1", "hashcode"]
+        for name, figure in zip(("precision", "recall", "f1"), known[0], strict=True):
+            assert drop_in[name] == pytest.approx(figure.tolist(), abs=1e-6)
+        assert drop_in["hashcode"] == known[1]
     from_sources = load("xmoverscore:model=minilm")
     assert [set(one) for one in from_sources.features] == [{"predictions", "sources"}]
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
+import json
 import re
+import subprocess
 import sys
 import unittest
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -144,8 +149,200 @@ def test_the_tables_are_theirs() -> None:
     assert compat.lang2model["fr"] == theirs.lang2model["fr"] == "bert-base-multilingual-cased"
     assert "nosuch/model" not in compat.model2layers
     assert compat.lang2model.get("nosuch") is None
+    for lang in ("nosuch", "xx", *theirs.lang2model, "fr"):  # word for word, owners included
+        assert compat.lang2model[lang] == theirs.lang2model[lang]
+    assert set(theirs.model2layers) <= set(compat.model2layers)
     assert len(compat.model2layers) >= len(theirs.model2layers)
     assert compat.utils.lang2model is compat.lang2model
+
+
+@pytest.mark.parametrize("module", ["score", "scorer", "utils", ""])
+def test_every_name_is_there_with_its_arguments(module: str) -> None:
+    names = [f"{package.__name__}.{module}".rstrip(".") for package in (compat, bert_score)]
+    ours, theirs = (importlib.import_module(name) for name in names)
+    checked = []
+    for name, thing in vars(theirs).items():
+        if not getattr(thing, "__module__", "").startswith("bert_score") or name in ("bert_score", "SCIBERT_URL_DICT"):
+            continue
+        checked.append(name)
+        if inspect.isclass(thing):
+            wanted = {key for key in vars(thing) if not key.startswith("__")}
+            assert wanted <= set(dir(getattr(ours, name))), name
+            thing = thing.__init__
+            assert [*inspect.signature(ours.BERTScorer.__init__).parameters] == [*inspect.signature(thing).parameters]
+        else:
+            parameters = [[*inspect.signature(getattr(one, name)).parameters] for one in (ours, theirs)]
+            assert parameters[0] == parameters[1], name
+    assert len(checked) >= 7
+    assert ours.lang2model is compat.utils.lang2model
+
+
+def test_submodules_do_not_hide_the_functions() -> None:
+    from bsx.compat.bert_score.score import score as of_module
+    from bsx.compat.bert_score.scorer import BERTScorer as OfModule
+
+    assert (compat.score, compat.BERTScorer) == (of_module, OfModule)
+
+
+def test_what_a_program_writes_into_the_tables_counts(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(compat.model2layers, folder, 1)
+    monkeypatch.setitem(compat.lang2model, "xx", folder)
+    scorer = compat.BERTScorer(lang="XX")
+    assert (scorer.model_type, scorer.num_layers) == (folder, 1)
+    close(scorer.score(CANDIDATES, REFERENCES), compat.score(CANDIDATES, REFERENCES, folder, 1))
+    monkeypatch.undo()
+    with pytest.raises(bsx.UnknownNameError):
+        compat.BERTScorer(lang="xx")
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "t5"])
+@pytest.mark.parametrize("all_layers", [False, True])
+def test_the_functions_below_are_theirs(tiny_model: Callable[[str], str], family: str, all_layers: bool) -> None:
+    model_name, peer = tiny_model(family), bert_score.utils
+    tokenizer = compat.get_tokenizer(model_name)
+    model = compat.get_model(model_name, 2, all_layers)
+    weights: defaultdict[Any, float] = defaultdict(
+        lambda: 1.0, {tokenizer.sep_token_id: 0.0, tokenizer.cls_token_id: 0.0}
+    )
+    texts = [*CANDIDATES, *REFERENCES]
+    for text in texts:
+        assert compat.sent_encode(tokenizer, text) == peer.sent_encode(tokenizer, text)
+        assert compat.utils.process(text, tokenizer) == peer.process(text, tokenizer)
+    assert compat.utils.process([3, 3, 5]) == {3, 5}
+    for got, want in zip(compat.utils.padding([[1, 2], [3]], 9), peer.padding([[1, 2], [3]], 9), strict=True):
+        assert torch.equal(got, want)
+    both = [module.collate_idf(texts, tokenizer, weights, device="cpu") for module in (compat.utils, peer)]
+    assert all(torch.equal(got, want) for got, want in zip(*both, strict=True))
+    for size in (-1, 2):
+        both = [
+            module.get_bert_embedding(texts, model, tokenizer, weights, size, "cpu", all_layers)
+            for module in (compat, peer)
+        ]
+        for got, want in zip(*both, strict=True):
+            torch.testing.assert_close(got, want, atol=TOLERANCE, rtol=0)
+    ids, _, _, mask = compat.utils.collate_idf(texts, tokenizer, weights)
+    both = [module.bert_encode(model, ids, mask, all_layers) for module in (compat.utils, peer)]
+    torch.testing.assert_close(*both, atol=TOLERANCE, rtol=0)
+    found = compat.bert_cos_score_idf(model, REFERENCES, CANDIDATES, tokenizer, weights, all_layers=all_layers)
+    alone = []  # one by one: their padding can win
+    for pair in zip(REFERENCES, CANDIDATES, strict=True):
+        sides = [compat.get_bert_embedding([text], model, tokenizer, weights, all_layers=all_layers) for text in pair]
+        given: list[Any] = [part for vectors, mask, idf in sides for part in (vectors, mask, idf)] + [all_layers]
+        matched: Any = compat.utils.greedy_cos_idf(*given)
+        again = compat.utils.greedy_cos_idf(*given)  # what is given is left as it is
+        assert all(torch.equal(first, second) for first, second in zip(matched, again, strict=True))
+        close([one.reshape(-1) for one in matched], [one.reshape(-1) for one in peer.greedy_cos_idf(*given)])
+        first, second = ([text] for text in pair)
+        alone.append(
+            peer.bert_cos_score_idf(model, first, second, tokenizer, weights, device="cpu", all_layers=all_layers)
+        )
+    torch.testing.assert_close(found, torch.cat(alone, dim=1 if all_layers else 0), atol=TOLERANCE, rtol=0)
+
+
+def test_pairs_do_not_depend_on_their_batch_and_blank_ones_are_0(tiny_model: Callable[[str], str]) -> None:
+    folder = tiny_model("mbart")
+    model, tokenizer = compat.get_model(folder, 0), compat.get_tokenizer(folder)
+    texts = [*CANDIDATES, "a", " "]
+    others = [*REFERENCES, "the dog sat on a mat and had no money", "x"]
+    whole = compat.bert_cos_score_idf(model, others, texts, tokenizer, defaultdict(lambda: 1.0))
+    single = compat.bert_cos_score_idf(model, others, texts, tokenizer, {}, batch_size=1)
+    torch.testing.assert_close(whole, single, atol=TOLERANCE, rtol=0)
+    assert whole[-1].tolist() == [0, 0, 0]
+    assert (whole[:-1] != 0).all()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case) or "plain")
+def test_model_and_tokenizer_of_the_scorer(
+    case: dict[str, Any], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("b.csv").write_text(BASELINE)
+    scorer = compat.BERTScorer(**{"model_type": folder, "num_layers": 2, "nthreads": 0, **case})
+    given: Any = (["", *CANDIDATES], [["nothing"], *SEVERAL])
+    before: Any = scorer.score(*given)
+    model, tokenizer = scorer._model, scorer._tokenizer
+    assert (model is scorer._model, tokenizer is scorer._tokenizer) == (True, True)
+    close(scorer.score(*given), before)  # looking changes nothing
+    scorer._model, scorer._tokenizer = model, tokenizer
+    close(scorer.score(*given), before)  # the same by the functions above
+    scorer._model = compat.get_model(folder, 1, all_layers=False)
+    if not scorer.all_layers:
+        after: Any = scorer.score(*given)
+        assert not np.allclose(after[2], before[2], atol=TOLERANCE)
+
+
+def test_a_shorter_limit_and_weights_of_ones_own(folder: str) -> None:
+    scorer = compat.BERTScorer(folder, 2, idf=True)
+    assert scorer._idf_dict is None
+    scorer._idf_dict = {5: 2.0}
+    assert dict(scorer._idf_dict or {}) == {5: 2.0}
+    close(scorer.score(CANDIDATES, REFERENCES), compat.score(CANDIDATES, REFERENCES, folder, 2, idf={5: 2.0}))
+    plain = compat.BERTScorer(folder, 2)
+    plain._tokenizer.model_max_length = 4
+    cut = [" ".join(text.split()[:2]) for text in ("the cat sat on", "the dog sat on")]
+    long = compat.BERTScorer(folder, 2).score(cut[:1], cut[1:])
+    close(plain.score(["the cat sat on"], ["the dog sat on"]), long)
+
+
+def test_an_old_name_of_scibert(
+    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    entry = tmp_path / "models" / "scibert_scivocab_uncased.yaml"
+    entry.parent.mkdir()
+    entry.write_text(
+        f"name: scibert_scivocab_uncased\nfamily: bert\nlicence: none\nsource: {{path: {tiny_model('bert')}}}\n"
+        "languages: [en]\nlayers: 3\nlayer: 2\nevidence: []\ndimensions: 32\nmax_tokens: 64\n"
+    )
+    monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
+    assert compat.cache_scibert("anything") == "anything"
+    assert Path(compat.cache_scibert("scibert-scivocab-uncased")) == Path(tiny_model("bert"))
+    assert compat.get_model("scibert-scivocab-uncased", 1) is not None
+
+
+WITHOUT_TORCH = """
+import importlib.machinery, json, sys
+from pathlib import Path
+
+class Hides(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        hidden = name.partition(".")[0] in ("torch", "transformers", "safetensors", "sentencepiece")
+        return None if hidden else super().find_spec(name, path, target)
+
+sys.meta_path[:] = [Hides if one is importlib.machinery.PathFinder else one for one in sys.meta_path]
+import bsx
+from bsx.cli.bert_score import call
+from bsx.compat.bert_score import BERTScorer, score, get_bert_embedding, lang2model
+
+said = []
+scorer = BERTScorer("minilm")
+given = (["a b"], ["a c"])
+for attempt in (
+    lambda: score(*given, "minilm"), lambda: scorer.score(*given), lambda: scorer._model, lambda: scorer._tokenizer
+):
+    try:
+        attempt()
+    except bsx.MissingExtraError as error:
+        said.append(str(error))
+status = call(["-c", "a b", "-r", "a c", "-m", "minilm"])
+print(json.dumps([said, status, [float(x[0]) for x in scorer.arrays(["a b"], ["a c"])], lang2model["xx"]]))
+"""
+
+
+def test_an_installation_without_torch_scores_or_says_what_is_missing() -> None:
+    pytest.importorskip("onnxruntime")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    printed, content = done.stdout.splitlines()
+    said, status, figures, model = json.loads(content)
+    assert len(said) == 4
+    assert all("torch" in line and "pip install" in line and "\n" not in line for line in said)
+    assert status == 0
+    assert figures == pytest.approx([float(one[0]) for one in compat.score(["a b"], ["a c"], "minilm")], abs=TOLERANCE)
+    assert [float(number) for number in re.findall(r": (\d\.\d{6})", printed)] == pytest.approx(figures, abs=1e-6)
+    assert model == "bert-base-multilingual-cased"
 
 
 def test_weights_and_models_of_ones_own_are_theirs(folder: str) -> None:

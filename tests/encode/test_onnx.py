@@ -222,8 +222,8 @@ def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str]
     with pytest.raises(InputError, match="their shapes are not those that its config.json says"):
         bsx.Scorer(wide, **fast)
     for name, change, message in (
-        ("lacking", None, "lack 1 tensors of the encoder, encoder.layer.0.output.dense.weight among them"),
-        ("infinite", float("nan"), "cannot be used: they make vectors that are no finite numbers"),
+        ("lacking", None, "lack .* encoder.layer.0.output.dense.weight"),
+        ("infinite", float("nan"), "no finite number"),
     ):
         folder = tmp_path / name
         shutil.copytree(tiny_model("bert"), folder)

@@ -28,7 +28,7 @@ TABLES: dict[str, list[Mapping[str, object]]] = {
 MENDED = {
     "score -c cand.txt -r ref.txt --metric ''": "--metric is given without any metric",
     "score -c cand.txt -r ref.txt --metric ,": "--metric is given without any metric",
-    "meta huge.tsv --human h --column a,b": "the value at item 1 is too large to compute with: scale the column",
+    "meta huge.tsv --human h --column a,b": "is '1e+308', too large to compute with: scale the column",
     "meta tiny.tsv --human h --column a,b": "a rounding error of numbers near 1: nothing can be ranked",
     "meta average.tsv --human h --column a --group g": "a group is called 'average', as the mean of all groups is",
     "meta scores.tsv --human h --column a --lower c": "--lower: 'c' is none of the metrics a",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 import shlex
 import shutil
@@ -12,11 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from typer.main import get_command
 
+import bsx.jobs.settings
+from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.bertscore.config import ScorerConfig
+from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
+from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import check_ranges, in_range
+from bsx.jobs.carding.desk import CardSettings
+from bsx.metrics.zoo import find_metric
+from bsx.support.settings import RANGES, as_model, check_ranges, in_range
 from tests.fuzz.world import RIGHT, command
 
 WRONG = ["-1", "nan", "inf", "1e400", "1" + "0" * 300, str(2**63), "", "x"]
@@ -97,21 +109,70 @@ def test_a_number_out_of_range_is_one_line(
     assert not failed
 
 
-DRAWN = [name for name, right in RIGHT.items() if "--resamples" in right or name in ("disentangle",)]
+DRAWS = ("--resamples", "--bootstrap")
+DRAWN = {name: option.partition("=")[0] for name, option in CASES if option.startswith(DRAWS)}
 
 
+@pytest.mark.parametrize("draws", [2, 19, 10**6 + 1, 99_999_999_999])
 @pytest.mark.parametrize("name", DRAWN)
-def test_too_few_resamples_for_an_interval_are_refused(
-    name: str, world: Path, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_resamples_too_few_for_an_interval_or_too_many_are_refused(
+    name: str, draws: int, world: Path, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(world)
-    option = "--bootstrap" if name == "disentangle" else "--resamples"
     out = tmp_path / "out"
     out.mkdir()
-    done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), option, 19)
+    done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), DRAWN[name], draws)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert re.search("takes at least 20 resamples, not 19|greater than or equal to 20", done.err), done.err
+    assert re.search(
+        f"takes at least 20 resamples, not {draws}|greater than or equal to [12]0|between [01] and 1000000", done.err
+    ), done.err
     assert not list(out.iterdir())
+
+
+def test_every_command_that_draws_resamples_is_among_them() -> None:
+    def commands(found: Any, *words: str) -> Iterator[tuple[str, ...]]:
+        for word, one in getattr(found, "commands", {}).items():
+            yield from commands(one, *words, word)
+        if any(option in DRAWS for parameter in found.params for option in parameter.opts):
+            yield words
+
+    assert set(commands(get_command(build(list(COMMANDS))))) == {tuple(command(name)) for name in DRAWN}
+
+
+def _commands(command: Any) -> Iterator[Any]:
+    yield command
+    for one in getattr(command, "commands", {}).values():
+        yield from _commands(one)
+
+
+def _settings() -> Iterator[tuple[type, str, Any]]:
+    """Yield what the settings classes of commands and of metrics hold: class, name, field."""
+    catalog = load_registry(None)
+    kinds: list[type] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]
+    for module in pkgutil.iter_modules(bsx.jobs.settings.__path__, "bsx.jobs.settings."):
+        kinds += [one for one in vars(importlib.import_module(module.name)).values() if inspect.isclass(one)]
+    kinds += [ScorerConfig, MetaSettings, CompareSettings, CardSettings, EnsembleSettings, RunConfig]
+    for kind in dict.fromkeys(kinds):
+        if typing.is_typeddict(kind) or issubclass(kind, BaseModel):
+            yield from ((kind, *item) for item in as_model(kind).model_fields.items())
+
+
+def test_every_number_has_a_range() -> None:
+    """By its name, or by its class, on both sides; also where no fuzz case calls the command."""
+    bounded, numbers = set(RANGES), {}
+    for kind, name, field in _settings():
+        if _is_number(field.annotation):
+            numbers[name] = kind.__name__
+            limits = " ".join(type(mark).__name__ for mark in field.metadata)
+            if re.search("G[et]", limits) and re.search("L[et]", limits):
+                bounded.add(name)
+    for one in _commands(get_command(build(list(COMMANDS)))):
+        signature = inspect.signature(one.callback, eval_str=True).parameters if one.callback else {}
+        for option in one.params:
+            if option.name in signature and _is_number(signature[option.name].annotation):
+                numbers[option.name] = one.name
+    assert len(numbers) > 50
+    assert not {name: where for name, where in numbers.items() if name not in bounded}
 
 
 def test_there_are_many_cases() -> None:
@@ -132,6 +193,9 @@ def test_there_are_many_cases() -> None:
         ("workers", 10**6),
         ("batch_tokens", 2**63),
         ("bootstrap", -1),
+        ("human_ties", float("inf")),
+        ("context", 2**63),
+        ("budget", 2**63),
     ],
 )
 def test_python_refuses_them_too(name: str, value: float) -> None:

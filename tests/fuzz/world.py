@@ -65,6 +65,9 @@ RIGHT: dict[str, str] = {
     "adversarial build-triples": "paws.tsv -o {out}/t.tsv --format json",
     "data list": "--format json",
     "data show": "paws-wiki-test --format json",
+    "data raters": "ratings.tsv --resamples 20 --format json",
+    "card": "chrf --data judged.tsv --part agreement --resamples 20 --format json",
+    "explain": "--data judged.tsv --metric chrf --method erasure --resamples 20 --format json",
 }
 
 
@@ -119,6 +122,12 @@ def build(folder: Path) -> Path:
     _table(folder / "pairs.tsv", pairs)
     pawed = ["sentence1\tsentence2\tlabel", "a b c d\td c b a\t0", "a q r s\ta b c d\t1"]
     (folder / "paws.tsv").write_text("\n".join(pawed) + "\n", encoding="utf-8")
+    ratings = [
+        {"judge": f"j{j}", "system": f"s{i % 2}", "segment": i // 2, "human": rng.randint(1, 9)}
+        for i in range(12)
+        for j in range(3)
+    ]
+    _table(folder / "ratings.tsv", ratings)
     (folder / "triples.tsv").write_bytes((files("bsx.examples") / "en-triples.tsv").read_bytes())
     lines = [f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}\tL{i % 2}" for i in range(40)]
     (folder / "first.te.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -175,6 +175,41 @@ def cosine(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
 
 
+def coco_bleu(candidates: list[str], references: list[list[str]], order: int) -> float:
+    """BLEU of the COCO captioning toolkit, of one segment or of a corpus: a product of shares, a root, the penalty."""
+    matched, counted, length, nearest = [0] * order, [0] * order, 0, 0
+    for candidate, group in zip(candidates, references, strict=True):
+        words, others = candidate.split(), [reference.split() for reference in group]
+        length += len(words)
+        nearest += min((abs(len(other) - len(words)), len(other)) for other in others)[1]
+        for n in range(1, order + 1):
+            grams, *theirs = ([tuple(w[i : i + n]) for i in range(len(w) - n + 1)] for w in (words, *others))
+            counted[n - 1] += len(grams)
+            matched[n - 1] += sum(min(grams.count(g), max(t.count(g) for t in theirs)) for g in set(grams))
+    product = 1.0
+    for right, every in zip(matched, counted, strict=True):
+        product *= (right + 1e-15) / (every + 1e-9)
+    ratio = (length + 1e-15) / (nearest + 1e-9)
+    return 100 * product ** (1 / order) * (math.exp(1 - 1 / ratio) if ratio < 1 else 1.0)
+
+
+def coco_rouge(candidate: str, references: list[str]) -> tuple[float, float, float]:
+    """ROUGE-L of the COCO captioning toolkit: the best precision, the best recall, and F of the two with beta 1.2."""
+    words = candidate.split()
+    shares = []
+    for other in (reference.split() for reference in references):
+        table = [[0] * (len(other) + 1) for _ in range(len(words) + 1)]
+        for i, word in enumerate(words):
+            for j, wanted in enumerate(other):
+                longer = max(table[i][j + 1], table[i + 1][j])
+                table[i + 1][j + 1] = table[i][j] + 1 if word == wanted else longer
+        shares.append((table[-1][-1] / len(words), table[-1][-1] / len(other)))
+    precision, recall = (max(side) for side in zip(*shares, strict=True))
+    if precision == 0 or recall == 0:
+        return precision, recall, 0.0
+    return precision, recall, (1 + 1.2**2) * precision * recall / (recall + 1.2**2 * precision)
+
+
 def moses_bleu(candidate: str, reference: str) -> float:
     """Sentence BLEU with one reference: precisions of 1 to 4 words, one added to each count."""
     c, r = candidate.split(), reference.split()

@@ -543,6 +543,12 @@ def test_settings_that_contradict_each_other() -> None:
         "bleu:variant=moses": "goes with system=mean",
         "bleu:tokenize=nothing": "none of sacreBLEU's tokenizers",
         "sentbleu:variant=moses,tokenize=char": "tokenize does not go with it",
+        "bleu:variant=coco,tokenize=char": "tokenize does not go with it",
+        "sentbleu:variant=moses,smooth_method=none": "smooth_method does not go with it",
+        "bleu:variant=coco,effective_order=false": "effective_order does not go with it",
+        "rouge-l:variant=coco,stemmer=true": "stemmer does not go with it",
+        "rouge-l:tokenizer=whitespace,stemmer=true": "stemmer does not go with it",
+        "rouge-l:variant=coco,multi_ref=mean": "multi_ref=best",
     }
     for spec, message in contradictions.items():
         with pytest.raises(InputError, match=message):
@@ -560,6 +566,7 @@ LANGUAGES = {  # what is to be said of a language: by a model or a metric that i
     ),
     "rouge-l": "rouge-l is made for en, the texts are Swahili",
     "rouge-l:tokenizer=whitespace": None,
+    "rouge-l:variant=coco": None,
     "chrf": None,
     "bleu": None,
 }

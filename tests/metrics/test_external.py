@@ -163,6 +163,7 @@ def open_model(options, device):
         print("and between replies")
         if request["do"] == "die": os._exit(3)
         if request["do"] == "wait": time.sleep(60)
+        if request["do"] == "look up": import socket; socket.getaddrinfo("example.org", 443)
         if request["do"] == "kill": os.kill(os.getpid(), 40)
         if "answer" in request: return request["answer"]
         if request["do"] == "fail": raise KeyError("why")
@@ -211,6 +212,14 @@ def test_a_worker_answers_whatever_its_package_prints(start: Callable[..., Worke
     assert worker.ask({"do": texts})["said"] == texts
     assert {"python", "pydantic", "backend", "dtype"} == set(worker.signature_fields())
     worker.close()
+
+
+def test_a_worker_asks_nobody_where_the_network_is_forbidden(
+    start: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="ConnectionRefusedError: HF_HUB_OFFLINE is set"):
+        start().ask({"do": "look up"})
 
 
 def test_a_worker_ends_with_its_metric(start: Callable[..., Worker]) -> None:

@@ -136,7 +136,36 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "text.pt").write_text("no tensor", encoding="utf-8")
     (tmp_path / "text.safetensors").write_text("no tensors", encoding="utf-8")
     torch.save({"map": torch.zeros(DIM)}, tmp_path / "dict.pt")
+    for name, value in (("nan", np.nan), ("inf", np.inf), ("huge", 3e38)):
+        array = rotation()
+        array[2, 3] = value
+        np.save(tmp_path / f"{name}.npy", array)
+        torch.save(torch.from_numpy(array), tmp_path / f"{name}.pt")
+        Mapping("clp", array.astype(np.float32), {}).save(tmp_path / f"{name}.safetensors")
+    np.savez(tmp_path / "one.npz", clp=rotation())
+    np.save(tmp_path / "texts.npy", np.full((DIM, DIM), "a"))
+    np.save(tmp_path / "complex.npy", rotation() * 1j)
+    torch.save(torch.from_numpy(rotation() * 1j), tmp_path / "complex.pt")
+    np.save(tmp_path / "empty.npy", np.zeros((0, 0)))
+    (tmp_path / "nothing.npy").write_bytes(b"")
+    (tmp_path / "nothing.npz").write_bytes(b"")
+    with (tmp_path / "sparse.npy").open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**5, 10**5)})
+        stream.truncate(2**33)
+    with (tmp_path / "claims.npy").open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)})
     wrong: dict[tuple[str, Any, int], str] = {
+        **{(f"{name}.{kind}", "clp", DIM): "finite" for name in ("nan", "inf", "huge") for kind in ("npy", "pt")},
+        **{(f"{name}.safetensors", "clp", DIM): "finite" for name in ("nan", "inf", "huge")},
+        ("one.npz", "clp", DIM): "several arrays",
+        ("texts.npy", "clp", DIM): "real numbers",
+        ("complex.npy", "clp", DIM): "real numbers",
+        ("complex.pt", "clp", DIM): "real numbers",
+        ("empty.npy", "clp", DIM): "shape",
+        ("nothing.npy", "clp", DIM): "is not a NumPy array",
+        ("nothing.npz", "clp", DIM): "is not a NumPy array",
+        ("sparse.npy", "clp", DIM): "too large",
+        ("claims.npy", "clp", DIM): "is not a NumPy array",
         ("absent.npy", "clp", DIM): "there is no such file.*fit_alignment",
         ("matrix.npy", "umd", DIM): r"shape \(12, 12\); a umd map of this model has \(12,\)",
         ("vector.npy", "clp", DIM): r"shape \(12,\); a clp map of this model has \(12, 12\)",
@@ -202,6 +231,29 @@ def test_a_map_of_the_source_in_a_sentence_cosine(kind: str, tiny_model: Callabl
         swapped = back.score(sources, sources=candidates)
         np.testing.assert_allclose(swapped, expected, atol=1e-6)
         assert back.notes[-1].endswith("the mapping was fitted on layer 2, this is layer 1")
+
+
+@pytest.mark.parametrize("name", ["sentence-qe", "xmoverscore"])
+def test_a_map_belongs_to_its_model_and_languages(name: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    model, file = tiny_model("bert"), tmp_path / "map.safetensors"
+    located = Encoders(model=model).locate(None)
+
+    def metric(lang: str | None = None, **facts: str) -> Any:
+        array = np.eye(located.architecture.dimensions, dtype=np.float32)[0]
+        Mapping("umd", array, facts).save(file)
+        return bsx.get_metric(
+            name, encoders=Encoders(model=model, lang=lang), layer=1, mapping="umd", mapping_file=file
+        )
+
+    identity = located.identity
+    plain = len(metric(model=identity, layer="1").notes)
+    assert len(metric(model=f"another-name@{identity.rpartition('@')[2]}", layer="1").notes) == plain
+    assert len(metric(layer="1").notes) == plain + 1  # nobody knows which model it is of
+    with pytest.raises(InputError, match="000000000000"):
+        metric(model=f"{identity.rpartition('@')[0]}@sha256-000000000000")
+    facts = {"model": identity, "layer": "1", "source": "de", "target": "en"}
+    assert len(metric("en", **facts).notes) == len(metric(**facts).notes) == plain
+    assert "'en'" in metric("fr", **facts).notes[-1]
 
 
 def test_a_map_and_its_kind_go_together(tiny_model: Callable[[str], str]) -> None:

@@ -927,6 +927,32 @@ def test_moses_sentence_bleu_against_its_formula() -> None:
     )
 
 
+def test_the_captioning_toolkits_bleu_and_rouge_against_their_formulas() -> None:
+    rng = np.random.default_rng(7)
+    words = ["the", "The", "cat", "sat", "on", "a", "mat", "."]
+    texts = [[" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(4)] for _ in range(40)]
+    candidates, references = [row[0] for row in texts], [row[1 : 2 + i % 3] for i, row in enumerate(texts)]
+    for order in (1, 2, 3, 4):
+        scores = get_metric(f"bleu:variant=coco,max_ngram_order={order}").score(candidates, references)
+        want = [literal.coco_bleu([c], [group], order) for c, group in zip(candidates, references, strict=True)]
+        np.testing.assert_allclose(scores.values, want, rtol=1e-9)
+        assert scores.system == pytest.approx(literal.coco_bleu(candidates, references, order), rel=1e-9)
+        mean = get_metric(f"sentbleu:variant=coco,max_ngram_order={order}").score(candidates, references)
+        assert mean.system == pytest.approx(np.mean(want), rel=1e-9)
+    assert {"variant:coco", "tokenize:white-space"} <= set(str(scores.signature).split("|"))
+    rows = [literal.coco_rouge(c, group) for c, group in zip(candidates, references, strict=True)]
+    for place, measure in enumerate(("precision", "recall", "f1")):
+        got = get_metric(f"rouge-l:variant=coco,measure={measure}").score(candidates, references)
+        np.testing.assert_allclose(got.values, [row[place] for row in rows], rtol=1e-9)
+    # Precision is of one reference and recall of the other: no single reference has this F.
+    both = get_metric("rouge-l:variant=coco").score(["a b c"], [["a b c d e f", "a"]])[0]
+    assert both == pytest.approx(1.0)
+    assert get_metric("bleu:variant=coco,lowercase=true").score(["A B C D"], ["a b c d"])[0] == pytest.approx(100)
+    assert get_metric("bleu:variant=coco").score(["A B C D"], ["a b c d"])[0] < 1e-9
+    blank = get_metric("bleu:variant=coco").score([" ", "a"], ["a b", "a"])
+    assert (blank.values[0], blank.empty.tolist()) == (0.0, [0])
+
+
 @pytest.mark.parametrize("variant", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
 @pytest.mark.parametrize("stemmer", [False, True])
 def test_rouge_score_equals_itself(variant: str, stemmer: bool) -> None:

@@ -84,6 +84,68 @@ def header(change: Callable[[dict[str, Any]], object]) -> Change:
     return apply
 
 
+def sparse(name: str, size: int, first: bytes = b"") -> Change:
+    """Make a file as large as it says, which takes no room on the disk."""
+
+    def apply(folder: Path) -> None:
+        with (folder / name).open("wb") as stream:
+            stream.write(first)
+            stream.truncate(size)
+
+    return apply
+
+
+def twice(folder: Path) -> None:
+    """Have the header name one tensor twice."""
+    file = folder / "model.safetensors"
+    raw = file.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    content = json.loads(raw[8 : 8 + size])
+    text = json.dumps(content)[:-1] + f', "{WORDS}": {json.dumps(content[WORDS])}}}'
+    file.write_bytes(len(text).to_bytes(8, "little") + text.encode() + raw[8 + size :])
+
+
+def bomb(content: dict[str, Any]) -> None:
+    """Have every letter a become a hundred, ten times over."""
+    rules = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}] * 10
+    content["normalizer"] = {"type": "Sequence", "normalizers": rules}
+
+
+def strange_template(content: dict[str, Any]) -> None:
+    """Have a token stand before every text that the model has no vector for."""
+    piece, special = (
+        {"SpecialToken": {"id": "[X]", "type_id": 0}},
+        {"[X]": {"id": "[X]", "ids": [70_000], "tokens": ["[X]"]}},
+    )
+    single = [piece, {"Sequence": {"id": "A", "type_id": 0}}]
+    content["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": single,
+        "special_tokens": special,
+    }
+
+
+def indexed(*names: str) -> Change:
+    """Have an index name the files of the weights, of which one is in the folder and one beside it."""
+
+    def apply(folder: Path) -> None:
+        (folder.parent / "elsewhere").mkdir()
+        shutil.copy(folder / "model.safetensors", folder.parent / "elsewhere/model.safetensors")
+        (folder / "sub").mkdir()
+        shutil.copy(folder / "model.safetensors", folder / "sub/model.safetensors")
+        (folder / "model.safetensors").rename(folder / "part-1.safetensors")
+        listing = {f"t{number}": name.format(folder.parent) for number, name in enumerate(names)}
+        index = {"metadata": {}, "weight_map": listing}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+    return apply
+
+
+def overlapping(content: dict[str, Any]) -> None:
+    content[QUERY]["data_offsets"] = content[QUERY.replace("query", "key")]["data_offsets"]
+
+
 WORDS = "embeddings.word_embeddings.weight"
 QUERY = "encoder.layer.0.attention.self.query.weight"
 
@@ -185,6 +247,44 @@ CORRUPTIONS: dict[str, Change] = {
     "tensor smaller": tensors(lambda held: held.update({WORDS: held[WORDS][:5].contiguous()})),
     "tensor not a number": tensors(lambda held: held[QUERY].fill_(float("nan"))),
     "tensor infinite": tensors(lambda held: held[WORDS].fill_(float("inf"))),
+    "tensor huge": tensors(lambda held: held[WORDS].fill_(1e30)),
+    "weights offsets fractions": header(
+        lambda content: content[WORDS].update(data_offsets=[float(at) for at in content[WORDS]["data_offsets"]])
+    ),
+    "weights offsets overlapping": header(overlapping),
+    "weights shape negative": header(lambda content: content[WORDS].update(shape=[-1, -32])),
+    "weights named twice": twice,
+    "weights header of gigabytes": sparse("model.safetensors", 5 * 2**30, (4 * 2**30).to_bytes(8, "little")),
+    "tensors under two names": tensors(lambda held: held.update({f"bert.{WORDS}": held[WORDS].clone()})),
+    "types none": config(type_vocab_size=0),
+    "norm eps not a number": config(layer_norm_eps=float("nan")),
+    "norm eps huge": config(layer_norm_eps=1e308),
+    "norm eps negative": config(layer_norm_eps=-1.0),
+    "positions endless": config(max_position_embeddings=10**9),
+    "labels endless": config(num_labels=10**10),
+    "config of gigabytes": sparse("config.json", 5 * 2**30, b"{}"),
+    "tokenizer of gigabytes": sparse("tokenizer.json", 5 * 2**30, b"{}"),
+    "tokenizer bomb": edit("tokenizer.json", bomb),
+    "tokenizer template": lambda folder: [
+        edit("tokenizer.json", strange_template)(folder),
+        edit("tokenizer_config.json", lambda c: c.update(tokenizer_class="PreTrainedTokenizerFast"))(folder),
+    ],
+    "tokenizer cls unknown": edit("tokenizer_config.json", lambda c: c.update(cls_token="[NOWHERE]")),  # noqa: S106
+    "tensor large in one place": tensors(lambda held: held[QUERY][0].fill_(1e25)),
+    "index above": indexed("../elsewhere/model.safetensors"),
+    "index absolute": indexed("{}/elsewhere/model.safetensors"),
+    "index below": indexed("part-1.safetensors", "sub/model.safetensors"),
+    "index of a file that is not there": indexed("part-2.safetensors"),
+    "index of nothing": indexed(),
+    "index a list": lambda folder: [
+        indexed("part-1.safetensors")(folder),
+        put("model.safetensors.index.json", b"[]")(folder),
+    ],
+    "an adapter": put("adapter_config.json", b'{"base_model_name_or_path": "../elsewhere"}'),
+    "vocab without unknown": lambda folder: [
+        gone("*token*")(folder),
+        put("vocab.txt", b"[PAD]\n[CLS]\n[SEP]\n[MASK]\na\n")(folder),
+    ],
     "vocabulary of five": lambda folder: [
         config(vocab_size=5, pad_token_id=0)(folder),
         tensors(lambda held: held.update({WORDS: held[WORDS][:5].contiguous()}))(folder),
@@ -195,6 +295,23 @@ CORRUPTIONS: dict[str, Change] = {
 # Of a sentence-transformers model that is whole: modules.json, 1_Pooling, 2_Dense.
 MODULES = ("", "1_Pooling", "2_Dense")
 POOLING, DENSE = "1_Pooling/config.json", "2_Dense/config.json"
+
+
+def dense(*, size: int = tiny.DIM, bias: int | None = None, value: float = 1.0) -> Change:
+    """Give the dense layer other weights."""
+
+    def apply(folder: Path) -> None:
+        import torch
+        from safetensors.torch import save_file
+
+        weights = {
+            "linear.weight": torch.full((size, size), value),
+            "linear.bias": torch.zeros(size if bias is None else bias),
+        }
+        save_file(weights, folder / "2_Dense/model.safetensors")
+
+    return apply
+
 
 SENTENCE_CORRUPTIONS: dict[str, Change] = {
     "modules empty": put("modules.json", b""),
@@ -216,6 +333,14 @@ SENTENCE_CORRUPTIONS: dict[str, Change] = {
     "dense weights gone": lambda folder: (folder / "2_Dense/model.safetensors").unlink(),
     "dense weights cut": cut("2_Dense/model.safetensors", 0.5),
     "dense weights other": put("2_Dense/model.safetensors", (2).to_bytes(8, "little") + b"{}"),
+    "dense of other size": dense(size=7),
+    "dense bias of other size": dense(bias=7),
+    "dense not a number": dense(value=float("nan")),
+    "dense flat": dense(size=0),
+    "dense settings of gigabytes": sparse(DENSE, 5 * 2**30, b"{}"),
+    "pooling of gigabytes": sparse(POOLING, 5 * 2**30, b"{}"),
+    "modules above": put("modules.json", b'[{"type": "Pooling", "path": "../whole/1_Pooling"}]'),
+    "limits not a number": put("sentence_bert_config.json", b'{"max_seq_length": NaN}'),
     "prompts list": put("config_sentence_transformers.json", b"[]"),
     "limits text": put("sentence_bert_config.json", b'{"max_seq_length": "long"}'),
 }
@@ -228,6 +353,13 @@ BLEURT_CORRUPTIONS: dict[str, Change] = {
     "config limit text": config(max_position_embeddings="long"),
     "config activation": config(hidden_act="no-such"),
     "config heads": config(num_attention_heads=0),
+    "config layers endless": config(num_hidden_layers=10**9),
+    "config layers many": config(num_hidden_layers=9000),
+    "config size endless": config(hidden_size=10**9),
+    "config vocabulary endless": config(vocab_size=10**10),
+    "config of gigabytes": sparse("config.json", 5 * 2**30, b"{}"),
+    "weights not a number": tensors(lambda held: [tensor.fill_(float("nan")) for tensor in held.values()]),
+    "weights of gigabytes": sparse("model.safetensors", 5 * 2**30, (4 * 2**30).to_bytes(8, "little")),
     "weights cut": cut("model.safetensors", 0.5),
     "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
     "tokenizer cut": cut("tokenizer.json", 0.5),
@@ -251,7 +383,7 @@ def check(result: Outcome, folder: Path) -> None:
     error = result.err.splitlines()[-1]
     assert (result.status, result.out) == (2, ""), result
     assert error.startswith((f"bsx: error: {folder}", "bsx: error: sentence: " + str(folder))), error
-    assert re.search(r"\w+\.(json|safetensors|bin)|no file of it is there", error), error
+    assert re.search(r"\w+\.(json|safetensors|bin|txt)|no file of it is there", error), error
     assert "nobody foresaw" not in error
     assert "Traceback" not in result.err
 

@@ -11,7 +11,9 @@ import pytest
 
 import bsx
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.entries.models import Source
 from bsx.errors import ModelUnavailableError
+from bsx.models.files import resolve_commit
 from tests.conftest import Outcome
 from tests.helpers import hub as hubs
 from tests.helpers import tiny
@@ -58,6 +60,20 @@ def test_a_model_is_fetched_once_and_scores_as_its_folder_does(hub: Hub, tiny_mo
     before = len(hub.asked)
     assert bsx.Scorer(NAME, layer=2).score(["the cat sat"], ["a cat sat"]).f1.tolist() == scores.f1.tolist()
     assert len(hub.asked) == before
+
+
+@pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
+def test_the_hub_is_not_asked_where_that_was_forbidden_late(
+    hub: Hub, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client reads the variables when it is imported, which it has been."""
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv(variable, "1")
+    with pytest.raises(ModelUnavailableError, match=f"{variable} is set"):
+        bsx.Scorer(NAME, layer=2)
+    with pytest.raises(ModelUnavailableError, match=f"{variable} is set"):
+        resolve_commit(Source(hub=NAME, revision="main"))
+    assert hub.asked == []
 
 
 def test_weights_of_pytorch_are_fetched_where_there_are_no_others(hub: Hub) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import bsx
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.datasets import load_dataset_catalog
 from bsx.support.environment import SILENT, silence
 
 # Whatever a process opens to another one, in Python or beneath it. Looking up a user's name in the daemon that some
@@ -46,7 +54,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(program: list[str], folder: Path) -> tuple[str, list[str]]:
+def run(program: list[str], folder: Path, **told: str) -> tuple[str, list[str]]:
     """Run a program with a fresh home; return what it said, and the files it made there and among temporary ones."""
     home, temporary = folder / "home", folder / "tmp"
     home.mkdir(exist_ok=True)
@@ -56,6 +64,7 @@ def run(program: list[str], folder: Path) -> tuple[str, list[str]]:
     inherited = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "SYSTEMROOT")}
     path = os.pathsep.join([str(folder / "guard"), *(part for part in sys.path if part)])
     environment = {**inherited, "HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    environment |= told
     tracer = shutil.which("strace")
     trace = folder / "trace"
     if tracer is not None:
@@ -78,6 +87,118 @@ def run(program: list[str], folder: Path) -> tuple[str, list[str]]:
         file for place in (home, temporary) for file in place.rglob("*") if file.is_file() or not any(file.iterdir())
     ]
     return done.stdout, [str(file.relative_to(folder)) for file in made]
+
+
+@contextlib.contextmanager
+def file_server(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder on this machine until the block ends; yield the address."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *said: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# One process for many calls: what its metrics import is imported once. GUARD sees it all the same.
+MANY = """
+import json, sys
+from bsx.cli.main import _status
+
+ends = {}
+for call in json.loads(sys.stdin.read()):
+    sys.argv[1:] = call.split()
+    ends[call] = _status()
+print("\\n" + json.dumps(ends))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: Path) -> None:
+    """Every metric, tokenizer, data set and command that could download something, where nothing is here yet."""
+    sacrebleu = pytest.importorskip("sacrebleu.metrics.bleu")
+    (tmp_path / "c.txt").write_text("a cat sat\nthe mat\n")
+    (tmp_path / "t.tsv").write_text("anchor\tparaphrase\ncats sit on mats\ton mats sit cats\n" * 2)
+    catalog = load_registry()
+    tokenizers = [f"bleu:tokenize={name}" for name in sacrebleu.BLEU.TOKENIZERS]
+    score = "score -c c.txt -r c.txt -s c.txt --device cpu -o o.tsv"
+    calls = [f"{score} --metric {spec} -l en" for spec in (*catalog.metrics, *tokenizers)]
+    calls += [f"models pull {name}" for name, entry in catalog.models.items() if entry.source.hub is not None]
+    calls += [f"data get {name}" for name, entry in load_dataset_catalog().entries.items() if entry.files]
+    calls += [
+        f"{score} -m somebody/model --layer 1",
+        f"{score} -l auto",
+        "models pull --lang de",
+        "models pin somebody/model",
+        "models pull somebody/model",
+        "registry tune roberta-large --data t.tsv -l en --resamples 20",
+        "registry baseline roberta-large --corpus c.txt -l en --pairs 4 --registry overlay",
+        "factors t.tsv -o f.tsv --factor syn --sentence1 anchor --sentence2 paraphrase -l en --download",
+        "adversarial build-triples t.tsv -o x.tsv --how nouns --download",
+        "adversarial build-triples t.tsv -o x.tsv --how nouns --tagger nltk",
+        "card chrf --data t.tsv --part cost",
+    ]
+    if not whole:
+        quick = ("models pull", "data get", f"{score} --metric bleu:tokenize=flores200", f"{score} -m")
+        calls = [next(call for call in calls if call.startswith(kind)) for kind in quick]
+    program = [sys.executable, "-c", f"import io, sys; sys.stdin = io.StringIO({json.dumps(calls)!r})\n{MANY}"]
+    said, made = run(program, tmp_path, HF_HUB_OFFLINE="1")
+    ends = json.loads(said.splitlines()[-1])
+    assert set(ends.values()) <= {0, 2}
+    assert {ends[call] for call in calls if "flores" in call or call.startswith(("data get", "models pull"))} == {2}
+    assert [file for file in made if not file.startswith("home/.cache/bsx/")] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")
+def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model of a tokenizer, from a server on this machine."""
+    spm = pytest.importorskip("sacrebleu.tokenizers.tokenizer_spm")
+    sentencepiece = pytest.importorskip("sentencepiece")
+    texts = iter(f"the {a} {b} sat on a {c}" for a in "abcdefgh" for b in "ijkl" for c in "mnop")
+    model = tmp_path / "served" / "spm.model"
+    model.parent.mkdir()
+    with model.open("wb") as stream:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=texts, model_writer=stream, vocab_size=22, minloglevel=2
+        )
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "SACREBLEU"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(spm, "SACREBLEU_DIR", str(tmp_path / "home"))
+    monkeypatch.setenv("BSX_CACHE", str(tmp_path / "cache"))
+    with file_server(model.parent) as url:
+        known = {"url": f"{url}/spm.model", "signature": "flores200"}
+        monkeypatch.setattr(spm, "SPM_MODELS", {**spm.SPM_MODELS, "flores200": known})
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        with pytest.raises(bsx.ModelUnavailableError, match="HF_HUB_OFFLINE is set"):
+            bsx.get_metric("bleu:tokenize=flores200")
+        assert not (tmp_path / "cache").exists()
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        found = bsx.get_metric("bleu:tokenize=flores200").score(["the a sat"], [["the a sat"]])
+    assert found.values.tolist() == [pytest.approx(100)]
+    assert (tmp_path / "cache/sacrebleu/models/spm.model").read_bytes() == model.read_bytes()
+    assert not (tmp_path / "home").exists()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    bsx.get_metric("bleu:tokenize=flores200")  # it is here now
+
+
+def test_the_guard_of_a_command_lets_no_library_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import socket; from bsx.support.download import guard; guard(); guard()\n"
+    code += "socket.create_server(('127.0.0.1', 0)).close(); socket.getaddrinfo('localhost', 1)\n"
+    code += "with socket.socket(socket.AF_UNIX) as near:\n    near.connect_ex('/nowhere')\n"
+    code += "for turn in (lambda s: s.getaddrinfo('example.org', 1), lambda s: s.gethostbyname('example.org'),\n"
+    code += "             lambda s: s.socket().connect(('192.0.2.1', 1))):\n"
+    code += "    try: turn(socket)\n    except ConnectionRefusedError as error: print(error)\n"
+    for name, value in (("HF_HUB_OFFLINE", "TRUE"), ("TRANSFORMERS_OFFLINE", "1")):
+        told = {**os.environ, "HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": "", name: value}
+        done = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=True)
+        assert done.stdout.count(f"{name} is set") == 3, done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")

@@ -403,7 +403,7 @@ def trained(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathF
 def test_signed_differences_leave_digests_as_they_were_before_there_was_a_choice(trained: Path) -> None:
     model = SavedModel.open(trained)
     kept = model.record.model_dump(include={"architecture", "settings", "low"})
-    kept["encoder"] = model.record.encoder.model_dump(exclude={"model"})
+    kept["encoder"] = model.record.encoder.model_dump(exclude={"model", "config"})  # nor did it say the configuration
     kept["members"] = [(m.sha256, m.scale, m.shift) for m in model.record.members]
     assert kept["settings"].pop("difference") == "signed"
     assert model.digest == hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
@@ -521,6 +521,14 @@ def test_a_changed_encoder_is_refused(trained: Path, tmp_path: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="trained on another encoder: the tokenizer"):
         bsx.get_metric(f"trained:{home}")
+    shutil.copy(trained.parent / "encoder/tokenizer.json", file)
+    file = elsewhere / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"num_attention_heads": 8}), encoding="utf-8")
+    with pytest.raises(InputError, match="trained on another encoder: the configuration"):
+        bsx.get_metric(f"trained:{home}")
+    del said["encoder"]["config"]  # as records of before had none
+    (home / MODEL).write_text(yaml.safe_dump(said), encoding="utf-8")
+    assert bsx.get_metric(f"trained:{home}")
 
 
 def test_damaged_folders_are_refused(trained: Path, tmp_path: Path) -> None:
@@ -554,6 +562,34 @@ def test_damaged_folders_are_refused(trained: Path, tmp_path: Path) -> None:
         (folder / MODEL).write_text(text.replace(*change), encoding="utf-8")
         with pytest.raises(InputError, match=message):
             bsx.get_metric(f"trained:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("scale", float("nan")),
+        ("scale", 1e308),
+        ("shift", float("-inf")),
+        ("low", float("nan")),
+        ("seed", 1e30),
+        ("seed", -1),
+        ("layers", 10**9),
+        ("layers", 10_000),
+        ("dimensions", -1),
+        ("dimensions", 1_000_000),
+        ("max_pieces", 0),
+        ("hidden", 10**9),
+    ],
+)
+def test_numbers_of_a_trained_metric_that_cannot_be(where: str, value: float, trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(trained, folder)
+    said = yaml.safe_load((folder / MODEL).read_text(encoding="utf-8"))
+    parts = [said, said["members"][0], said["encoder"], said["settings"]]
+    next(part for part in parts if where in part)[where] = value
+    (folder / MODEL).write_text(yaml.safe_dump(said), encoding="utf-8")
+    with pytest.raises(InputError, match=MODEL):
+        bsx.get_metric(f"trained:{folder}")
 
 
 def test_a_flipped_byte_of_a_trained_metric_is_found(trained: Path, tmp_path: Path) -> None:

@@ -52,12 +52,16 @@ def repeated(origin: Provenance) -> Section:
 def summary_line(content: ReproduceDocument) -> str:
     """Return the finding in a sentence or two."""
     tables = content.tables.values()
-    cells = sum(len(one.cells) - one.count("ours") for one in tables)
-    met = sum(one.count("met", "exception no longer needed") for one in tables)
+    lines = []
+    for called in dict.fromkeys(one.called for one in tables):
+        own = [one for one in tables if one.called == called]
+        cells = sum(len(one.cells) - one.count("ours") for one in own)
+        met = sum(one.count("met", "exception no longer needed") for one in own)
+        noun = "table" if len(own) == 1 else "tables"
+        lines.append(f"{met:,} of {cells:,} {called} figures in {len(own)} {noun} are met within their tolerance.")
     exceptions, off = (sum(one.count(verdict) for one in tables) for verdict in ("exception", "off"))
     stale = sum(one.count("exception no longer needed") for one in tables)
-    noun = "table" if len(tables) == 1 else "tables"
-    line = f"{met:,} of {cells:,} published figures in {len(tables)} {noun} are met within their tolerance."
+    line = " ".join(lines)
     if exceptions:
         line += f" Off for a named reason: {exceptions}."
     if stale:
@@ -86,13 +90,13 @@ def reasons_of(one: ReproducedTable) -> list[str]:
 
 
 def cell_rows(one: ReproducedTable, reasons: Sequence[str]) -> tuple[list[str], list[list[Cell]]]:
-    """Return heads and a row for each cell: keys, published, ours, difference, verdict."""
+    """Return heads and a row for each cell: keys, what was published, ours, difference, verdict."""
     keys = list(dict.fromkeys(key for cell in one.cells for key in cell.at))
     rows = [
         [*(text(cell.at.get(key) or NONE) for key in keys), *_figures(cell), _verdict(cell, reasons)]
         for cell in one.cells
     ]
-    return [*keys, "published", "ours", "difference", "verdict"], rows
+    return [*keys, one.called, "ours", "difference", "verdict"], rows
 
 
 def _figures(cell: ReproducedCell) -> list[Cell]:

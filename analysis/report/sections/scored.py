@@ -15,6 +15,7 @@ from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segm
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.sections.contents import contents, section_of, titles
 from bsx.analysis.report.sections.people import people_table
+from bsx.data.pairing import Pairing, is_text_of_segment
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.signature import Signature
@@ -40,6 +41,7 @@ def scored(documents: Sequence[Document]) -> Section | None:
             f" under {listed(content.metrics)}" if content.metrics else ", none of whose columns is known as a metric"
         )
         leads.append(f"{name} holds {len(content.rows):,} scored rows{named}.")
+        leads += [f"Beware: {note}." for note in _odd(content)]
     signatures = _signatures(documents)
     if signatures is not None:
         section.blocks.append(signatures)
@@ -49,6 +51,19 @@ def scored(documents: Sequence[Document]) -> Section | None:
     if not tables:
         section.title = "Signatures"
     return section if section.blocks else None
+
+
+def _odd(content: ScoreRows) -> list[str]:
+    """Return what is odd about the rows of systems, in each language pair; see `Pairing`."""
+    if not {"system", "id"} <= set(content.columns):
+        return []
+    places = {name: place for place, name in enumerate(content.columns)}
+    texts = [place for name, place in places.items() if is_text_of_segment(name)]
+    found = Pairing()
+    for row in content.rows:
+        unit = (row[places["lp"]] if "lp" in places else None, row[places["id"]])
+        found.add(str(row[places["system"]]), unit, tuple(row[place] for place in texts))
+    return found.notes(missing="lp" not in places)  # a system translates in some language pairs only
 
 
 def _against_people(content: ScoreRows) -> str:

@@ -105,7 +105,7 @@ def compare_auc(
     Raises:
         InputError: as `roc_auc`.
     """
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
     areas, covariance = _delong(positive, columns, of)
     variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
@@ -143,7 +143,7 @@ def compare_auc_between(
     Raises:
         InputError: as `roc_auc`.
     """
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     areas, variance, n = [], 0.0, 0
     for labels, scores, cluster in ((labels_a, scores_a, cluster_a), (labels_b, scores_b, cluster_b)):
         positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)

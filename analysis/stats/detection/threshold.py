@@ -75,7 +75,7 @@ def best_threshold(
     Raises:
         InputError: as `bsx.analysis.stats.detection.roc.roc_auc`, or if there are too few items for the folds.
     """
-    settings(resamples=1, confidence=confidence)
+    settings(confidence=confidence)
     given = {} if cluster is None else {"cluster": cluster}
     positive, columns = binary({"labels": labels, "scores": scores, **given}, nan)
     values = columns[0]

@@ -22,7 +22,7 @@ from bsx.analysis.stats.resample import (
     percentile_interval,
 )
 from bsx.analysis.stats.results import Comparison
-from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn
+from bsx.analysis.stats.rowwise import ROWS, accuracy_of_drawn, ratio, variance
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -307,15 +307,13 @@ def _resampled_pearson(x: Array, y: Array, by: By, counts: Array) -> Array:
     """Return pooled or per-system Pearson of matrices (systems, segments) under counts (b, segments): (b, groups)."""
     present = ~np.isnan(x)
     # Centring first keeps the sums of squares from cancelling; it changes no correlation.
-    x, y = (np.where(present, z - np.nanmean(z), 0.0) for z in (x, y))
+    levels = [np.nanmean(z) for z in (x, y)]
+    x, y = (np.where(present, z - level, 0.0) for z, level in zip((x, y), levels, strict=True))
     parts = [present.astype(np.float64), x, y, x * x, y * y, x * y]
     sums = [counts @ part.T for part in parts]  # each (b, systems)
     if by == "none":
         sums = [part.sum(axis=1, keepdims=True) for part in sums]
     n, sx, sy, sxx, syy, sxy = sums
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance_x, variance_y = sxx / n - (sx / n) ** 2, syy / n - (sy / n) ** 2
-        tiny = (variance_x <= 1e-13 * sxx / n) | (variance_y <= 1e-13 * syy / n)
-        r = (sxy / n - sx * sy / n**2) / np.sqrt(variance_x * variance_y)
-    values: Array = np.where(tiny, np.nan, r)
-    return values
+        of_x, of_y = variance(sxx / n, sx / n, levels[0]), variance(syy / n, sy / n, levels[1])
+        return ratio(sxy / n - sx * sy / n**2, of_x, of_y)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from bsx.analysis.stats.correlation import pearson
 from bsx.analysis.stats.resample import Seed, block_sizes, bootstrap_counts, bootstrap_p, compared, percentile_interval
 from bsx.analysis.stats.results import Comparison, Estimate
+from bsx.analysis.stats.rowwise import NEGLIGIBLE
 from bsx.analysis.stats.validate import grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -169,10 +170,10 @@ def _limits(scores: Array, resamples: int, seed: Seed) -> tuple[list[float], Arr
     ``scores`` are those of people and metrics (1 + metrics, systems, segments).
     """
     h, *metrics = scores - np.nanmean(scores, axis=1, keepdims=True)
-    size = np.nansum(scores**2, axis=(1, 2))
+    size = np.nanmean(scores**2, axis=1).sum(axis=-1)
     parts = np.stack([np.nanmean(z, axis=0) for z in (h * h, *(part for m in metrics for part in (h * m, m * m)))])
     total = parts.sum(axis=1)
-    if (total[[0, *range(2, len(total), 2)]] <= 1e-26 * size).any():
+    if (total[[0, *range(2, len(total), 2)]] <= NEGLIGIBLE * size).any():
         raise InputError("the systems have the same scores on every segment: hybrids of them do not differ")
     sums = [total, *(counts @ parts.T for counts in bootstrap_counts(resamples, parts.shape[1], seed))]
     limits = []

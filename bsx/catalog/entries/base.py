@@ -16,6 +16,9 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+UNSCORED = {"title", "citation", "evidence", "notes", "check", "licence", "parameters", "languages_source", "aliases"}
+"""Fields of entries that no score depends on."""
+
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]+)*$")]
 """How the registry spells a language: a BCP-47 language in small letters, or a variety of its own such as en-sci."""

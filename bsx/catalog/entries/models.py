@@ -42,7 +42,8 @@ class Conversion(Entry):
 class Source(Entry):
     """Where a model's files come from: exactly one of a hub, an installed Python package, or a local folder.
 
-    ``sha256`` is the digest of the weights, after their conversion if there is a ``convert``.
+    ``sha256`` is the digest of the weights, after their conversion if there is a ``convert``, and ``config`` that of
+    what ``config.json`` says, see `bsx.models.digests.config_digest`.
     """
 
     hub: str | None = None
@@ -52,6 +53,7 @@ class Source(Entry):
     extra: str | None = None
     path: str | None = None
     sha256: Sha256 | None = None
+    config: Sha256 | None = None
     convert: Conversion | None = None
 
     @model_validator(mode="after")

@@ -7,8 +7,13 @@ except ModuleNotFoundError:  # nobody can load it then; it can still be imported
     evaluate = None  # type: ignore[assignment, unused-ignore]
 
 from bsx.catalog.catalog import load_registry
+from bsx.compat.bert_score import BERTScorer
 from bsx.compat.corpus import CorpusMetric
 from bsx.metrics.zoo import needs_of
+
+# What evaluate's own module ``bertscore`` takes beside texts; its settings that no score depends on come last.
+SETTINGS = {"model_type", "num_layers", "all_layers", "idf", "device", "lang", "rescale_with_baseline", "baseline_path"}
+SETTINGS |= {"use_fast_tokenizer", "verbose", "batch_size", "nthreads"}
 
 if evaluate is not None:
 
@@ -33,9 +38,16 @@ if evaluate is not None:
                 features=features,
             )
 
-        def _compute(self, predictions, references=None, sources=None, model=None, lang=None, **run):  # type: ignore[no-untyped-def]
-            """Return the corpus score, the score of each segment and the signature."""
-            scores = CorpusMetric(self.spec, model=model, lang=lang, **run).metric.score(
-                predictions, references, sources
-            )
+        def _compute(self, predictions, references=None, sources=None, model=None, **settings):  # type: ignore[no-untyped-def]
+            """Return the corpus score, the score of each segment and the signature.
+
+            ``bertscore`` without ``model`` takes bert-score's arguments and returns what evaluate's own module does.
+            """
+            if self.spec == "bertscore" and model is None and set(settings) <= SETTINGS:
+                verbose = settings.pop("verbose", False)
+                scorer = BERTScorer(**settings)
+                figures = scorer.arrays(predictions, references, verbose)
+                named = zip(("precision", "recall", "f1"), figures, strict=True)
+                return {**{name: figure.tolist() for name, figure in named}, "hashcode": scorer.hash}
+            scores = CorpusMetric(self.spec, model=model, **settings).metric.score(predictions, references, sources)
             return {"score": scores.system, "scores": scores.values.tolist(), "signature": str(scores.signature)}

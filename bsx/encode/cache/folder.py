@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bsx.encode.cache.file import KEY_BYTES, SUFFIX, CacheFile, Damaged, write_segment
 from bsx.errors import InputError
+from bsx.support.folders import claim_cache
 from bsx.support.memory import parse_bytes
 
 _ROOM = "vectors-1"  # the layout's version: another layout is another folder
@@ -40,7 +41,7 @@ class VectorCache:
         damaged: damaged files found (and removed) so far.
 
     Raises:
-        InputError: if the folder cannot be used.
+        InputError: if the folder cannot be used, or holds other files and no cache.
     """
 
     def __init__(self, folder: str | Path, size: str | int = "10GB") -> None:
@@ -49,8 +50,9 @@ class VectorCache:
         self.segment_bytes = min(_SEGMENT_BYTES, self.limit // 16)
         self.damaged = 0
         self._writes = True
+        claim_cache(self.folder)
         try:
-            (self.folder / _ROOM).mkdir(parents=True, exist_ok=True)
+            (self.folder / _ROOM).mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
 

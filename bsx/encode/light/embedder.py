@@ -15,8 +15,6 @@ from bsx.encode.light.names import NAMES
 from bsx.encode.light.proto import Graph
 from bsx.encode.light.settings import filled, known, oddity
 from bsx.encode.light.weights import StoredArrays, has_safetensors
-from bsx.errors import InputError
-from bsx.models.files import WEIGHTS, part_of
 from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped
 
@@ -57,7 +55,7 @@ class LightEmbedder:
         self.device = "cpu"
         self.pad_id = architecture.pad_id
         self.ignores_padding = True
-        self._folder = architecture.folder
+        self._architecture = architecture
         self._settings = filled(architecture.said)
         workers = threads()
         together = -(-workers // _AT_ONCE)
@@ -71,7 +69,9 @@ class LightEmbedder:
 
     def encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> NDArray[np.float32]:
         """Encode a padded batch; see `bsx.encode.protocol.Embedder.encode`."""
-        given = {"words": self._words[ids], **inputs(self._settings, ids, mask)}
+        words = self._words[ids]
+        self._architecture.check_vectors(words[None], mask)
+        given = {"words": words, **inputs(self._settings, ids, mask)}
         try:
             states = self._session.run(None, {name: given[name] for name in self._wanted})
         except Exception as error:
@@ -79,9 +79,7 @@ class LightEmbedder:
                 raise MemoryError(str(error)) from error
             raise
         vectors: NDArray[np.float32] = states[0][None] if len(states) == 1 else np.stack(states)
-        if not np.isfinite(vectors.sum()):
-            weights = part_of(self._folder, "its weights", WEIGHTS)
-            raise InputError(f"{self._folder}: {weights} cannot be used: they make vectors that are no finite numbers")
+        self._architecture.check_vectors(vectors, mask)
         return vectors
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from bsx.encode.light.builder import TOKENS, GraphBuilder
 from bsx.encode.light.disentangled import Disentangled
 from bsx.encode.light.proto import MICROSOFT
+from bsx.encode.light.settings import TYPED
 from bsx.encode.light.weights import StoredArrays
 from bsx.support.untyped import JsonObject
 
@@ -44,7 +45,6 @@ class Encoder(GraphBuilder):
                 state = self._layer(self.names.layer.format(number - 1), state, bias, apart)
             if number in layers:
                 self.graph.output(self.graph.node("Identity", state, name=f"layer_{number}"), (*TOKENS, self.dim))
-        weights.complete()
 
     def _added(self, state: str, before: str, name: str, norm: str, size: int) -> str:
         """Return the normalised sum of a product, its bias and what was before it."""
@@ -54,17 +54,19 @@ class Encoder(GraphBuilder):
 
     def _embeddings(self) -> str:
         settings, names, graph = self.settings, self.names, self.graph
-        size = settings.get("embedding_size") or self.dim
-        self.words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size))
+        kind = settings["model_type"]
+        small = kind in ("electra", "albert") or kind.startswith("deberta")
+        size = settings.get("embedding_size", self.dim) if small else self.dim
+        self.words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size), whole=False)
         state = graph.input("words", np.float32, (*TOKENS, size))
-        if settings["type_vocab_size"] and f"{names.types}.weight" in self.weights:
+        if kind in TYPED or (kind.startswith("deberta") and settings["type_vocab_size"]):
             types = self.weights.get(f"{names.types}.weight", (settings["type_vocab_size"], size))
             state = graph.node("Add", state, graph.array(names.types, types[0]))  # all tokens are of the first type
         if settings.get("position_biased_input", True):
             positions = graph.input("positions", np.int64, TOKENS)
             table = self.array(f"{names.positions}.weight", settings["max_position_embeddings"], size)
             state = graph.node("Add", state, graph.node("Gather", table, positions))
-        if settings["model_type"].startswith("deberta"):
+        if kind.startswith("deberta"):
             if size != self.dim:
                 state = self.product(state, names.projection, self.dim, size)
             state = self.normalised(state, names.norm, self.dim)
@@ -72,7 +74,7 @@ class Encoder(GraphBuilder):
             shown = graph.node("Unsqueeze", graph.node("Cast", self.mask, to=1), self.constant([2]))
             return graph.node("Mul", state, shown)
         state = self.normalised(state, names.norm, size)
-        if f"{names.projection}.weight" in self.weights:
+        if kind == "albert" or (kind == "electra" and size != self.dim):
             state = self.product(state, names.projection, self.dim, size)
             state = graph.node("Add", state, self.array(f"{names.projection}.bias", self.dim))
         return state

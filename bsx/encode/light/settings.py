@@ -62,6 +62,8 @@ DEFAULTS: dict[str, JsonObject] = {
         "intermediate_size": 6144,
     },
 }
+TYPED = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "albert")
+"""Architectures that add a vector for the type of a token, whatever is said."""
 _OTHER_NAMES = {
     "distilbert": {
         "dim": "hidden_size",
@@ -108,9 +110,13 @@ def filled(said: JsonObject) -> JsonObject:
             kinds = (int, float) if isinstance(usual, float) else (type(usual),)
             if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(usual, bool):
                 raise ValueError(f"it says {name} {value!r}")
-    for name in ("vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
+    sizes = ["vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"]
+    sizes += ["type_vocab_size"] * (kind in TYPED) + ["embedding_size"] * ("embedding_size" in DEFAULTS[kind])
+    for name in sizes:
         if not settings[name] >= 1:
             raise ValueError(f"it says {name} {settings[name]}")
+    if not 0 <= settings["layer_norm_eps"] < 1:
+        raise ValueError(f"it says layer_norm_eps {settings['layer_norm_eps']}")
     if not -settings["vocab_size"] <= settings["pad_token_id"] < settings["vocab_size"]:
         raise ValueError(f"it says pad_token_id {settings['pad_token_id']}, of {settings['vocab_size']} tokens")
     return settings

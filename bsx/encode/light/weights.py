@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.encode.architecture import Architecture
+from bsx.encode.light.names import NAMES
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of, weight_files
+from bsx.support.arrays import finite
 from bsx.support.tensors import DAMAGE, FORMATS, read_header
 from bsx.support.untyped import JsonObject
 
@@ -18,6 +21,17 @@ _FLOATS = ("F32", "F16", "BF16", "F64")
 def has_safetensors(folder: Path) -> bool:
     """Tell whether a checkpoint's weights are in safetensors files."""
     return any(file.suffix == ".safetensors" for file in weight_files(folder))
+
+
+def check_weights(architecture: Architecture) -> None:
+    """Check the files of a checkpoint's weights as `StoredArrays` does, whatever is to load them.
+
+    Raises:
+        InputError: if one is damaged.
+    """
+    if has_safetensors(architecture.folder):
+        names = NAMES.get(architecture.kind)
+        StoredArrays(architecture.folder, "" if names is None else names.prefix)
 
 
 class StoredArrays:
@@ -34,7 +48,6 @@ class StoredArrays:
     def __init__(self, folder: Path, prefix: str) -> None:
         self._folder = folder
         self._found: dict[str, tuple[NDArray[np.uint8], JsonObject, int]] = {}
-        self._missing: list[str] = []
         for file in weight_files(folder):
             try:
                 with file.open("rb") as stream:
@@ -43,8 +56,11 @@ class StoredArrays:
             except (OSError, *DAMAGE) as error:
                 raise self._unusable(f"cannot be loaded: {file.name}: {error}") from error
             header.pop("__metadata__", None)
-            for name, entry in header.items():
-                self._found.setdefault(name.removeprefix(prefix), (raw, entry, start))
+            for whole, entry in header.items():
+                name = whole.removeprefix(prefix)
+                if name in self._found:
+                    raise self._unusable(f"cannot be loaded: they hold {name} twice")
+                self._found[name] = raw, entry, start
 
     def _unusable(self, why: str) -> InputError:
         return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
@@ -52,20 +68,25 @@ class StoredArrays:
     def __contains__(self, name: str) -> bool:
         return name in self._found
 
-    def get(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    def get(self, name: str, shape: tuple[int, ...], *, whole: bool = True) -> NDArray[np.float32]:
         """Return an array in fp32: a view of its file where it has that format there.
 
-        One that is missing is noted for `complete`, and given as zeros.
+        Args:
+            name: the array.
+            shape: what it must have.
+            whole: whether all of it is used, and so looked at.
 
         Raises:
-            InputError: if it has another shape.
+            InputError: if it is missing, has another shape, or holds what is no finite number.
         """
         older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for other in (name, older):
             if other in self._found:
-                return self._read(other, shape)
-        self._missing.append(name)
-        return np.zeros(shape, dtype=np.float32)
+                array = self._read(other, shape)
+                if whole and not finite(array):
+                    raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
+                return array
+        raise self._unusable(f"lack some tensors of the encoder, {name} among them")
 
     def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
         raw, entry, start = self._found[name]
@@ -83,12 +104,3 @@ class StoredArrays:
             return (numbers.astype(np.uint32) << 16).view(np.float32)
         floats: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
         return floats
-
-    def complete(self) -> None:
-        """Make sure that nothing was missing.
-
-        Raises:
-            InputError: naming one array that was.
-        """
-        if self._missing:
-            raise self._unusable(f"lack {len(self._missing)} tensors of the encoder, {self._missing[0]} among them")

@@ -153,7 +153,7 @@ def _evaluated(
             "confidence": desk.how["confidence"],
             "alpha": desk.how["alpha"],
             "seed": desk.how["seed"],
-            "correction": "holm" if len(here) - len(sentinels) > 1 else "none",
+            "correction": "holm" if tested and len(here) - len(sentinels) > 1 else "none",
         }
         if not tested:
             how["test"] = "none"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,8 +13,9 @@ from bsx.analysis.documents.cards import CostRow
 from bsx.jobs.carding.data import DataSet, JudgedRows, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.scoring import Problem
+from bsx.support.children import run_code
 from bsx.support.settings import set_fields
-from bsx.support.untyped import JsonObject
+from bsx.support.untyped import JsonObject, Untyped
 
 _RUNS = 3
 _LONG = 5.0  # seconds of a run after which it is not repeated
@@ -104,16 +104,7 @@ def measure(spec: str, texts: RowTexts, run: JsonObject) -> JsonObject:
         "sources": texts.sources,
         "run": run,
     }
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, "-c", "from bsx.jobs.carding.cost import main; main()"],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=environment,
-        check=False,
-    )
+    done = run_code("from bsx.jobs.carding.cost import main; main()", given=json.dumps(asked))
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise _FailedError(f"the process that measures {spec} failed: {last}")
@@ -130,14 +121,15 @@ def main() -> None:
     start = time.perf_counter()
     metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
     sides = [asked[name] for name in ("candidates", "references", "sources")]
-    metric.score(*(side if side is None else side[:2] for side in sides))
+    few: list[Untyped] = [side if side is None else side[:2] for side in sides]
+    metric.score(*few)
     started = time.perf_counter() - start
     runs: list[float] = []
     busy: list[float] = []
     while len(runs) < _RUNS and not (runs and runs[-1] > _LONG):
         # RowTexts are remembered from call to call; a metric built anew knows none.
         metric = get_metric(asked["spec"], run={**asked["run"], **_own(asked["run"])})
-        metric.score(*(side if side is None else side[:2] for side in sides))
+        metric.score(*few)
         begin, own = time.perf_counter(), time.process_time()
         metric.score(*sides)
         busy.append(time.process_time() - own)

@@ -17,6 +17,7 @@ from bsx.catalog.catalog import Catalog
 from bsx.catalog.languages import find_language
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
+from bsx.data.pairing import Pairing, refuse_alike
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs.carding.data import DataSet, JudgedRows, Kind, LabelledPairs, RowTexts
@@ -81,7 +82,25 @@ def read_data(
     if not found:
         named = ", ".join(map(str, paths))
         raise InputError(f"{named}: holds no table with rows {'in ' + wanted if wanted else ''} to make a card from")
+    notes += [
+        f"{one.name}: {note}" for one in found if isinstance(one.content, JudgedRows) for note in _odd(one.content)
+    ]
     return [one.limited(limit, seed) for one in found], notes
+
+
+def _odd(rows: JudgedRows) -> Iterator[str]:
+    """Say what is odd about the rows of systems, in each language pair; see `Pairing`."""
+    if rows.system is None or rows.segment is None:
+        return
+    found: dict[str, Pairing] = {}
+    for place, group in enumerate(rows.group):
+        texts = (
+            None if rows.texts.references is None else rows.texts.references[place],
+            None if rows.texts.sources is None else rows.texts.sources[place],
+        )
+        found.setdefault(group, Pairing()).add(rows.system[place], rows.segment[place], texts)
+    for group, pairing in found.items():
+        yield from (f"{group}: {note}" if len(found) > 1 else note for note in pairing.notes())
 
 
 class _UnknownError(Exception):
@@ -92,7 +111,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    tables = sorted(file for file in path.iterdir() if NamedFile(file).suffix in TABLE_FORMATS and file.is_file())
+    tables = sorted(file for file in path.iterdir() if file.is_file() and NamedFile(file).suffix in TABLE_FORMATS)
     if tables:
         yield from tables
     elif any(path.glob("*.json")):
@@ -106,7 +125,7 @@ def _digest(path: Path) -> str:
         return NamedFile(path).digest()
     whole = hashlib.sha256()
     for file in sorted(path.glob("*.json")):
-        whole.update(NamedFile(file).digest().encode())
+        whole.update(NamedFile(file, found=True).digest().encode())
     return whole.hexdigest()
 
 
@@ -241,6 +260,8 @@ def _judged(
             units if system is not None else None,
             {name: [row[name] for row in some] for name in table.columns},
         )
+        for kind, names in (("lp", content.group), (system, content.system), (segment, content.segment)):
+            refuse_alike(names or (), f"{path}, column {kind!r}")
         yield DataSet(path.name, "judged", _code(target, catalog), digest, content, len(some), path=path)
 
 

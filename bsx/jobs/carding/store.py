@@ -12,7 +12,7 @@ import numpy as np
 
 from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.support.checks import Array
-from bsx.support.folders import cache_folder
+from bsx.support.folders import cache_folder, claim_cache
 from bsx.support.json_text import to_json
 from bsx.support.untyped import JsonObject
 
@@ -31,7 +31,7 @@ class Store:
     """
 
     def __init__(self, folder: Path | None = None, *, fresh: bool = False) -> None:
-        self.folder = folder if folder is not None else cache_folder() / "cards"
+        self.folder = cache_folder() / "cards" if folder is None else claim_cache(folder, "[0-9a-f]" * 40 + ".*")
         self._fresh = fresh
 
     def _file(self, key: Mapping[str, object], ending: str) -> Path:

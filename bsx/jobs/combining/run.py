@@ -12,6 +12,7 @@ from bsx.analysis.ensembles.run import ensemble as combine
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.run import as_one_run, check_output
 from bsx.data.sidecar import carried, known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
@@ -139,6 +140,11 @@ def ensemble(
         saved = save_ensemble(result, save, member, people, [source], known_signatures(source, columns), registry)
     files = [path for path in (file, fit, profiles) if path is not None]
     said = [] if system is None or system == group else together([str(name) for name in table[system]], system)
+    if system is not None and segment is not None and (texts := texts_of_rows(opened)) is not None:
+        pairing = Pairing()
+        for one, unit, content in zip(table[system], table[segment], texts, strict=True):
+            pairing.add(str(one), unit, content)
+        said += pairing.notes(missing=False)
     found = Combined(result, files, known_signatures(file, columns), saved, said, file)
     if scores_out is not None:
         found.save_scores(scores_out)

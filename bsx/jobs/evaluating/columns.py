@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from bsx.analysis.agreement.sentinels import columns_of
 from bsx.data.columns import Labels, number_column, read_columns
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM
 from bsx.data.output import ScoreTable
+from bsx.data.pairing import Pairing, texts_of_rows
 from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -109,6 +111,7 @@ def read_scores(file: str, wanted: Wanted) -> Columns:
     values = read_columns(table, [*read, *named.human, *categories], named.labels(), keys=pairs)
     named, notes = told_apart(named, wanted, values)
     notes += pairs_together(named, [label for name in pairs for label in values.pop(name)])
+    notes += odd_rows(named, values, texts_of_rows(table))
     turned = [name for name in lower_by_sidecar(file) if name in read and name not in wanted.lower]
     signatures = known_signatures(file, read)
     named = replace(named, lower=[*wanted.lower, *turned], categories=categories)
@@ -162,6 +165,27 @@ def told_apart(
             "`segment=` names it"
         ]
     return named, []
+
+
+def odd_rows(
+    named: Wanted, values: Mapping[str, Array | Labels | list[Cell]], texts: Sequence[Hashable] | None
+) -> list[str]:
+    """Return what is odd about the rows of systems that are paired by segment, within groups; see `Pairing`.
+
+    Rows that are missing matter at the level of systems only, where `meta_evaluate` counts them.
+
+    Args:
+        named: the columns.
+        values: what they hold.
+        texts: what stands for each row's source and references.
+    """
+    if named.system is None or named.segment is None or texts is None:
+        return []
+    found = Pairing()
+    groups = values[named.group] if named.group is not None else repeat("")
+    for system, segment, group, text in zip(values[named.system], values[named.segment], groups, texts, strict=False):
+        found.add(str(system), (group, segment), text)
+    return found.notes(missing=False)
 
 
 def pairs_together(named: Wanted, pairs: Sequence[str]) -> list[str]:

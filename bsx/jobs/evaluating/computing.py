@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.sidecar import carried
 from bsx.data.tables import Row
 from bsx.errors import InputError
-from bsx.jobs.evaluating.columns import Cell, Columns, Wanted, pairs_together, told_apart, with_usual
+from bsx.jobs.evaluating.columns import Cell, Columns, Wanted, odd_rows, pairs_together, told_apart, with_usual
 from bsx.jobs.scoring.input import Input
 from bsx.jobs.scoring.metrics import load_metrics, wanted_sides
 from bsx.metrics.blocks import Values
@@ -82,12 +83,14 @@ def score_columns(
             raise InputError(f"{file}: has a column {twice[0]!r} already, which `scores_out=` adds: rename it")
         types = corpus.types() if keep else {}
         number, statistics, pairs = 0, dict[str, list[Values]](), list[str]()
+        texts: list[Hashable] = []
         for block in stream(prepared, progress=progress):
             for segment in block.segments:
                 number += 1
                 if segment.row is not None and "lp" in segment.row:
                     pairs.append(spelled(segment.row["lp"]))
                 for cells in _long_rows(segment.row or {}, number, systems, wanted, named):
+                    texts.append(hash((segment.references, segment.source)))
                     row = Row(f"{file}: row {number}", cells)
                     for name in (*named.human, *kinds, *wanted.columns):
                         values[name].append(Spelled(spelled(row[name]), row.number(name)))
@@ -105,6 +108,7 @@ def score_columns(
     summary = summarise(prepared, tally.totals, tally.by_system)
     alone, apart_notes = told_apart(named, asked, values) if len(systems) == 1 else (named, [])
     notes = [*said, *about(metrics), *flags(prepared, tally.totals), *apart_notes, *pairs_together(named, pairs)]
+    notes += odd_rows(replace(named, system=alone.system, segment=alone.segment), values, texts)
     every = Wanted(
         [*(m.spec for m in metrics), *wanted.columns],
         named.human,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,7 @@ from bsx.analysis.datasets.triples import Triple
 from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
+from bsx.support.idle import refuse_idle
 from bsx.support.settings import in_range
 
 if TYPE_CHECKING:
@@ -80,6 +82,13 @@ def build_triples(
     """
     from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
 
+    given = {"anchor": anchor, "paraphrase": paraphrase, "tagger": tagger, "parser_dir": parser_dir}
+    given |= {"download": download, "seed": seed, "keep": keep, "by": by}
+    usual = {name: one.default for name, one in inspect.signature(build_triples).parameters.items()}
+    idle = ("keep", "by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")
+    refuse_idle(given, usual, f"with `how={how}`", *idle)
+    if tagger != "stanza":
+        refuse_idle(given, usual, f"with `tagger={tagger}`", "parser_dir", "download")
     check_table(output)
     overlap = lexical_overlap(lang)
     summary: dict[str, object] = {"how": how, "lang": lang}

@@ -27,6 +27,7 @@ from bsx.jobs.judged import Judged, read_judged
 from bsx.jobs.probing.input import agreement, read_tasks
 from bsx.jobs.probing.result import Findings, People
 from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
+from bsx.support.idle import refuse_idle
 from bsx.support.optional import need
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, set_fields, takes
@@ -69,7 +70,7 @@ def _run(
         scorer = Scorer(settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry"))
         people, signature = agreement(scorer, judged, statistic, progress)
         beside = probe_with_agreement(results, people)
-        notes += judged.notes
+        notes += [*judged.notes, *people.notes]
         facts = People(
             data=judged.names[0],
             groups=list(people.groups),
@@ -201,6 +202,18 @@ def probe(
     progress = told(progress)
     plan, settings = plan or ProbePlan(), settings or ScorerConfig()
     asked = complete(people, PeopleColumns)
+    if judged is None:
+        refuse_idle(asked, PeopleColumns, "without `judged=`")
+    if tokens:
+        refuse_idle(
+            vars(plan),
+            ProbePlan,
+            "with `tokens=True`",
+            "pooling",
+            "specials",
+        )
+    elif plan.pooling == "cls":
+        refuse_idle(vars(plan), ProbePlan, "with `pooling='cls'`", "specials")
     tasks, others = read_tasks(files, tokens=tokens, limit=plan.limit, test_data=test_data, parallel=parallel)
     need("sklearn", "probing")
     registry = load_registry(settings.registry)

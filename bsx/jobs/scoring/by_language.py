@@ -151,8 +151,9 @@ def score_languages(
                 tally.add(block)
                 if table is not None:
                     blocks[code].append(replace(block, segments=[]))
+            odd = tally.pairing.notes()
             found[code] = ScoredFiles(
-                prepared, tally.totals, alone, given.files(), tally.by_system, column=given.system
+                prepared, tally.totals, alone, given.files(), tally.by_system, column=given.system, odd=odd
             )
         result = ScoredLanguages(found)
         if table is not None:

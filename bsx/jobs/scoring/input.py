@@ -39,6 +39,9 @@ class Input:
         test_set: a public test set by name instead of the table, or, beside candidates, of the references and sources.
         data_dir: the folder of all data sets; see `bsx.analysis.load_test_set`.
         read: the files that a test set was read from; set by `Input.opened`.
+
+    Raises:
+        InputError: for a ``data_dir`` without a ``test_set``.
     """
 
     candidates: Sequence[str] = ()
@@ -55,6 +58,11 @@ class Input:
     test_set: str | None = None
     data_dir: Path | str | None = None
     read: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a folder of data sets without the name of one."""
+        if self.data_dir is not None and self.test_set is None:
+            raise InputError("`data_dir=` has no effect without `test_set=`: leave it out")
 
     @contextlib.contextmanager
     def opened(self, say: Say = lambda note: None) -> Iterator[Input]:
@@ -83,11 +91,13 @@ class Input:
             stem = Path(folder) / self.test_set.replace("/", "-")
             if self.candidates:
                 lines = _line_files(table, stem)
-                yield replace(self, references=lines[1:], sources=lines[0] or None, test_set=None, read=read)
+                yield replace(
+                    self, references=lines[1:], sources=lines[0] or None, test_set=None, data_dir=None, read=read
+                )
                 return
             table.save(path := stem.with_name(f"{stem.name}.jsonl"))
             references = self.reference or ([name for name in table.columns if re.fullmatch(r"reference\d*", name)])
-            yield replace(self, data=str(path), reference=references, test_set=None, read=read)
+            yield replace(self, data=str(path), reference=references, test_set=None, data_dir=None, read=read)
 
     def check_context(self, context: int | None) -> None:
         """Raise InputError if there are sentences of context but no column of documents, or the reverse."""

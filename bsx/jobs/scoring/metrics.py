@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
-from bsx.catalog.specs import read_spec
+from bsx.catalog.specs import naming, read_spec
 from bsx.data.corpus import Corpus
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -42,7 +42,11 @@ def wanted_sides(specs: Sequence[str], settings: Settings) -> frozenset[str]:
         own = [name for name in named if foreign[0] in find_metric(name, catalog)[0].Config.model_fields]
         hint = f"write it as {own[0]}:{foreign[0]}=…" if own else f"{', '.join(named)} has none of that name"
         raise InputError(f"with `metrics=[…]`, `{foreign[0]}=` is a setting of one metric: {hint}")
-    return frozenset(need for spec in specs for need in needs_of(spec, catalog)) - {"candidate"}
+    sides: frozenset[str] = frozenset()
+    for spec in specs:
+        with naming(spec, among=len(specs)):
+            sides |= needs_of(spec, catalog)
+    return sides - {"candidate"}
 
 
 def check_sides(specs: Sequence[str], settings: Settings, corpus: Corpus) -> None:

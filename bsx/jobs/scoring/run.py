@@ -62,6 +62,7 @@ class ScoredFiles:
         by_system: the same for each of several systems whose rows stand one below the other.
         gates: scores that had to be reached.
         column: the column of those systems.
+        odd: what is odd about the rows of those systems, one sentence each.
     """
 
     prepared: Prepared
@@ -71,6 +72,7 @@ class ScoredFiles:
     by_system: Mapping[str, Sequence[Totals]]
     gates: Mapping[str, float] = field(default_factory=dict)
     column: str | None = None
+    odd: Sequence[str] = ()
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
@@ -93,7 +95,7 @@ class ScoredFiles:
         several = len(self.by_system)
         column = self.column or "system"
         below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
-        return [*below, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
+        return [*below, *self.odd, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
 
 
 @as_one_run
@@ -179,7 +181,8 @@ def score_files(
             if table is not None:
                 for row in rows_of(block, prepared, alone):
                     table.write(row)
-        result = ScoredFiles(prepared, tally.totals, alone, given.files(), tally.by_system, gates, given.system)
+        odd = tally.pairing.notes()
+        result = ScoredFiles(prepared, tally.totals, alone, given.files(), tally.by_system, gates, given.system, odd)
         if table is not None:
             _describe(table, result, given.data)
     return result

@@ -147,7 +147,7 @@ class TrainingJob:
         tested, trained_on = self.data["test"], self.data["train"]
         if tested.instances.scores is None or trained_on.instances.scores is None:
             raise InputError("a learning curve needs human scores, not preferences")
-        validate.settings(resamples=1, confidence=confidence)
+        validate.settings(confidence=confidence)
 
         @functools.cache
         def stored() -> VectorStore:  # only when the first training comes, for which everything was found right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -9,12 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.encode.architecture import use_own_code
+from bsx.encode.architecture import refuse_endless, use_own_code
 from bsx.encode.batching import pad, plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
+from bsx.errors import InputError
 from bsx.metrics.learned.resources import locate_resource
-from bsx.support.arrays import tensor
+from bsx.support.arrays import finite, tensor
 from bsx.support.untyped import Settings, Untyped, blaming
 
 _BATCH_TOKENS = 2048
@@ -45,6 +47,7 @@ class LanguageModel:
         local: Settings = {"local_files_only": True, "trust_remote_code": False}
         folder = self._resource.folder
         with blaming(f"{folder}: cannot be loaded as a language model"):
+            refuse_endless(json.loads((folder / "config.json").read_text(encoding="utf-8")))
             config = AutoConfig.from_pretrained(folder, **local)
             use_own_code(config, folder)
             model: Untyped = AutoModelForCausalLM.from_pretrained(folder, config=config, weights_only=True, **local)
@@ -72,5 +75,7 @@ class LanguageModel:
             chosen = logits.log_softmax(dim=-1).gather(2, padded[:, 1:, None])[..., 0] * mask[:, 1:]
             mean = (chosen.sum(dim=1) / (mask.sum(dim=1) - 1)).double().cpu().numpy()
             lengths = np.array([len(ids[i]) for i in rows])
+            if not finite(mean):
+                raise InputError(f"{self._resource.folder}: its weights cannot be used: they make no finite numbers")
             values[rows] = np.exp(mean) ** (1 / lengths) if root else mean
         return values

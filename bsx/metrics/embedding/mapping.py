@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,9 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.catalog.entries.models import LanguageEntry
 from bsx.errors import InputError
-from bsx.support.arrays import Array, beside
+from bsx.support.arrays import Array, beside, finite
 from bsx.support.optional import need
+from bsx.support.signature import other_weights
 from bsx.support.untyped import Untyped
 
 Kind = Literal["clp", "umd"]
@@ -71,12 +75,44 @@ def check_mapping(mapping: str, file: Path | None) -> None:
         raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.jobs.fit_alignment(…)` fits one")
 
 
-def other_layer(mapping: Mapping, layer: int, spec: str) -> tuple[str, ...]:
-    """Return a note if a map was fitted on another layer than the one it is used on."""
-    fitted_on = mapping.facts.get("layer")
-    if fitted_on is None or fitted_on == str(layer):
-        return ()
-    return (f"{spec}: the mapping was fitted on layer {fitted_on}, this is layer {layer}",)
+def check_model(mapping: Mapping, identity: str, file: Path | None) -> None:
+    """Refuse a map of another model's vectors.
+
+    Args:
+        mapping: the map; one of another program does not say which model it is for.
+        identity: the model's name and digest; see `bsx.encode.session.LocatedModel`. The same weights may have another
+            name.
+        file: where the map is from.
+
+    Raises:
+        InputError: if it was fitted on another model.
+    """
+    fitted_on = mapping.facts.get("model", "")
+    if other_weights(fitted_on, identity):
+        raise InputError(
+            f"{file}: this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
+            "`bsx.jobs.fit_alignment(…)`"
+        )
+
+
+def fit_notes(mapping: Mapping, layer: int, language: LanguageEntry | None, spec: str) -> tuple[str, ...]:
+    """Return what to say of a map that was fitted on another layer or language, or of which nobody knows it.
+
+    Args:
+        mapping: the map.
+        layer: the layer it is used on.
+        language: of the run's texts: the target's.
+        spec: the metric, for the notes.
+    """
+    facts, said = mapping.facts, []
+    if "model" not in facts:
+        said.append(f"{spec}: nothing says which model the mapping was fitted on")
+    if facts.get("layer") not in (None, str(layer)):
+        said.append(f"{spec}: the mapping was fitted on layer {facts['layer']}, this is layer {layer}")
+    into = facts.get("target")
+    if into is not None and language is not None and into != language.code:
+        said.append(f"{spec}: the mapping was fitted on translations into {into!r}, the texts are {language.name}")
+    return tuple(said)
 
 
 def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -114,23 +150,29 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
     """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; `bsx.jobs.fit_alignment(…)` makes one")
+    wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
+    most = 2**20 + 64 * math.prod(wanted)  # a header, and numbers of any width
+    if path.stat().st_size > most:
+        raise InputError(f"{path}: is too large a file for a {kind} map of this model, whose shape is {wanted}")
     facts: dict[str, str] = {}
     if path.suffix == ".safetensors":
         array, facts = _from_safetensors(path, kind)
-    elif path.suffix == ".npy":
-        try:
-            array = np.load(path, allow_pickle=False)
-        except ValueError as error:
-            raise InputError(f"{path}: is not a NumPy array ({error})") from error
+    elif path.suffix in (".npy", ".npz"):
+        array = _from_numpy(path)
     else:
         array = _from_torch(path)
-    wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
     if kind == "umd" and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     if array.shape != wanted:
         raise InputError(f"{path}: holds an array of shape {array.shape}; a {kind} map of this model has {wanted}")
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{path}: holds an array of {array.dtype}, not of real numbers")
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32)
+    if not finite(numbers):
+        raise InputError(f"{path}: is no map: not all of its numbers are finite")
     written = facts.pop("digest", None)
-    mapping = Mapping(kind, array.astype(np.float32), facts)
+    mapping = Mapping(kind, numbers, facts)
     if written not in (None, mapping.digest):
         raise InputError(f"{path}: is damaged: its map is not the one that was written; fit it again")
     return mapping
@@ -145,6 +187,17 @@ def _from_safetensors(path: Path, kind: Kind) -> tuple[NDArray[np.floating], dic
     return tensors[kind], facts
 
 
+def _from_numpy(path: Path) -> NDArray[Untyped]:
+    try:
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")  # a shape that it only claims takes no memory
+    except (ValueError, OSError, EOFError, OverflowError, SyntaxError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: is not a NumPy array ({' '.join(str(error).split())[:80]})") from error
+    if not isinstance(loaded, np.ndarray):
+        loaded.close()
+        raise InputError(f"{path}: holds several arrays; save the map alone, as .npy")
+    return loaded
+
+
 def _from_torch(path: Path) -> NDArray[np.floating]:
     from pickle import UnpicklingError
 
@@ -155,5 +208,7 @@ def _from_torch(path: Path) -> NDArray[np.floating]:
         raise InputError(f"{path}: is not an array saved by PyTorch ({' '.join(str(error).split())[:80]})") from error
     if not isinstance(loaded, torch.Tensor):
         raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
-    numbers: NDArray[np.floating] = loaded.float().numpy()
+    if loaded.is_complex() or loaded.is_sparse or loaded.is_quantized:
+        raise InputError(f"{path}: holds an array that is complex, sparse or quantised, not of plain real numbers")
+    numbers: NDArray[np.floating] = loaded.detach().float().numpy()
     return numbers

@@ -13,6 +13,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.embedding.sentence import products
 from bsx.models.files import digest_of
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
@@ -64,4 +65,4 @@ class Muse(PairMetric[MuseConfig]):
         # The package gives unit vectors; single precision leaves their lengths a few 1e-7 away from 1.
         vectors = self._encoder.encode(pairs.texts).astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return PairScores(np.einsum("ij,ij->i", vectors[pairs.left], vectors[pairs.right]))
+        return PairScores(products(vectors[pairs.left], vectors[pairs.right]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores, Values
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.support.arrays import Array, as_fp32, beside, fetch, namespace
+from bsx.models.files import check_folder
+from bsx.support.arrays import Array, as_fp32, beside, fetch, finite, namespace, within
 from bsx.support.optional import need
 from bsx.support.tensors import load_arrays, load_weights
 from bsx.support.untyped import blaming
@@ -72,6 +74,31 @@ class Recipe:
     lowercase: bool = False
     known: bool = False
 
+    def check_sizes(self, folder: Path, size: int) -> None:
+        """Make sure that each further layer takes vectors of the size that comes before it.
+
+        Raises:
+            InputError: if one does not.
+        """
+        for layer in self.dense:
+            if layer.weight.shape[1] != size:
+                raise InputError(
+                    f"{folder}: a layer that its modules.json names takes vectors of {layer.weight.shape[1]} numbers, "
+                    f"and gets {size}"
+                )
+            size = layer.weight.shape[0]
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits that stand for the further layers."""
+        total = hashlib.sha256()
+        for layer in self.dense:
+            arrays = [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
+            total.update(f"{layer.activation} {[array.shape for array in arrays]}".encode())
+            for array in arrays:
+                total.update(np.ascontiguousarray(array).tobytes())
+        return total.hexdigest()[:8]
+
     @classmethod
     def read(cls, folder: Path) -> Recipe:
         """Read ``modules.json`` and the folders it names.
@@ -89,7 +116,10 @@ class Recipe:
                 raise InputError(f"{folder}: puts a prompt before every text, which bsx does not do")
             for module in json.loads(listing.read_text(encoding="utf-8")):
                 kind = str(module["type"]).rpartition(".")[2]
+                if Path(module["path"]).is_absolute() or ".." in Path(module["path"]).parts:
+                    raise InputError(f"{listing}: names {module['path']!r}, which is outside the model's folder")
                 at = folder / module["path"]
+                check_folder(at)
                 if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
                     raise InputError(f"{folder}: lacks {module['path']}, which its modules.json names: fetch it whole")
                 if kind == "Transformer":
@@ -101,6 +131,8 @@ class Recipe:
                     if limits.is_file():
                         said = json.loads(limits.read_text(encoding="utf-8"))
                         recipe.max_tokens = said.get("max_seq_length")
+                        if recipe.max_tokens is not None and not recipe.max_tokens >= 1:
+                            raise ValueError(f"it says max_seq_length {recipe.max_tokens}")
                         recipe.lowercase = bool(said.get("do_lower_case"))
                 elif kind == "Pooling":
                     recipe.pooling = _poolings(at)
@@ -140,6 +172,11 @@ def _dense(folder: Path) -> Dense:
     file = folder / "model.safetensors"
     weights = load_arrays(file)[0] if file.is_file() else load_weights(folder)
     bias = weights.get("linear.bias")
+    shape = tuple(weights["linear.weight"].shape)
+    if len(shape) != 2 or 0 in shape or (bias is not None and tuple(bias.shape) != shape[:1]):
+        raise InputError(f"{folder}: its weights (model.safetensors) are no matrix with a bias: {shape}")
+    if not all(finite(fetch(array)) for array in weights.values()):
+        raise InputError(f"{folder}: the weights of its layer (model.safetensors) are no finite numbers")
     return Dense(as_fp32(fetch(weights["linear.weight"])), None if bias is None else as_fp32(fetch(bias)), name)
 
 
@@ -174,7 +211,12 @@ def pool(states: States, how: Pooling) -> Array:
 def cosines(vectors: Array, pairs: Pairs) -> NDArray[np.float64]:
     """Return the cosine of each pair's sentence vectors (texts, dim)."""
     unit = fetch(normalise(vectors)).astype(np.float64)
-    return np.asarray(np.einsum("ij,ij->i", unit[pairs.left], unit[pairs.right]))
+    return products(unit[pairs.left], unit[pairs.right])
+
+
+def products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosine of each row of unit vectors (pairs, dim) with the same row of others: (pairs,)."""
+    return np.asarray(within(np.einsum("ij,ij->i", left, right)))
 
 
 class SentenceCosine(EncoderMetric[SentenceConfig]):
@@ -192,6 +234,9 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         before = config.prefix if config.prefix is not None else entry.prefix if entry is not None else None
         self.tokenizer = self.located.tokenizer(limit=limit, before=before or "", keep_before=True)
         self._pooling: list[Pooling] = self._recipe.pooling if config.pooling == "model" else [config.pooling]
+        self._recipe.check_sizes(
+            self.located.checkpoint.folder, self.located.architecture.dimensions * len(self._pooling)
+        )
         self.use_layers([self.layer])
 
     @property
@@ -208,8 +253,11 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields and how sentences are pooled."""
-        pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}" * bool(self._recipe.dense)
-        return {**super().signature_fields(fitted), "pooling": pooling, "prefix": self.tokenizer.before or "no"}
+        pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}@{self._recipe.digest}" * bool(
+            self._recipe.dense
+        )
+        case = {"case": "lower"} if self._recipe.lowercase else {}
+        return {**super().signature_fields(fitted), "pooling": pooling, **case, "prefix": self.tokenizer.before or "no"}
 
     def pooled(self, texts: Sequence[str]) -> tuple[Array, NDArray[np.int64]]:
         """Return what pooling makes of each text (texts, dim), and the tokens that the model's limit cut off."""
@@ -234,7 +282,7 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
         (left, left_full), (right, right_full) = self._unit(candidates), self._unit(references)
         full = weights * right_full
         empty = float(self.entry.empty or 0.0)
-        found = left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty
+        found = within(left @ (right * full[:, None]).sum(axis=0) + (1 - full.sum()) * empty)
         return np.where(left_full, found, empty)
 
     def _unit(self, texts: Sequence[str]) -> tuple[Values, NDArray[np.bool_]]:

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from bsx.encode.rows import normalise
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.embedding.mapping import check_mapping, load_mapping, other_layer
-from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine
+from bsx.metrics.embedding.mapping import check_mapping, check_model, fit_notes, load_mapping
+from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine, products
 from bsx.support.arrays import fetch
 
 
@@ -50,6 +50,7 @@ class SentenceQe(SentenceCosine):
             if len(self._pooling) > 1:
                 raise InputError(f"{self.located.choice.name}: pools in several ways; a map is for one: say `pooling=`")
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
+            check_model(self._mapping, self.located.identity, config.mapping_file)
 
     @property
     def layer(self) -> int:
@@ -63,12 +64,14 @@ class SentenceQe(SentenceCosine):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say when the model is no sentence encoder, or the map is of another layer."""
-        return super().notes + (() if self._mapping is None else other_layer(self._mapping, self.layer, self.spec))
+        """Say when the model is no sentence encoder, or the map was fitted otherwise."""
+        if self._mapping is None:
+            return super().notes
+        return (*super().notes, *fit_notes(self._mapping, self.layer, self.encoders.language, self.spec))
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
         vectors, lost = self.pooled(pairs.texts)
         mapped = vectors if self._mapping is None else self._mapping.apply(vectors)
         left, right = (fetch(normalise(self.finished(side))).astype(np.float64) for side in (vectors, mapped))
-        return PairScores(np.einsum("ij,ij->i", left[pairs.left], right[pairs.right]), lost)
+        return PairScores(products(left[pairs.left], right[pairs.right]), lost)

@@ -13,7 +13,7 @@ from bsx.match.transport import transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.embedding.mapping import check_mapping, load_mapping, other_layer
+from bsx.metrics.embedding.mapping import check_mapping, check_model, fit_notes, load_mapping
 from bsx.support.arrays import Array
 from bsx.support.optional import need
 
@@ -78,6 +78,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         self._mapping = None
         if config.mapping != "none" and config.mapping_file is not None:
             self._mapping = load_mapping(config.mapping_file, config.mapping, self._view.dimensions)
+            check_model(self._mapping, self.located.identity, config.mapping_file)
         self._fluency = None if config.lm is None else self._language_model(config.lm)
 
     def _language_model(self, name: str) -> LanguageModel:
@@ -97,13 +98,13 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say when vectors are compared across languages without a map, or with a map of another layer."""
+        """Say when vectors are compared across languages without a map, or with one that was fitted otherwise."""
         if self._mapping is None:
             return (
                 f"{self.spec}: no mapping is given, so vectors of the two languages are compared as they are; "
                 "`bsx.jobs.fit_alignment(…)` fits one",
             )
-        return other_layer(self._mapping, self._layer, self.spec)
+        return fit_notes(self._mapping, self._layer, self.encoders.language, self.spec)
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""

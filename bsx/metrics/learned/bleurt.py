@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from bsx.encode.architecture import refuse_endless
 from bsx.encode.batching import DEFAULT_BATCH_TOKENS, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
@@ -20,7 +21,7 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.learned.resources import locate_resource
-from bsx.support.arrays import device_type
+from bsx.support.arrays import device_type, finite
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
@@ -106,6 +107,7 @@ class Bleurt(PairMetric[BleurtConfig]):
         self._resource = locate_resource(str(name), "bleurt")
         with blaming(f"{self._resource.folder}: its config.json cannot be used"):
             self._said = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
+            refuse_endless(self._said)
             kind = self._said.get("model_type")
             if kind not in ("bleurt", "bert"):
                 raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not BLEURT's")
@@ -171,8 +173,13 @@ class Bleurt(PairMetric[BleurtConfig]):
     @cached_property
     def _model(self) -> BleurtModel:
         with blaming(f"{self._resource.folder}: its config.json or its weights cannot be used"):
+            weights = load_weights(self._resource.folder)
+            if int(self._said.get("num_hidden_layers", 0)) > len(weights):
+                raise ValueError("it says more layers than there are weights")
+            with torch.device("meta"):  # what does not fit takes no memory
+                BleurtModel(self._said).load({n: w.to("meta") for n, w in weights.items()}, self._resource.folder)
             model = BleurtModel(self._said)
-            model.load(load_weights(self._resource.folder), self._resource.folder)
+            model.load(weights, self._resource.folder)
         return model.to(self.encoders.device).eval().requires_grad_(False)
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
@@ -207,4 +214,8 @@ class Bleurt(PairMetric[BleurtConfig]):
                 tensors.append(torch.tensor(rows, device=device))
             with torch.inference_mode():
                 values[batch] = self._model(*tensors).double().cpu().numpy()
+        if not finite(values):
+            raise InputError(
+                f"{self._resource.folder}: its weights (model.safetensors, or .bin) make scores that are no numbers"
+            )
         return PairScores(values, lost_together=np.array(lost, dtype=np.int64))

@@ -78,6 +78,7 @@ class Ensemble(Metric[EnsembleConfig]):
     def setup(self) -> None:
         """Read the file and build the members on the run's encoders."""
         self._saved = read_ensemble(self.config.file, self.encoders.catalog)
+        self.encoders.uses_entry("ensemble", str(self.config.file))
         self._combination = self._saved.combination
         self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
         for member in self._members:
@@ -91,7 +92,7 @@ class Ensemble(Metric[EnsembleConfig]):
         now, then = dict(member.signature(None).fields), self._then(member)
         settings = [name for name in _changed(member, then) if name not in SOFTWARE]
         if settings:
-            was = ", ".join(f"{name} {dict(then.fields)[name]} (now {now[name]})" for name in settings)
+            was = ", ".join(f"{name} {then.get(name) or 'none'} (now {now.get(name) or 'none'})" for name in settings)
             raise InputError(
                 f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that "
                 "again, or fit the ensemble anew"
@@ -157,4 +158,4 @@ def _changed(member: Metric, then: Signature) -> list[str]:
     """Return the fields in which a member differs from a signature; what depends on the corpus is none of them."""
     now = member.signature(None)
     known = dict(now.fields).keys() & dict(then.fields).keys() - {"refs", "bsx", "idf"}
-    return [name for name in now.differs(then) if name in known]
+    return [name for name in now.differs(then) if name in known or (known and name == "entry")]

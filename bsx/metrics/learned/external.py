@@ -24,6 +24,8 @@ from pydantic import Field
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.support.children import SAFE_PATH
+from bsx.support.download import forbidden
 from bsx.support.settings import UserOnly
 from bsx.support.untyped import JsonObject, Untyped
 
@@ -110,7 +112,7 @@ class Worker:
         if found is None:
             raise InputError(f"{metric}: there is no interpreter {wanted}: {package.advice}")
         self._python = found
-        self._options = {**options, "device": device, "strict": strict}
+        self._options = {**options, "device": device, "strict": strict, "offline": forbidden()}
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._stop: weakref.finalize[..., Worker] | None = None
@@ -169,6 +171,7 @@ class Worker:
     def _start(self) -> JsonObject:
         # Another environment's packages must not be found by way of this one's settings.
         environment = {k: v for k, v in os.environ.items() if self._own or k not in ("PYTHONPATH", "PYTHONHOME")}
+        environment |= SAFE_PATH  # for what the package starts in its turn
         command = [self._python, str(_WORKERS / "serve.py"), self._package.adapter]
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:

@@ -11,6 +11,7 @@ from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.learned.external import ExternalConfig, Package, open_worker
+from bsx.support.folders import cache_folder
 from bsx.support.settings import UserOnly
 
 
@@ -29,7 +30,7 @@ class LaserConfig(ExternalConfig):
     ] = None
     model_dir: Annotated[
         Path | None,
-        Field(description="Folder with the package's model files; its own cache unless given."),
+        Field(description="Folder with the package's model files; its own cache, or bsx's, unless given."),
         UserOnly(),  # a model file may hold code, which runs when the package loads it
     ] = None
 
@@ -55,7 +56,8 @@ class Laser(PairMetric[LaserConfig]):
         if config.source_lang is not None and not by_source:
             raise InputError(f"{self.name}: source_lang goes with laser-qe: laser reads no sources")
         folder = None if config.model_dir is None else str(config.model_dir)
-        options = {"model_dir": folder, "langs": [config.lang, config.source_lang if by_source else config.lang]}
+        langs = [config.lang, config.source_lang if by_source else config.lang]
+        options = {"model_dir": folder, "cache": str(cache_folder() / "laser_encoders"), "langs": langs}
         self._worker = open_worker(self.package, config, self.encoders, options, self.name)
 
     @property

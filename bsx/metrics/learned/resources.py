@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.models.files import fetch, find, identify
+from bsx.models.files import fetch, find
+from bsx.models.locate import identified
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,6 @@ def locate_resource(name: str, purpose: str) -> Resource:
             folder = fetch(source)
         except ModelUnavailableError as error:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
-    kind, _, digest = identify(source, folder).partition(":")
-    shown = name if source.path is None else folder.resolve().name
-    return Resource(name, folder, f"{shown}@{kind}-{digest[:12]}")
+    found = identified(source, folder, name)
+    shown = name if source.path is None else Path(os.path.realpath(folder)).name
+    return Resource(name, folder, f"{shown}@{found.label}")

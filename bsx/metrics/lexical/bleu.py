@@ -1,4 +1,4 @@
-"""BLEU by sacreBLEU, and sentence BLEU as the WMT metrics tasks computed it."""
+"""BLEU by sacreBLEU, sentence BLEU as the WMT metrics tasks computed it, and BLEU of the COCO captioning toolkit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from bsx.errors import InputError, MissingExtraError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.metrics.core import MetricConfig
-from bsx.metrics.lexical.common import present, row_flags, sacrebleu_tokenizer
+from bsx.metrics.lexical.common import present, row_flags, sacrebleu_tokenizer, with_model_of
 from bsx.support.optional import need
+from bsx.support.untyped import Untyped
 
 
 class BleuConfig(MetricConfig):
@@ -34,8 +35,11 @@ class BleuConfig(MetricConfig):
         bool, Field(description="For segments: leave out orders that the candidate is too short for.")
     ] = True
     variant: Annotated[
-        Literal["sacrebleu", "moses"],
-        Field(description="moses: add one to matches and totals of all orders (WMT's SENTBLEU), tokens as they are."),
+        Literal["sacrebleu", "moses", "coco"],
+        Field(
+            description="Tokens as they are, and moses: add one to matches and totals of all orders (WMT's SENTBLEU); "
+            "coco: add 1e-15 to matches and 1e-9 to totals (the COCO captioning toolkit)."
+        ),
     ] = "sacrebleu"
     system: Annotated[
         Literal["corpus", "mean"], Field(description="A system's score: corpus BLEU, or the mean over segments.")
@@ -56,6 +60,10 @@ class BleuConfig(MetricConfig):
             raise ValueError("smooth_value goes with smooth_method=floor or add-k")
         if self.variant == "moses" and self.system == "corpus":
             raise ValueError("variant=moses is a score of segments: it goes with system=mean")
+        if self.variant != "sacrebleu":
+            for name in ("smooth_method", "smooth_value", "effective_order"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"variant={self.variant} smooths in its own way: {name} does not go with it")
         return self
 
 
@@ -80,6 +88,23 @@ def moses_sentence_bleu(candidate: str, references: Sequence[str], order: int = 
     return 100 * math.exp(total / order + penalty)
 
 
+def coco_bleu(lengths: tuple[int, int], matches: Sequence[int], totals: Sequence[int]) -> float:
+    """Return BLEU as the COCO captioning toolkit has it, times 100, of a segment or of the sums over a corpus.
+
+    Source: Chen et al. 2015, Microsoft COCO Captions, whose program adds 1e-15 to matches and 1e-9 to what they are
+    divided by, so that an order without a match makes the score tiny, not 0.
+
+    Args:
+        lengths: words of the candidate, and of the reference nearest to it in length.
+        matches: clipped n-grams in common, of each order.
+        totals: n-grams of the candidate, of each order.
+    """
+    tiny, small = 1e-15, 1e-9
+    logs = [math.log((m + tiny) / (t + small)) for m, t in zip(matches, totals, strict=True)]
+    ratio = (lengths[0] + tiny) / (lengths[1] + small)
+    return 100 * math.exp(sum(logs) / len(logs) + min(0.0, 1 - 1 / ratio))
+
+
 class Bleu(Metric[BleuConfig]):
     """BLEU. Source: Papineni et al. 2002; Post 2018 for sacreBLEU, which computes it."""
 
@@ -89,9 +114,12 @@ class Bleu(Metric[BleuConfig]):
         """Build sacreBLEU's object."""
         config = self.config
         module = need("sacrebleu.metrics.bleu", "BLEU")
-        if config.variant == "moses" and config.tokenize not in (None, "none"):
-            raise InputError(f"{self.name}: variant=moses reads tokens as they are: tokenize does not go with it")
-        self._tokenize = config.tokenize or sacrebleu_tokenizer(self.encoders)
+        as_they_are = config.variant != "sacrebleu"
+        if as_they_are and config.tokenize not in (None, "none"):
+            raise InputError(
+                f"{self.name}: variant={config.variant} reads tokens as they are: tokenize does not go with it"
+            )
+        self._tokenize = "none" if as_they_are else config.tokenize or sacrebleu_tokenizer(self.encoders)
         settings: dict[str, object] = {
             "lowercase": config.lowercase,
             "tokenize": self._tokenize,
@@ -100,23 +128,24 @@ class Bleu(Metric[BleuConfig]):
             "max_ngram_order": config.max_ngram_order,
         }
         try:
-            self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+            with with_model_of(self._tokenize):
+                self._segment = module.BLEU(**settings, effective_order=config.effective_order)
+                self._corpus = module.BLEU(**settings)
         except (RuntimeError, ImportError, OSError) as error:  # of its tokenizer
             extra = self._tokenize.partition("-")[0]
             how = f"needs more packages: pip install 'sacrebleu[{extra}]'"
             if extra not in ("ja", "ko"):
-                how = f"cannot be had: sacreBLEU downloads it, and needs sentencepiece ({' '.join(str(error).split())})"
+                how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
             raise MissingExtraError(
                 f"{self.name}: sacreBLEU's tokenizer {self._tokenize} {how}; "
                 f"{self.name}:tokenize=char needs nothing more"
             ) from error
-        self._corpus = module.BLEU(**settings)
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return tokenizer and version."""
         import sacrebleu
 
-        tokenizer = "white-space" if self.config.variant == "moses" else self._tokenize
+        tokenizer = self._tokenize if self.config.variant == "sacrebleu" else "white-space"
         return {"tokenize": tokenizer, "sacrebleu": sacrebleu.__version__}
 
     def score_block(self, block: Block, fitted: object) -> BlockScores:
@@ -136,10 +165,16 @@ class Bleu(Metric[BleuConfig]):
             # A score's own counts are those after smoothing: the corpus needs them as they were counted.
             counted = self._segment._extract_corpus_statistics([candidate], [[text] for text in kept])[0]
             statistics[row] = counted
-            values[row] = self._segment._compute_score_from_stats(list(counted)).score
+            values[row] = self._of(self._segment, list(counted))
         lost = np.zeros(len(block), dtype=np.int64)
         return BlockScores(values, row_flags(block), lost, statistics if config.system == "corpus" else None)
 
     def system_score(self, statistics: Values) -> float:
         """Return corpus BLEU."""
-        return float(self._corpus._compute_score_from_stats([int(value) for value in statistics]).score)
+        return self._of(self._corpus, [int(value) for value in statistics])
+
+    def _of(self, scorer: Untyped, counted: list[int]) -> float:
+        if self.config.variant == "coco":
+            order = self.config.max_ngram_order
+            return coco_bleu((counted[0], counted[1]), counted[2 : 2 + order], counted[2 + order :])
+        return float(scorer._compute_score_from_stats(counted).score)

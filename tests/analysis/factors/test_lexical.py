@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import csv
+import re
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bsx.analysis.factors import treebank
 from bsx.analysis.factors.lexical import bleu1, jaccard, read_dictionary, translate_words, unigram_precision
 from bsx.analysis.factors.treebank import split_sentences, treebank_tokens
 from bsx.analysis.factors.zoo import compute_factors
@@ -102,3 +107,19 @@ def test_unknown_tokenizer_and_blank_sides() -> None:
     found = compute_factors("lex", ["a", ""], ["a", "b"])["lex"]
     assert found.values.tolist() == [1.0, 0.0]
     assert "1 of 2 pairs" in found.notes[0]
+
+
+@pytest.mark.parametrize("part", ["a", ".", "'", ".'", "a.", "汉", "a. "])
+def test_a_long_word_is_read_once_not_once_for_each_of_its_characters(part: str) -> None:
+    text = part * (100_000 // len(part))
+    began = time.process_time()
+    assert "".join(treebank_tokens(text)).startswith(part[0])
+    assert time.process_time() - began < 10  # over two minutes where every character begins anew
+
+
+@given(st.text(st.sampled_from("aA1.?!\"')]} \t\n\u00a0-"), max_size=30))
+def test_sentences_end_where_any_part_of_a_word_would_say_so(text: str) -> None:
+    anywhere = re.compile(treebank._END.pattern.removeprefix(r"(?<!\S)"))
+    assert [found.span() for found in treebank._END.finditer(text)] == [
+        found.span() for found in anywhere.finditer(text)
+    ]

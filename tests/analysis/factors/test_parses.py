@@ -359,6 +359,7 @@ def test_a_factor_is_one_file_and_one_entry(write: Callable[[str, str], Path], m
         "        return FactorScores(np.array([float(len(a) == len(b)) for a, b in sizes]), {})\n"
     )
     home = write("lengthfactor.py", code).parent
+    monkeypatch.setenv("BSX_REGISTRY_CODE", str(home))
     monkeypatch.syspath_prepend(str(home))
     (home / "factors").mkdir()
     entry = home / "factors" / "length.yaml"
@@ -401,6 +402,7 @@ def test_a_wrong_factor_of_ones_own_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     home = write("ownfactor.py", code).parent
+    monkeypatch.setenv("BSX_REGISTRY_CODE", str(home / "registry"))
     monkeypatch.syspath_prepend(str(home))
     monkeypatch.delitem(sys.modules, "ownfactor", raising=False)
     (home / "registry" / "factors").mkdir(parents=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bsx.analysis.stats.correlation import bootstrap_correlations
-from bsx.analysis.stats.layers import layer_agreement
-from bsx.analysis.stats.rowwise import kendall_rows, pearson_rows
+from bsx.analysis.stats.correlation import bootstrap_correlations, pearson
+from bsx.analysis.stats.layers import Statistic, layer_agreement
+from bsx.analysis.stats.rowwise import ROWS, kendall_rows, pearson_rows, weighted_pearson
+from bsx.analysis.stats.systems.grouped import grouped
+from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit
 from bsx.errors import InputError
 
 
@@ -65,5 +67,64 @@ def test_unusable_judgments_are_named() -> None:
         layer_agreement(**data, groups=["a"] * 8 + ["b"] * 2)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="finite"):
         layer_agreement(**{**data, "human": np.full(10, np.nan)}, groups=["a"] * 10)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="same score"):
-        layer_agreement(**{**data, "f1": np.ones((3, 10), np.float32)}, groups=["a"] * 10)  # type: ignore[arg-type]
+    for still in (np.ones((3, 10)), 1 - np.float32(2**-24) * np.arange(10)[None] % 2 * np.ones((3, 1))):
+        with pytest.raises(InputError, match=r"same score.*layer 0 in 'a' \(f1\), layer 1 in 'a'"):
+            layer_agreement(**{**data, "f1": still}, groups=["a"] * 10)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
+@pytest.mark.parametrize("units", [0, 1, 3])
+def test_a_figure_that_does_not_vary_costs_its_layer_only(statistic: Statistic, units: int) -> None:
+    data, groups = toy(), ["a"] * 60 + ["b"] * 60
+    whole = layer_agreement(**data, groups=groups, statistic=statistic, resamples=50)  # type: ignore[arg-type]
+    assert not whole.notes
+    # The same on paper, and units in the last place of fp32 apart on some processors.
+    same = (1 - np.random.default_rng(1).integers(0, units + 1, 60) * 2.0**-24).astype(np.float32)
+    for figure, place in (("recall", 1), ("f1", 2)):
+        changed = data[figure].copy()
+        changed[0, :60] = same
+        given = {**data, figure: changed}
+        got = layer_agreement(**given, groups=groups, statistic=statistic, resamples=50)  # type: ignore[arg-type]
+        expected = whole.by_group.copy()
+        expected[0, 0, place] = np.nan
+        np.testing.assert_array_equal(got.by_group, expected)
+        assert np.argwhere(np.isnan(got.mean)).tolist() == [[0, place]]
+        assert (got.best_layer, got.runner_up) == (1, 2)
+        assert np.isnan(got.low).tolist() == [place == 2, False, False]
+        assert got.win_share > 0.9
+        assert len(got.notes) == 1
+        assert f"layer 0 in 'a' ({figure})" in got.notes[0]
+
+
+def test_rounding_of_single_precision_is_no_variation_for_any_correlation() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=40)
+    noise = rng.integers(-1, 2, 40) * 2.0**-23
+    for level in (1.0, 0.5, 40.0):
+        x = (level * (1 + noise)).astype(np.float32).astype(np.float64)
+        assert np.ptp(x) > 0
+        for name in ("pearson", "spearman", "kendall", "kendall_c"):
+            both = np.stack([x, x + 1e-4 * level * y])
+            values = ROWS[name](both, y)
+            assert np.isnan(values[0]), name
+            assert values[1] > 0.9, name
+            assert np.isnan(ROWS[name](y, x)), name
+            drawn = bootstrap_correlations(both, y, name, resamples=20, seed=1)
+            assert np.isnan(drawn[:, 0]).all(), name
+            assert (drawn[:, 1] > 0.8).all(), name
+        with pytest.raises(InputError, match="rounding error"):
+            pearson(x, y)
+        grid, people = np.stack([x, y]), np.stack([y, y])
+        found = grouped(grid, people, by="sys", statistic="pearson", resamples=20)
+        assert (found.groups, found.estimate) == (1, pytest.approx(1.0))
+        with pytest.raises(InputError, match="no pearson is defined"):
+            grouped(np.stack([x, x]), people, by="sys", statistic="pearson", resamples=20)
+        with pytest.raises(InputError, match="same scores"):
+            hybrid_correlation_limit(np.stack([x, x[::-1]]), np.stack([y, y[::-1]]))
+
+
+def test_few_zeros_in_a_resample_are_no_variation() -> None:
+    # One item drawn over and over: the mean of squares less the square of the mean is rounding at most.
+    x, y = np.array([[0.0, 3.0, 7.1, 2.2]]), np.array([1.0, 0.0, 5.3, 4.0])
+    counts = np.eye(4) * 4
+    assert np.isnan(weighted_pearson(x, y, counts)).all()

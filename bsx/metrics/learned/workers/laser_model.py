@@ -57,6 +57,12 @@ def identity(folder: Path, names: list[str]) -> str:
     return f"{names[0][: -len('.pt')]}@sha256-{digest.hexdigest()[:12]}"
 
 
+def own_folder(cache: Path, names: list[str]) -> Path:
+    """Return the package's own folder if all files are there already; else ``cache``, where they are to be kept."""
+    usual = Path("~/.cache/laser_encoders").expanduser()
+    return usual if all((usual / name).is_file() for name in names) else cache
+
+
 def fetch_checked() -> type[Exception]:
     """Make the package's downloads fail where the server does; it would store whatever is answered as the model.
 
@@ -81,7 +87,8 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
     """Load one encoder for candidates and one for the texts they are compared with; the same if they may be.
 
     Args:
-        options: ``model_dir``, the folder of the package's files or None; ``langs``, two languages or None (LASER2).
+        options: ``model_dir``, the folder of the package's files or None; ``cache``, the folder for them then;
+            ``langs``, two languages or None (LASER2); ``offline``, why nothing may be fetched, or None.
         device: where to run them.
 
     Returns:
@@ -96,13 +103,16 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
     from laser_encoders import LaserEncoderPipeline
 
     if options["model_dir"] is None:
-        folder = Path("~/.cache/laser_encoders").expanduser()  # the package's own
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = None
     else:
         folder = Path(options["model_dir"]).expanduser()
         if not folder.is_dir():
             raise ModelMissing(f"there is no folder {options['model_dir']}")
     wanted = [file_names(lang) for lang in options["langs"]]
+    if folder is None:
+        folder = own_folder(Path(options["cache"]), [name for names in wanted for name in names])
+        if not options["offline"]:
+            folder.mkdir(parents=True, exist_ok=True)
     if hasattr(torch.serialization, "add_safe_globals"):
         torch.serialization.add_safe_globals([Namespace])  # how LASER3's files keep their settings
     if device.startswith("cuda"):
@@ -113,6 +123,8 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
         if names[0] in pipelines:
             continue
         absent = [name for name in names if not (folder / name).is_file()]
+        if absent and options["offline"]:
+            raise ModelMissing(f"{', '.join(absent)}: not in {folder} and not to be fetched: {options['offline']}")
         try:
             which = {"laser": "laser2"} if names[0] == "laser2.pt" else {"lang": lang}
             pipeline = LaserEncoderPipeline(model_dir=str(folder), **which)
@@ -135,7 +147,7 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
         else:
             ours, theirs = encode(left, texts, one), encode(right, texts, other)
         pairs = zip(one, other)  # noqa: B905
-        return {"scores": [float(ours[i] @ theirs[j]) for i, j in pairs]}
+        return {"scores": [min(1.0, max(-1.0, float(ours[i] @ theirs[j]))) for i, j in pairs]}
 
     # What ran, not what was asked for: the package knows the CPU and CUDA only.
     ran = "cuda" if left.encoder.use_cuda else "cpu"

@@ -57,6 +57,22 @@ def choose_device(wanted: str, strict: bool) -> str:
     return "cpu"
 
 
+def stay_offline(why: str) -> None:
+    """Have this process fail where a package turns to another machine."""
+
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("socket.getaddrinfo", "socket.gethostbyname"):
+            host = arguments[0]
+        elif event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
+            host = arguments[1][0]
+        else:
+            return
+        if isinstance(host, str) and not host.startswith(("localhost", "127.", "::1")):
+            raise ConnectionRefusedError(f"{why}: {host} is not asked")
+
+    sys.addaudithook(refuse)
+
+
 def failure(kind: str, error: BaseException, **more: str) -> JsonObject:
     """Return the reply that tells of a failure."""
     return {"error": kind, "message": one_line(error), **more}
@@ -68,6 +84,8 @@ def greet(adapter: ModuleType, options: JsonObject) -> tuple[JsonObject, Answer 
         installed = version(adapter.PACKAGE)
     except PackageNotFoundError as error:
         return failure("missing", error), None
+    if options.get("offline"):
+        stay_offline(options["offline"])
     if options["device"] == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # packages that take a GPU unasked shall not find one
     try:
@@ -112,6 +130,8 @@ def main() -> None:
     """Serve on standard input and output; what the package prints goes to standard error."""
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    # A Python that is told to be safe does not look beside the program.
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - as sys.path has it
     serve(importlib.import_module(sys.argv[1]), sys.stdin.buffer, channel)
 
 

@@ -1,4 +1,4 @@
-"""`score`, `BERTScorer` and `plot_example` of bert-score 0.3.13, on bsx's engine.
+"""`BERTScorer` of bert-score 0.3.13, on bsx's engine.
 
 Where that package's numbers depend on the batch, or it crashes, bsx's own rules hold; docs/score/differences.md lists
 the cases. Its choices that do not are followed: only CLS and SEP weigh 0 (so T5's end token and XLM's first token count
@@ -12,17 +12,29 @@ import hashlib
 import sys
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bsx.compat.bert_score.utils import get_hash
-from bsx.data.corpus import as_list
+from bsx.compat.bert_score.utils import bert_cos_score_idf as bert_cos_score_idf
+from bsx.compat.bert_score.utils import cache_scibert as cache_scibert
+from bsx.compat.bert_score.utils import get_bert_embedding as get_bert_embedding
+from bsx.compat.bert_score.utils import get_hash as get_hash
+from bsx.compat.bert_score.utils import get_idf_dict as get_idf_dict
+from bsx.compat.bert_score.utils import get_model as get_model
+from bsx.compat.bert_score.utils import get_tokenizer as get_tokenizer
+from bsx.compat.bert_score.utils import lang2model as lang2model
+from bsx.compat.bert_score.utils import model2layers as model2layers
+from bsx.compat.bert_score.utils import own_layers, own_models, spelled
+from bsx.compat.bert_score.utils import sent_encode as sent_encode
+from bsx.data.corpus import as_list, as_texts
 from bsx.data.picture import label, picture
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
 from bsx.support.optional import need
-from bsx.support.untyped import Settings
+from bsx.support.untyped import Settings, Untyped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,8 +85,13 @@ class BERTScorer:
 
         if rescale_with_baseline and lang is None:
             raise InputError("Need to specify Language when rescaling with baseline: add lang")
+        known = lang
+        if model_type is None and lang is not None and lang.lower() in own_models:
+            model_type, known = own_models[lang.lower()], None
+        if num_layers is None and model_type is not None:
+            num_layers = own_layers.get(model_type)
         settings: Settings = {
-            "lang": lang,
+            "lang": known,
             "layer": None if all_layers else num_layers,
             "all_layers": all_layers,
             "rescale": rescale_with_baseline,
@@ -84,14 +101,17 @@ class BERTScorer:
             "device": device or "auto",
         }
         self._scorer = Scorer(model_type, idf=bool(idf), **settings)
-        self._model_type = model_type or self._scorer.model
-        self._num_layers = num_layers
-        self._idf, self._lang = idf, lang
-        self._rescale, self._fast = rescale_with_baseline, use_fast_tokenizer
-        self.device = str(self._scorer.encoders.device)
+        entry = self._scorer.metric.choice.entry
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
+        self._model_type = model_type or (self._scorer.model if entry is None else spelled(entry))
+        self._num_layers = self._layer(num_layers)
+        self._idf, self._lang = idf, lang
+        self._rescale_with_baseline, self._use_fast_tokenizer = rescale_with_baseline, use_fast_tokenizer
+        self.device = str(self._scorer.encoders.device)
         self.baseline_path, self.use_custom_baseline = baseline_path, baseline_path is not None
         self._weights: Idf | None = None
+        self._own: dict[str, Untyped] = {}
+        self._limit: int | None = None
         if idf_sents is not None:
             self.compute_idf(idf_sents)
 
@@ -113,21 +133,61 @@ class BERTScorer:
     @property
     def num_layers(self) -> int:
         """The layer that is scored; with ``all_layers`` the model's best, or its last where none is known."""
-        if self._num_layers is not None:
-            return self._num_layers
+        return self._num_layers
+
+    def _layer(self, given: int | None) -> int:
+        if given is not None:
+            return given
         entry = self._scorer.metric.choice.entry
         known = entry.layer if entry is not None and isinstance(entry.layer, int) else self._scorer.depth
         return known if self.all_layers else self._scorer.layers[0]
 
     @property
+    def _model(self) -> Untyped:
+        """The encoder up to the layer that is scored, as a torch module; one that is assigned is scored with."""
+        if "model" not in self._own:
+            need_torch()
+            made = get_model(self.model_type, self.num_layers, self.all_layers).to(self.device)
+            self._own.setdefault("shown_model", made)
+        return self._own.get("model", self._own.get("shown_model"))
+
+    @_model.setter
+    def _model(self, model: Untyped) -> None:
+        self._own["model"] = model
+
+    @property
+    def _tokenizer(self) -> Untyped:
+        """The tokenizer of transformers; one that is assigned, or gets another length limit, is scored with."""
+        if "tokenizer" not in self._own and "shown_tokenizer" not in self._own:
+            need_torch()
+            made = self._own["shown_tokenizer"] = get_tokenizer(self.model_type)
+            self._limit = made.model_max_length
+        return self._own.get("tokenizer", self._own.get("shown_tokenizer"))
+
+    @_tokenizer.setter
+    def _tokenizer(self, tokenizer: Untyped) -> None:
+        self._own["tokenizer"] = tokenizer
+
+    @property
+    def _idf_dict(self) -> defaultdict[int, float] | None:
+        """The idf weights that were counted or assigned."""
+        if self._weights is None:
+            return None
+        return defaultdict(partial(float, self._weights.unseen), self._weights.weights)
+
+    @_idf_dict.setter
+    def _idf_dict(self, weights: Mapping[int, float] | None) -> None:
+        self._weights = None if weights is None else given_weights(weights)
+
+    @property
     def rescale_with_baseline(self) -> bool:
         """Whether scores are rescaled."""
-        return self._rescale
+        return self._rescale_with_baseline
 
     @property
     def use_fast_tokenizer(self) -> bool:
         """What was given."""
-        return self._fast
+        return self._use_fast_tokenizer
 
     @property
     def baseline_vals(self) -> torch.Tensor:
@@ -141,18 +201,26 @@ class BERTScorer:
         from bsx.bertscore.rescale import find_baseline, read_baseline
 
         metric, depth = self._scorer.metric, self._scorer.depth
+        catalog, identity = self._scorer.encoders.catalog, metric.located.identity
         found = metric.baselines
         if found is None and self.baseline_path is not None:
-            found = read_baseline(Path(self.baseline_path), depth)
+            found = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
         elif found is None:
-            found = find_baseline(metric.choice, self._scorer.encoders.catalog, depth)
+            found = find_baseline(metric.choice, catalog, depth, identity)
         figures = torch.from_numpy(found.figures)
         return figures[:, None] if self.all_layers else figures[self.num_layers]
 
     @property
     def hash(self) -> str:
         """Bert-score's line of settings; ``verbose`` prints bsx's signature, which says more."""
-        return get_hash(self.model_type, self.num_layers, self.idf, self._rescale, self.use_custom_baseline, self._fast)
+        return get_hash(
+            self.model_type,
+            self.num_layers,
+            self.idf,
+            self.rescale_with_baseline,
+            self.use_custom_baseline,
+            self.use_fast_tokenizer,
+        )
 
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count the idf weights on texts."""
@@ -172,7 +240,9 @@ class BERTScorer:
 
         Raises:
             InputError: if ``idf`` was asked for and its weights were not computed.
+            MissingExtraError: without torch, whose tensors are returned.
         """
+        need_torch()
         del batch_size
         if self.idf and self._weights is None:
             raise InputError("IDF weights are not computed: give idf_sents, or call compute_idf")
@@ -183,19 +253,57 @@ class BERTScorer:
     ) -> Triple | tuple[Triple, str]:
         import torch
 
+        p, r, f1 = map(torch.from_numpy, self.arrays(cands, refs, verbose))
+        return ((p, r, f1), self.hash) if return_hash else (p, r, f1)
+
+    def arrays(
+        self, cands: Sequence[str], refs: Sequence[str] | Sequence[Sequence[str]], verbose: bool = False
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Score candidates as `score` does, without torch: P, R and F1 as arrays (n,), or (layers, n)."""
         self._scorer.metric.given_idf = self._weights if self.idf else None
         groups = [text if isinstance(text, str) else list(text) for text in as_list(refs, "refs")]
         if verbose:
             print("calculating scores...")
         began = time.perf_counter()
-        scores = self._scorer.score(cands, groups)
+        changed = self._limit is not None and self._own["shown_tokenizer"].model_max_length != self._limit
+        if changed or {"model", "tokenizer"} & set(self._own):
+            figures, signature = self._with_own(as_texts(cands, "cands"), groups, verbose), ""
+        else:
+            scores = self._scorer.score(cands, groups)
+            figures, signature = (scores.precision, scores.recall, scores.f1), str(scores.signature)
         if verbose:
             seconds = time.perf_counter() - began
             pairs = sum(1 if isinstance(group, str) else len(group) for group in groups)
             print(f"done in {seconds:.2f} seconds, {pairs / seconds:.2f} sentences/sec")
-            print(scores.signature, file=sys.stderr)
-        result = (torch.from_numpy(scores.precision), torch.from_numpy(scores.recall), torch.from_numpy(scores.f1))
-        return (result, self.hash) if return_hash else result
+            if signature:
+                print(signature, file=sys.stderr)
+        return figures
+
+    def _with_own(
+        self, cands: Sequence[str], groups: Sequence[str | Sequence[str]], verbose: bool
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Score with the model and tokenizer that were assigned, whatever they are."""
+        import torch
+
+        several = [[group] if isinstance(group, str) else as_texts(group, "refs") for group in groups]
+        if len(cands) != len(several) or not all(several):
+            raise InputError(f"{len(cands)} candidates and {len(several)} references: each needs one or several")
+        weights: defaultdict[int, float] | None = self._idf_dict if self.idf else None
+        if weights is None:
+            weights = defaultdict(
+                lambda: 1.0, dict.fromkeys((self._tokenizer.sep_token_id, self._tokenizer.cls_token_id), 0.0)
+            )
+        texts = [text for group in several for text in group]
+        copies = [text for text, group in zip(cands, several, strict=True) for _ in group]
+        found = bert_cos_score_idf(
+            self._model, texts, copies, self._tokenizer, weights, verbose, self.batch_size, all_layers=self.all_layers
+        )
+        best = torch.stack([part.amax(-2) for part in torch.split(found, [*map(len, several)], dim=-2)], dim=-2)
+        if self.rescale_with_baseline:
+            baseline = self.baseline_vals
+            best = torch.where(best.any(-1, keepdim=True), (best - baseline) / (1 - baseline), best)
+        p, r, f1 = (one.contiguous().numpy() for one in best.float().unbind(-1))
+        return p, r, f1
 
     def plot_example(self, candidate: str, reference: str, fname: str = "") -> None:
         """Draw the cosines of all tokens of a pair but special ones, and show or save the picture.
@@ -237,92 +345,6 @@ class BERTScorer:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
 
-def score(
-    cands: Sequence[str],
-    refs: Sequence[str] | Sequence[Sequence[str]],
-    model_type: str | None = None,
-    num_layers: int | None = None,
-    verbose: bool = False,
-    idf: bool | Mapping[int, float] = False,
-    device: str | None = None,
-    batch_size: int = 64,
-    nthreads: int = 4,
-    all_layers: bool = False,
-    lang: str | None = None,
-    return_hash: bool = False,
-    rescale_with_baseline: bool = False,
-    baseline_path: str | None = None,
-    use_fast_tokenizer: bool = False,
-) -> Triple | tuple[Triple, str]:
-    """Score candidates as ``bert_score.score`` does; see `BERTScorer` for arguments that are not described here.
-
-    Args:
-        cands: n candidates.
-        refs: n references, or n lists of references, of which the highest P, R and F1 count.
-        model_type: registry name, hub id or folder; ``lang``'s model unless given.
-        num_layers: layer to score with; the model's best unless given.
-        verbose: print what is done and how long it took, and bsx's signature to standard error.
-        idf: count idf weights on ``refs``, or use these (id -> weight; a missing id weighs what the mapping's
-            ``__missing__`` says, or 1).
-        device: as in torch.
-        batch_size: accepted and ignored.
-        nthreads: accepted and ignored.
-        all_layers: score every layer.
-        lang: language tag.
-        return_hash: also return bert-score's line of settings.
-        rescale_with_baseline: rescale.
-        baseline_path: baseline file.
-        use_fast_tokenizer: only in the hash.
-
-    Returns:
-        P, R, F1 as tensors (n,), or (layers, n) for all layers; with the hash if asked for.
-
-    Raises:
-        InputError: where bert-score fails an assertion.
-    """
-    scorer = BERTScorer(
-        model_type,
-        num_layers,
-        batch_size,
-        nthreads,
-        all_layers,
-        bool(idf),
-        None,
-        device,
-        lang,
-        rescale_with_baseline,
-        baseline_path,
-        use_fast_tokenizer,
-    )
-    if verbose and idf:
-        print("preparing IDF dict..." if isinstance(idf, bool) else "using predefined IDF dict...")
-    if not isinstance(idf, bool) and idf:
-        scorer._weights = _given_weights(idf)
-    return scorer._score(cands, refs, verbose, return_hash)
-
-
-def plot_example(
-    candidate: str,
-    reference: str,
-    model_type: str | None = None,
-    num_layers: int | None = None,
-    lang: str | None = None,
-    rescale_with_baseline: bool = False,
-    baseline_path: str | None = None,
-    use_fast_tokenizer: bool = False,
-    fname: str = "",
-) -> None:
-    """Draw the cosines of all tokens of a pair; see `BERTScorer` and `BERTScorer.plot_example`."""
-    BERTScorer(
-        model_type,
-        num_layers,
-        lang=lang,
-        rescale_with_baseline=rescale_with_baseline,
-        baseline_path=baseline_path,
-        use_fast_tokenizer=use_fast_tokenizer,
-    ).plot_example(candidate, reference, fname)
-
-
 def _draw(figure: Figure, left: list[str], right: list[str], cosines: NDArray[np.float32], title: str) -> None:
     axes = figure.add_subplot()
     image = axes.imshow(cosines, cmap="Blues", vmin=0, vmax=1)
@@ -337,7 +359,12 @@ def _draw(figure: Figure, left: list[str], right: list[str], cosines: NDArray[np
             axes.text(j, i, f"{value:.3f}", ha="center", va="center", color="k" if value < 0.5 else "w")
 
 
-def _given_weights(weights: Mapping[int, float]) -> Idf:
+def need_torch() -> None:
+    """Raise MissingExtraError without torch; see `BERTScorer.arrays` for figures without it."""
+    need("torch", "bsx.compat.bert_score returns tensors, as bert-score does (bsx.score returns arrays), and")
+
+
+def given_weights(weights: Mapping[int, float]) -> Idf:
     """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow."""
     plain = {int(i): float(w) for i, w in weights.items() if i is not None}
     unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0

@@ -1,0 +1,119 @@
+"""Whether rows of several systems are of the same segments: each once, with the same texts, by names of their own.
+
+What cannot be told apart in print is refused; the rest is counted, for the commands that only report it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from bsx.data.cells import spelled
+from bsx.data.tables import Table
+from bsx.errors import InputError
+
+_TEXTS = re.compile(r"source|reference\d*")
+_BLANK = dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0"), " ")  # letters that show nothing
+
+
+def printed(name: str) -> str:
+    """Return what a reader sees of a name: without invisible characters, and any run of white space as one blank.
+
+    >>> printed(" S\u00a01\u200b") == printed("S 1")
+    True
+    """
+    if name.isascii() and name.isprintable() and "  " not in name and name == name.strip():
+        return name
+    shown = unicodedata.normalize("NFC", name).translate(_BLANK)
+    return " ".join("".join(c for c in shown if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc")).split())
+
+
+def refuse_alike(names: Iterable[str], where: str) -> None:
+    """Refuse names that differ, but only in what nobody sees.
+
+    Args:
+        names: the names; the same one may stand there several times.
+        where: the place, for the message.
+
+    Raises:
+        InputError: naming two of them, with their hidden characters spelled out.
+    """
+    seen: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        other = seen.setdefault(printed(name), name)
+        if other != name:
+            raise InputError(
+                f"{where}: {other!a} and {name!a} look the same: they differ only in white space or "
+                "characters that do not show; make them one name, or two"
+            )
+
+
+class Pairing:
+    """Counts what is odd about rows of systems and segments, in 24 bytes a row."""
+
+    def __init__(self) -> None:
+        self._systems: set[str] = set()
+        self._pairs, self._segments, self._texts = array("q"), array("q"), array("q")
+
+    def add(self, system: str, segment: Hashable, texts: Hashable = None) -> None:
+        """Count a row in.
+
+        Args:
+            system: whose it is.
+            segment: its segment.
+            texts: the segment's references and source.
+        """
+        self._systems.add(system)
+        self._pairs.append(hash((system, segment)))
+        self._segments.append(hash(segment))
+        self._texts.append(hash(texts))
+
+    def notes(self, *, missing: bool = True) -> list[str]:
+        """Return one sentence each for rows that are there twice, rows that are missing, and texts that differ.
+
+        Args:
+            missing: whether rows may be; what takes systems one by one, or only the segments that they share, lacks
+                none.
+        """
+        if not self._systems:
+            return []
+        segments, texts = (np.frombuffer(part, dtype=np.int64) for part in (self._segments, self._texts))
+        pairs, several = len(np.unique(np.frombuffer(self._pairs, dtype=np.int64))), len(np.unique(segments))
+        found = []
+        if twice := len(segments) - pairs:
+            found.append(
+                f"{twice} of {len(segments)} rows have the system and segment of a row before them: both count"
+            )
+        cells = len(self._systems) * several
+        if missing and several < pairs < cells:  # of segments that no two systems share, none is missing
+            found.append(
+                f"{cells - pairs} of {cells} pairs of system and segment have no row: the systems' figures are of "
+                "different segments"
+            )
+        order = np.lexsort((texts, segments))
+        segments, texts = segments[order], texts[order]
+        differ = (segments[1:] == segments[:-1]) & (texts[1:] != texts[:-1])
+        if differ.any():
+            count = len(np.unique(segments[1:][differ]))
+            found.append(
+                f"{count} of {several} segments have other references or sources in some rows than in others: what is "
+                "called one segment is several"
+            )
+        return found
+
+
+def is_text_of_segment(column: str) -> bool:
+    """Tell whether a column of this name holds a source or a reference, which all systems have in common."""
+    return _TEXTS.fullmatch(column) is not None
+
+
+def texts_of_rows(table: Table) -> list[int] | None:
+    """Return a number for each row of a table that stands for its source and references; None if it has no such."""
+    names = [name for name in table.columns if is_text_of_segment(name)]
+    if not names:
+        return None
+    return [hash(tuple(spelled(row[name]) for name in names)) for row in table.rows(*names, only=True)]

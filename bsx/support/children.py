@@ -1,0 +1,60 @@
+"""Starting further Python processes, none of which finds modules in the folder that the user works in.
+
+Python puts the current folder first where it is given ``-c`` or ``-m``, as `multiprocessing` does too: a file called
+``json.py`` among somebody's data would be run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""What tells a Python of version 3.11 or later to leave the current folder out; older ones do not know it."""
+
+
+def run_code(code: str, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process of its own, which finds the modules that this one finds.
+
+    Args:
+        code: the program.
+        arguments: its arguments, ``sys.argv[1:]``.
+        given: its standard input.
+
+    Returns:
+        How it ended, with what it wrote to standard output and standard error.
+    """
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code, *arguments],
+        input=given,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, **SAFE_PATH, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def starting_children() -> Iterator[None]:
+    """Have `multiprocessing` start processes here that are safe, and leave Ctrl-C to this one, its parent.
+
+    The terminal sends Ctrl-C to all of them.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ.update(SAFE_PATH)
+    blocks = hasattr(signal, "pthread_sigmask")
+    signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
+    try:
+        yield
+    finally:
+        if blocks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before

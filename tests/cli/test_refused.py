@@ -1,0 +1,252 @@
+"""What is refused in one line: options that nothing reads, cells that are no scores, loops of links, long values."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bsx.cli.commands import COMMANDS
+from bsx.errors import InputError, RegistryError, shortened
+from bsx.support.idle import refuse_idle
+
+Cli = Callable[..., Any]
+
+
+def one_line(done: Any, *, longest: int = 1500) -> str:
+    """Return the one line of a refusal."""
+    assert (done.status, done.out) == (2, ""), done.err
+    assert done.err.startswith("bsx: error: ")
+    assert done.err.count("\n") == 1
+    assert len(done.err) < longest
+    assert "nobody foresaw" not in done.err
+    return str(done.err)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of a few lines, in the working folder."""
+    rows = ["candidate\treference\thuman", *(f"the cat {i}\tthe cats {i * i}\t{i % 5}" for i in range(12))]
+    (tmp_path / "judged.tsv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "one.tsv").write_text("\n".join(rows[:2]) + "\n")
+    (tmp_path / "same.tsv").write_text("\n".join([rows[0], *(f"a {i}\tb\t1" for i in range(5))]) + "\n")
+    lines = [f"{i % 4}\t{i // 4}\t{i % 5}\t{i * i % 7}\t{i % 3}" for i in range(24)]
+    (tmp_path / "scores.tsv").write_text("\n".join(["system\tsegment\thuman\ta\tx", *lines]) + "\n")
+    (tmp_path / "c.txt").write_text("a cat\na dog\n")
+    (tmp_path / "r.txt").write_text("the cat\nthe dog\n")
+    (tmp_path / "task.tsv").write_text("".join(f"the cat {i}\tL{i % 2}\n" for i in range(40)))
+    (tmp_path / "paws.tsv").write_text("sentence1\tsentence2\tlabel\na b c d\td c b a\t0\na q r s\ta b c d\t1\n")
+    (tmp_path / "trained").mkdir()
+    (tmp_path / "trained" / "model.yaml").write_text("x: 1\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+IDLE = [
+    ("score -c c.txt -r r.txt --metric chrf --data-dir x", "--data-dir"),
+    ("meta scores.tsv --column a --data-dir x", "--data-dir"),
+    ("compare c.txt r.txt -r r.txt --metric chrf --data-dir x", "--data-dir"),
+    ("data test-sets --data-dir c.txt", "--data-dir"),
+    ("data list --data-dir c.txt", "--data-dir"),
+    ("data table scores.tsv --loader table -o o.tsv --data-dir x", "--data-dir"),
+    ("score -c c.txt -r r.txt --metric chrf --registry trained", "--registry"),
+    ("models --registry trained", "--registry"),
+    ("probe task.tsv -m minilm --lang Klingon", "--lang"),
+    ("probe task.tsv -m minilm --candidate c", "--candidate"),
+    ("probe task.tsv -m minilm --pooling cls --specials", "--specials"),
+    ("probe task.tsv -m minilm --judged judged.tsv --lang Klingon", "Klingon"),
+    ("intervene judged.tsv --metric chrf -l en --lexicon x", "--lexicon"),
+    ("intervene judged.tsv --metric chrf -l en --vectors x --factor lex", "--vectors"),
+    ("intervene judged.tsv --metric chrf -l en --download", "--download"),
+    ("factors paws.tsv -o o.tsv --factor lex --vectors x", "--vectors"),
+    ("factors paws.tsv -o o.tsv --factor lex --parser spacy", "--parser"),
+    ("factors paws.tsv -o o.tsv --human human", "--human"),
+    ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "--tagger"),
+    ("adversarial build-triples paws.tsv -o o.tsv --how nouns --keep 3", "--keep"),
+    ("adversarial build-triples paws.tsv -o o.tsv --how nouns --tagger nltk --download", "--download"),
+    ("adversarial perturb judged.tsv --metric chrf --stanza-dir x", "--parser-dir"),
+    ("adversarial perturb --list --metric chrf", "--metric"),
+    ("models --languages --licence MIT", "--licence"),
+    ("models --lang de show minilm", "--lang"),
+    ("metrics --needs source show chrf", "--needs"),
+    ("card --compare a.json b.json --part nosuch", "--part"),
+    ("card --compare a.json b.json --timed 20", "--timed"),
+    ("card --compare a.json b.json --device cpu", "--device"),
+    ("card chrf --part nosuch", "--part"),
+    ("explain --data judged.tsv --metric chrf --resamples 30", "--resamples"),
+    ("explain --data judged.tsv --metric chrf --seed 30", "--seed"),
+    ("mbr judged.tsv --metric chrf --keep 3", "--keep"),
+    ("mbr judged.tsv --metric chrf --check 3", "--check"),
+    ("meta scores.tsv --column a --human-ties 1", "--human-ties"),
+    ("meta scores.tsv --column a --test none --correction holm", "--correction"),
+    ("reproduce paws --data . --no-lex", "--no-lex"),
+    ("ensemble scores.tsv --column a,x --human human --how z --folds 5", "--folds"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), IDLE)
+def test_an_option_that_nothing_reads_is_refused(words: str, named: str, folder: Path, cli: Cli) -> None:
+    before = sorted(folder.iterdir())
+    assert named in one_line(cli(*shlex.split(words)))
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "factors paws.tsv -o o.tsv --factor lex",
+        "models --languages --format json",
+        "adversarial perturb --list --format json",
+        "metrics show chrf --format json",
+        "reproduce --help",
+    ],
+)
+def test_what_is_read_is_taken(words: str, folder: Path, cli: Cli) -> None:
+    assert cli(*shlex.split(words)).status == 0
+
+
+def test_what_is_idle_is_what_differs_from_its_default() -> None:
+    refuse_idle({"seed": 1, "keep": 2}, {"seed": 1, "keep": 2}, "here")
+    refuse_idle({"seed": 1, "keep": 3}, {"seed": 1, "keep": 2}, "here", "seed")
+    with pytest.raises(InputError, match="`keep=`"):
+        refuse_idle({"seed": 1, "keep": 3}, {"seed": 1, "keep": 2}, "here")
+
+
+@pytest.mark.parametrize("file", ["one.tsv", "same.tsv"])
+def test_an_ablation_of_rows_that_cannot_correlate_is_refused(file: str, folder: Path, cli: Cli) -> None:
+    assert "human" in one_line(cli("metrics", "ablation", "--data", file, "-m", "minilm"))
+
+
+def scored(folder: Path, cli: Cli, cells: list[str]) -> Path:
+    """Return a table that bsx scored, with these cells as its scores."""
+    table = folder / "chrf.tsv"
+    assert cli("score", "-c", "c.txt", "-r", "r.txt", "--metric", "chrf", "-o", table).status == 0
+    rows = [line.split("\t") for line in table.read_text().splitlines()]
+    place = rows[0].index("chrf")
+    for row, cell in zip(rows[1:], cells, strict=True):
+        row[place] = cell
+    table.write_text("\n".join("\t".join(row) for row in rows) + "\n")
+    return table
+
+
+@pytest.mark.parametrize("cell", ["abc", "true", "inf", "-inf", "1e999", "1.7e308", "1,5"])
+@pytest.mark.parametrize("end", ["html", "md"])
+def test_a_report_reads_scores_as_every_command_does(cell: str, end: str, folder: Path, cli: Cli) -> None:
+    table = scored(folder, cli, ["1", cell])
+    assert f"line 3, column 'chrf' is '{cell}'" in one_line(cli("report", table, "-o", f"o.{end}"))
+    assert not (folder / f"o.{end}").exists()
+
+
+@pytest.mark.parametrize("cells", [["", ""], ["1", ""], ["NA", "nan"]])
+def test_a_report_shows_scores_that_are_missing(cells: list[str], folder: Path, cli: Cli) -> None:
+    assert cli("report", scored(folder, cli, cells), "-o", "o.html").status == 0
+
+
+@pytest.mark.parametrize("column", ["a", "x"])
+@pytest.mark.parametrize("more", ["", "--bootstrap 20", "--spline x", "--checks", "--se hc3", "--random system"])
+def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, folder: Path, cli: Cli) -> None:
+    rows = [line.split("\t") for line in (folder / "scores.tsv").read_text().splitlines()]
+    for number, row in enumerate(rows[1:]):
+        row[rows[0].index(column)] = "1.7e308" if number % 2 else "-1.7e308"
+    (folder / "huge.tsv").write_text("\n".join("\t".join(row) for row in rows) + "\n")
+    done = cli("disentangle", "huge.tsv", "--column", "a", "--factor-column", "x", *shlex.split(more))
+    assert f"column '{column}'" in one_line(done)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report {} -o o.html",
+        "report scores.tsv -o {}",
+        "meta {} --column a",
+        "disentangle {}",
+        "score -c {} -r r.txt --metric chrf",
+        "score -c c.txt -r r.txt --metric chrf --cache {}",
+        "score -c c.txt -r r.txt --metric chrf --registry {}",
+        "adversarial challenge {} --metric chrf",
+        "card chrf --data {}",
+        "data list --data-dir {}",
+        "registry validate {}",
+    ],
+)
+def test_a_loop_of_links_is_a_file_that_cannot_be_read(words: str, folder: Path, cli: Cli) -> None:
+    (folder / "loop.tsv").symlink_to("loop.tsv")
+    one_line(cli(*shlex.split(words.format("loop.tsv"))))
+
+
+LONG = [
+    "{}",
+    "score --{}",
+    "score -c c.txt -r r.txt --metric {}",
+    "score -c c.txt -r r.txt --metric chrf:{}=1",
+    "score -c c.txt -r r.txt --metric bleu:tokenize={}",
+    "score -c c.txt -r r.txt -m {}",
+    "score -c c.txt -r r.txt -m minilm -l {}",
+    "score -c {} -r r.txt",
+    "score -c c.txt -r r.txt --metric chrf -o {}",
+    "score -c c.txt -r r.txt --memory {}",
+    "meta scores.tsv --column {}",
+    "meta scores.tsv --level {}",
+    "models show {}",
+    "data show {}",
+    "disentangle scores.tsv --factor-column {}",
+    "registry schema {}",
+    "registry validate {}",
+    "report scores.tsv -o o.html --column {}",
+    "card chrf --part {}",
+    "probe task.tsv -m minilm --layers {}",
+]
+
+
+@pytest.mark.parametrize("words", LONG)
+@pytest.mark.parametrize("value", ["x" * 70_000, "it's x " * 10_000], ids=["word", "text"])
+def test_no_message_echoes_a_whole_text(words: str, value: str, folder: Path, cli: Cli) -> None:
+    one_line(cli(*(word.format(value) for word in words.split())))
+
+
+def test_a_text_in_a_cell_is_not_echoed(folder: Path, cli: Cli) -> None:
+    (folder / "long.tsv").write_text(f"human\ta\n{'x' * 70_000}\t1\n")
+    one_line(cli("meta", "long.tsv", "--human", "human", "--column", "a"))
+    (folder / "names.tsv").write_text(f"{'x' * 70_000}\ta\n1\t1\n")
+    one_line(cli("meta", "names.tsv", "--human", "human", "--column", "a"))
+
+
+def test_python_gets_the_same_short_message() -> None:
+    assert len(str(InputError(f"unknown metric {'x' * 70_000!r}. Near: chrf."))) < 200
+    assert str(InputError(f"'{'x y ' * 20_000}' is wrong: mend it")).endswith("is wrong: mend it")
+    usual = "scores.tsv: line 3: " + "a problem and what to do about it; " * 20
+    assert shortened(usual) == str(InputError(usual)) == usual
+    several = " | ".join(f"file {number}.yaml: what is wrong in it" for number in range(200))
+    assert str(RegistryError(several)) == several
+
+
+NAMES = "overlap,length,ter,sentbleu"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["bertscore:model=nosuch", "bertscore:model=minilm,layer=99", "trained:nowhere", "chrf:word_order=x", "nosuch"],
+)
+def test_an_error_names_its_metric_among_several(wrong: str, folder: Path, cli: Cli) -> None:
+    said = one_line(cli("score", "-c", "c.txt", "-r", "r.txt", "--metric", f"{NAMES},{wrong}"))
+    assert wrong.partition(":")[0] in said.partition(": ")[2].partition(": ")[2][:60]
+
+
+def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cli: Cli) -> None:
+    import json
+
+    def figures(*more: str) -> Any:
+        words = "meta scores.tsv --human human --column a --statistic acc_eq --resamples 20 --format json"
+        done = cli(*words.split(), *more)
+        assert done.status == 0, done.err
+        return json.loads(done.out)["groups"]
+
+    usual, item, none = figures(), figures("--grouping", "item"), figures("--grouping", "none")
+    assert usual == item != none
+
+
+def test_there_is_a_case_for_most_commands() -> None:
+    assert len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) > 14

@@ -1,0 +1,219 @@
+"""Pipes that nobody writes to, files that grow when they are unpacked, links, and folders that are somebody else's."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bsx.analysis.datasets.challenge import load_challenge
+from bsx.analysis.datasets.mtme import load_mt_metrics_eval
+from bsx.analysis.factors.parses import ParseCache
+from bsx.data import lines
+from bsx.data.commit import Commit
+from bsx.data.lines import NamedFile
+from bsx.data.output import ScoreTable, atomic_text
+from bsx.data.sidecar import known_metrics
+from bsx.data.tables import Table
+from bsx.encode.cache.folder import VectorCache
+from bsx.errors import InputError
+from bsx.jobs.carding.store import Store
+
+Cli = Callable[..., Any]
+needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+
+
+@needs_pipes
+@pytest.mark.timeout(60)
+def test_pipes_in_an_overlay_are_named_and_not_waited_for(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipes = ["models/p.yaml", "metrics/p.yaml", "factors/p.yaml", "baselines/de/minilm.yaml", "ensembles/p.yaml"]
+    pipes += ["explainers/p.yaml", "families.yaml", "languages.yaml", "datasets.yaml", "z.yml"]
+    for name in pipes:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "models" / "folder.yaml").mkdir()
+    (tmp_path / "models" / "nowhere.yaml").symlink_to(tmp_path / "none")
+    (tmp_path / "models" / "endless.yaml").symlink_to("/dev/zero")
+    odd = [*pipes, "models/folder.yaml", "models/nowhere.yaml", "models/endless.yaml"]
+    monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
+    for call in (("registry", "validate"), ("registry", "validate", tmp_path)):
+        done = cli(*call)
+        assert done.status == 2
+        assert [name for name in odd if str(tmp_path / name) not in done.out + done.err] == []
+    for name in ("models", "metrics"):
+        assert cli(name).status == 0
+    assert cli("data", "list").status == 2
+
+
+@needs_pipes
+@pytest.mark.timeout(60)
+def test_pipes_in_a_folder_of_data_are_not_waited_for(tmp_path: Path, cli: Cli) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    os.mkfifo(data / "p.tsv")
+    assert cli("card", "chrf", "--data", data, "--part", "cost").status == 2
+    os.mkfifo(data / "p.json")
+    with pytest.raises(InputError, match="is a pipe"):
+        load_challenge(data)
+    (data / "sources").mkdir()
+    os.mkfifo(data / "sources" / "de-en.txt")
+    with pytest.raises(InputError):
+        load_mt_metrics_eval(data, lp="de-en")
+
+
+LARGE = {
+    "t.txt.gz": b"",
+    "t.tsv.gz": b"candidate\treference\n",
+    "t.csv.gz": b'candidate,reference\n"',
+    "t.jsonl.gz": b'{"candidate": "',
+    "t.json.gz": b'{"a": "',
+    "t.parquet.gz": b"PAR1",
+}
+
+
+def _read(file: Path) -> None:
+    if ".json." in file.name:
+        NamedFile(file).json()
+    elif ".txt" in file.name:
+        list(NamedFile(file).lines())
+    else:
+        list(Table(file).rows())
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_unpacks_to_more_than_fits_is_refused_on_the_way(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With bounds a thousandth of the real ones; the process below has the real ones."""
+    monkeypatch.setattr(lines, "LONGEST_LINE", 2**16)
+    monkeypatch.setattr("bsx.data.tables.LONGEST_LINE", 2**16)
+    monkeypatch.setattr(lines, "free_memory", lambda: 2**16)
+    read = {"most": 0}
+
+    class Counting(gzip.GzipFile):
+        def read(self, size: int | None = -1) -> bytes:
+            found = super().read(size)
+            read["most"] = max(read["most"], self.tell())
+            return found
+
+        def readline(self, size: int | None = -1) -> bytes:
+            found = super().readline(size)
+            read["most"] = max(read["most"], self.tell())
+            return found
+
+    monkeypatch.setattr(gzip, "GzipFile", Counting)
+    with gzip.open(tmp_path / name, "wb") as stream:
+        stream.write(LARGE[name] + (b"a" * 1023 + b"\n" if "csv" in name else b"a" * 1024) * 2**11)
+    read["most"] = 0
+    limit = csv.field_size_limit()
+    try:
+        with pytest.raises(InputError):
+            _read(tmp_path / name)
+    finally:
+        csv.field_size_limit(limit)
+    assert 2**15 < read["most"] < 2**18  # of 2**21
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the most memory that a process had")
+def test_a_line_of_300_mb_takes_no_gigabytes(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "t.txt.gz", "wb", compresslevel=1) as stream:
+        for _ in range(300):
+            stream.write(b"a" * 2**20)
+    # What getrusage says, a process inherits from the one that started it.
+    code = "import pathlib; from bsx.cli.main import _status; status = _status(); "
+    code += "print(status, pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
+    call = ["score", "-c", "t.txt.gz", "-r", "t.txt.gz", "--metric", "chrf"]
+    done = subprocess.run([sys.executable, "-c", code, *call], cwd=tmp_path, capture_output=True, text=True, check=True)
+    status, peak = map(int, done.stdout.split())
+    assert status == 2
+    assert done.stderr.count("\n") == 1
+    assert peak < 400_000  # KB
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_written_through(there: bool, tmp_path: Path) -> None:
+    far, near = tmp_path / "far", tmp_path / "near"
+    far.mkdir()
+    near.mkdir()
+    target, link, other = far / "real.tsv", near / "link.tsv", near / "other.tsv"
+    other.symlink_to(Path("..") / "far" / "real.tsv")
+    link.symlink_to("other.tsv")
+    if there:
+        target.write_text("old\n")
+        (far / "real.tsv.signature.txt").write_text("stale")
+        target.chmod(0o640)
+    with pytest.raises(ZeroDivisionError), atomic_text(link) as stream:
+        stream.write(f"half {1 // 0}")
+    assert target.exists() == there
+    with ScoreTable(link) as table:
+        table.write({"id": "a", "chrf": 0.5})
+        table.sidecar = {"metrics": [{"metric": "chrf", "higher_is_better": True}]}
+    assert link.is_symlink()
+    assert other.is_symlink()
+    assert sorted(file.name for file in near.iterdir()) == ["link.tsv", "other.tsv"]
+    assert sorted(file.name for file in far.iterdir()) == ["real.tsv", "real.tsv.signatures.json"]
+    assert target.read_text() == "id\tchrf\na\t0.5\n"
+    assert not there or target.stat().st_mode & 0o777 == 0o640
+    assert [one.metric for name in (link, other, target) for one in known_metrics(name)] == ["chrf"] * 3
+
+
+def test_what_was_killed_while_it_wrote_through_a_link_is_completed(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "link.tsv"
+    link.symlink_to(tmp_path / "far" / "real.tsv")
+    commit = Commit(link)
+    with commit:
+        commit.new().write_text("id\nnew\n")
+    temporary = tmp_path / "far" / ".real.tsv.bsx-00000000-1-1-0.tmp"
+    temporary.write_text("id\nnewer\n")
+    record = tmp_path / "far" / ".real.tsv.bsx-commit"
+    record.write_text(f'{{"put": {{"real.tsv": "{temporary.name}"}}, "remove": []}}')
+    assert list(Table(link).rows()) == [{"id": "newer"}]
+    assert not record.exists()
+
+
+def test_a_link_that_leads_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "link.tsv"
+    link.symlink_to(tmp_path / "none" / "real.tsv")
+    with pytest.raises(InputError, match="does not exist"), atomic_text(link):
+        pass
+    assert link.is_symlink()
+
+
+def test_a_folder_of_other_files_is_no_cache(tmp_path: Path, cli: Cli, tiny_model: Callable[[str], str]) -> None:
+    model = Path(tiny_model("bert"))
+    before = sorted(file.name for file in model.iterdir())
+    (tmp_path / "c.txt").write_text("a cat\nthe dog\n")
+    texts = tmp_path / "c.txt"
+    done = cli("score", "-c", texts, "-r", texts, "-m", model, "--layer", 1, "--cache", model)
+    assert (done.status, done.err.count("\n")) == (2, 1), done.err
+    assert f"the cache {model} holds files" in done.err
+    assert sorted(file.name for file in model.iterdir()) == before
+
+
+def test_a_cache_is_known_again(tmp_path: Path) -> None:
+    (tmp_path / "new" / "deep").mkdir(parents=True)
+    for folder in (tmp_path / "new" / "deep", tmp_path / "made"):
+        VectorCache(folder)
+        (folder / "README").write_text("mine")
+        VectorCache(folder)
+    (tmp_path / "file").write_text("")
+    for taken in (tmp_path / "file", tmp_path):
+        for claim in (VectorCache, Store, functools.partial(ParseCache, identity={})):
+            with pytest.raises(InputError, match="the cache"):
+                claim(taken)
+    Store(tmp_path / "cards").keep_part({"a": 1}, {})
+    Store(tmp_path / "cards")
+    for _ in range(2):
+        ParseCache(tmp_path / "parses", {})

@@ -1,0 +1,185 @@
+"""Rows of systems that do not belong together, and names that cannot be told apart in print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsx.analysis import meta_evaluate
+from bsx.data.long import rows_by_system
+from bsx.data.pairing import Pairing, printed, refuse_alike
+from bsx.errors import InputError
+from tests.conftest import Outcome
+
+Cli = Callable[..., Outcome]
+ALIKE = ["S1 ", " S1", "S1\u00a0", "S1\u200b", "S1\ufeff", "\u3000S1", "S1\u2800", "S\u00ad1"]
+
+
+@pytest.mark.parametrize("other", ALIKE)
+def test_what_looks_the_same_is_refused_and_spelled_out(other: str) -> None:
+    refuse_alike(["S1", "S2", "S1", "S 1", "s1"], "here")
+    with pytest.raises(InputError) as refused:
+        refuse_alike(["S1", "S2", other], "here")
+    assert ascii(other) in str(refused.value)
+    assert printed(other) == "S1"
+
+
+def test_words_and_accents() -> None:
+    refuse_alike(["a b", "ab", "a-b", "á", "à", "x²", "x2"], "here")
+    with pytest.raises(InputError):
+        refuse_alike(["a b", "a  b"], "here")
+    with pytest.raises(InputError):
+        refuse_alike(["\u00e1", "a\u0301"], "here")
+
+
+def counts(pairing: Pairing, **how: bool) -> list[int]:
+    return [int(note.split()[0]) for note in pairing.notes(**how)]
+
+
+def test_rows_are_counted() -> None:
+    whole = Pairing()
+    for system in "AB":
+        for segment in range(5):
+            whole.add(system, segment, ("a reference", segment))
+    assert whole.notes() == []
+    assert Pairing().notes() == []
+    whole.add("A", 3, ("a reference", 3))  # twice
+    whole.add("A", 3, ("a reference", 3))
+    assert counts(whole) == [2]
+    whole.add("C", 3, ("a reference", 3))  # the other four are missing
+    assert counts(whole) == [2, 4]
+    assert counts(whole, missing=False) == [2]
+    whole.add("C", 4, ("another reference", 4))
+    assert counts(whole) == [2, 3, 1]
+    apart = Pairing()  # systems that share no segment lack none
+    for system in "AB":
+        for segment in range(3):
+            apart.add(system, f"{system}{segment}")
+    assert apart.notes() == []
+
+
+def test_segments_with_other_texts_are_no_pairs() -> None:
+    systems, segments = ["A", "A", "B", "B"], ["1", "2", "2", "1"]
+    assert [rows.tolist() for rows in rows_by_system("t", systems, segments, texts=[1, 2, 2, 1]).values()] == [
+        [0, 1],
+        [3, 2],
+    ]
+    with pytest.raises(InputError, match="row 3.*row 2"):
+        rows_by_system("t", systems, segments, texts=[1, 2, 3, 1])
+    assert len(rows_by_system("t", [*systems, "C", "C"], [*segments, "1", "2"], ["A", "B"], [1, 2, 2, 1, 9, 9])) == 2
+
+
+HEADER = ("system", "segment", "candidate", "reference", "source", "human", "metric", "other")
+
+
+def write(file: Path, change: dict[tuple[int, str], str] | None = None, leave: tuple[int, ...] = ()) -> Path:
+    """Write a table of three systems on eight segments, with some cells changed and some rows left out."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for number in range(24):
+        system, segment = divmod(number, 8)
+        reference = f"the cat {segment} sat on mat {segment * segment}"
+        noise = [f"{value:.3f}" for value in rng.normal(size=3)]
+        cells = (f"S{system}", f"s{segment}", f"a cat {number} sat", reference, f"chat {segment}", *noise)
+        row = dict(zip(HEADER, cells, strict=True)) | {c: v for (at, c), v in (change or {}).items() if at == number}
+        if number not in leave:
+            rows.append(row)
+    if file.suffix == ".jsonl":
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        file.write_text("".join("\t".join(row) + "\n" for row in [HEADER, *(row.values() for row in rows)]))
+    return file
+
+
+COMMANDS = {
+    "score": "score --data {file} --metric chrf",
+    "compare": "compare --data {file} --metric chrf --resamples 50",
+    "compare --scores": "compare --scores {file} --column metric --resamples 50",
+    "meta": "meta {file} --column metric --human human --resamples 50",
+    "meta --metric": "meta --metric chrf --data {file} --human human --resamples 50",
+    "meta --level sys": "meta {file} --column metric --human human --level sys --resamples 50",
+    "ensemble": "ensemble {file} --column metric,other --human human --how mean --resamples 50",
+    "report": "report {file} --column metric -o {file}.html",
+    "card": "card chrf --data {file} --part agreement --resamples 50 --format json",
+}
+
+
+def run(cli: Cli, command: str, file: Path) -> Outcome:
+    done = cli(*COMMANDS[command].format(file=file).split())
+    if command == "report" and done.status == 0:  # it says so in the page
+        return Outcome(done.status, done.out, file.with_name(f"{file.name}.html").read_text())
+    return done
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("form", ["t.tsv", "t.jsonl"])
+def test_alike_names_are_refused_by_every_command(cli: Cli, command: str, form: str, tmp_path: Path) -> None:
+    done = run(cli, command, write(tmp_path / form))
+    assert done.status == 0, done.err
+    done = run(cli, command, write(tmp_path / form, {(0, "system"): "S0\u00a0"}))
+    assert (done.status, done.err.count("\n")) == (2, 1), done.err
+    assert r"\xa0" in done.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("column", ["reference", "source"])
+def test_other_texts_within_a_segment(cli: Cli, command: str, column: str, tmp_path: Path) -> None:
+    assert "what is called one segment" not in run(cli, command, write(tmp_path / "t.tsv")).err
+    done = run(cli, command, write(tmp_path / "t.tsv", {(9, column): "something else"}))
+    if command.startswith("compare"):
+        if command == "compare --scores" or column == "reference":  # chrF reads no sources
+            assert (done.status, done.err.count("\n")) == (2, 1)
+            assert "'s1'" in done.err
+    elif column == "reference" or command not in ("score", "meta --metric"):
+        assert done.status == 0
+        assert "1 of 8 segments" in done.err
+
+
+@pytest.mark.parametrize("command", ["score", "meta --level sys", "card", "report"])
+def test_missing_rows_are_counted(cli: Cli, command: str, tmp_path: Path) -> None:
+    done = run(cli, command, write(tmp_path / "t.tsv", leave=(3, 9)))
+    assert done.status == 0, done.err
+    assert "2 of 24 pairs" in done.err
+    assert "of 24 pairs" not in run(cli, command, write(tmp_path / "t.tsv")).err
+
+
+def test_rows_that_are_there_twice_are_counted(cli: Cli, tmp_path: Path) -> None:
+    done = run(cli, "score", write(tmp_path / "t.tsv", {(9, "segment"): "s0", (10, "segment"): "s0 "}))
+    assert done.status == 0
+    assert "2 of 24 rows have the system and segment" in done.err
+
+
+def test_files_columns_and_lists_of_alike_names(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("S1", "S1\u2009", "r"):
+        Path(name).write_text("a b\n")
+    done = cli("score", "-c", "S1", "-c", "S1\u2009", "-r", "r", "--metric", "chrf")
+    assert done.status == 2
+    assert r"\u2009" in done.err
+    Path("t.tsv").write_text("A\tA \treference\na\tb\tc\n")
+    assert cli("score", "--data", "t.tsv", "--candidate", "A", "--candidate", "A ", "--metric", "chrf").status == 2
+    Path("n.tsv").write_text("id\tcandidate\n1\ta\n1\tb\n1 \tc\n1 \td\n")
+    done = cli("mbr", "n.tsv", "--metric", "chrf")
+    assert done.status == 2
+    assert "look the same" in done.err
+
+
+def test_systems_in_memory() -> None:
+    rng = np.random.default_rng(1)
+    columns = {
+        "m": rng.normal(size=30),
+        "h": rng.normal(size=30),
+        "system": [f"S{row // 10}" for row in range(30)],
+        "segment": [str(row % 10) for row in range(30)],
+    }
+    how = {"metrics": ["m"], "human": "h", "system": "system", "segment": "segment", "level": "sys", "resamples": 50}
+    assert not any("have no row" in note for note in meta_evaluate(columns, **how).notes)  # type: ignore[arg-type]
+    less = {name: values[1:] for name, values in columns.items()}
+    assert sum("1 of 30" in note for note in meta_evaluate(less, **how).notes) == 1  # type: ignore[arg-type]
+    columns["system"][0] = "S0 "
+    with pytest.raises(InputError, match="look the same"):
+        meta_evaluate(columns, **how)  # type: ignore[arg-type]

@@ -1,0 +1,140 @@
+"""Nobody else's code: what lies in the folder that somebody works in is never imported, in whatever process."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bsx.support.children import run_code
+from tests.fuzz.world import RIGHT, build, command
+
+ROOT = Path(__file__).resolve().parents[2]
+PLANT = """
+import os as _os
+_os.close(_os.open(_os.path.join(_os.environ["PLANTED"], __name__), _os.O_CREAT | _os.O_WRONLY))
+raise ImportError("planted")
+"""
+# Below what every Python imports before it looks anywhere, all may be planted; and what bsx itself brings and needs.
+NAMES = sorted({*sys.stdlib_module_names, "bsx", "numpy", "torch", "fasttext", "yaml", "comet_model", "laser_encoders"})
+# What runs all of its arguments as commands of bsx, in one process that was started as the installed program is.
+SCRIPT = """
+import json, sys
+sys.path[0] = {bin!r}
+from bsx.cli.main import _status
+
+ends = {{}}
+for call in json.loads(sys.argv[1]):
+    sys.argv[1:] = call
+    ends[" ".join(call)] = _status()
+print("\\n" + json.dumps(ends))
+"""
+START = re.compile(
+    r"\b(?:ProcessPoolExecutor|(?<=from )multiprocessing|(?<=import )(?:subprocess|multiprocessing|pty))\b"
+    r"|(?<=\bos\.)(?:system|popen|exec[lv]\w*|posix_spawn\w*|spawn\w*|startfile)\b"
+)
+STARTS = [
+    "card chrf --data judged.tsv --human human -l en --part cost --timed 10 -o {out}/card.html",
+    "score -c cand.txt -r ref.txt -s src.txt --metric comet",
+    "score -c cand.txt -r ref.txt --metric laser",
+]
+"""Calls that start a further process, beside what `tests.fuzz.world.RIGHT` has."""
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of somebody's data in which every module that could be imported by mistake is planted."""
+    world = tmp_path / "world"
+    world.mkdir()
+    build(world)
+    for name in NAMES:
+        (world / f"{name}.py").write_text(PLANT, encoding="utf-8")
+    (tmp_path / "ran").mkdir()
+    (tmp_path / "out").mkdir()
+    monkeypatch.setenv("PLANTED", str(tmp_path / "ran"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.chdir(world)
+    return tmp_path
+
+
+def ran(planted: Path) -> list[str]:
+    return sorted(file.name for file in (planted / "ran").iterdir())
+
+
+def run_all(calls: list[str], planted: Path) -> dict[str, int]:
+    script = planted / "bsx-script"
+    script.write_text(SCRIPT.format(bin=str(Path(sys.executable).parent)), encoding="utf-8")
+    words = [shlex.split(call.format(out=planted / "out")) for call in calls]
+    done = subprocess.run([sys.executable, script, json.dumps(words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    ends: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return ends
+
+
+def test_the_plants_would_be_run(planted: Path) -> None:
+    subprocess.run([sys.executable, "-c", "import json"], capture_output=True, check=False)
+    assert ran(planted) == ["json"]
+
+
+def test_commands_that_start_processes_run_no_plants(planted: Path) -> None:
+    assert list(run_all(STARTS, planted).values()) == [0, 2, 2]  # COMET and LASER are not installed
+    assert ran(planted) == []
+
+
+@pytest.mark.slow
+def test_no_command_runs_plants(planted: Path) -> None:
+    calls = [" ".join((*command(name), arguments)) for name, arguments in RIGHT.items()]
+    assert set(run_all(calls, planted).values()) == {0}
+    assert ran(planted) == []
+
+
+def test_a_spawned_process_runs_no_plants(planted: Path) -> None:
+    script = planted / "spawns.py"
+    script.write_text(
+        "from bsx.analysis.factors import syntax\n"
+        "if __name__ == '__main__':\n"
+        "    syntax._AT_ONCE = 1\n"
+        "    print(syntax.syn_scores([((0, 1), (0, 1)), ((0, 1, 2), (0, 1))], jobs=2).tolist())\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout[:1]) == (0, "["), done.stderr
+    assert ran(planted) == []
+
+
+def test_code_in_a_further_process_runs_no_plants(planted: Path) -> None:
+    done = run_code("import json, pathlib, sys, secrets; print(sys.argv[1:], sys.stdin.read())", "a", given="ü")
+    assert (done.returncode, done.stdout) == (0, "['a'] ü\n"), done.stderr
+    assert ran(planted) == []
+
+
+def test_python_m_bsx_imports_nothing_late_from_the_working_folder(planted: Path) -> None:
+    for name in NAMES:  # what Python itself imports before it comes to bsx is out of anybody's hands
+        if name not in ("secrets", "multiprocessing", "numpy", "csv", "torch"):
+            (planted / "world" / f"{name}.py").unlink()
+    call = ["score", "-c", "cand.txt", "-r", "ref.txt", "--metric", "chrf"]
+    done = subprocess.run([sys.executable, "-m", "bsx", *call], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ran(planted) == []
+
+
+def test_processes_are_started_in_one_place_only() -> None:
+    """Whoever starts a process elsewhere has to see to what that imports, and to a test of it above."""
+    doors = {
+        "bsx/support/children.py": {"subprocess"},
+        "bsx/metrics/learned/external.py": {"subprocess"},
+        "analysis/factors/syntax.py": {"multiprocessing", "ProcessPoolExecutor"},  # within `starting_children`
+    }
+    found: dict[str, set[str]] = {}
+    for top in ("bsx", "analysis"):
+        for file in (ROOT / top).rglob("*.py"):
+            where = file.relative_to(ROOT).as_posix()
+            if not where.startswith(("bsx/analysis/", "bsx/registry/")):  # links to what is looked through anyway
+                names = START.findall(file.read_text(encoding="utf-8"))
+                found |= {where: set(names)} if names else {}
+    assert found == doors
