@@ -217,6 +217,15 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run
 
 
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test fetch from a server of its own, although the suite itself may ask nobody."""
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    if (client := sys.modules.get("huggingface_hub.constants")) is not None:
+        monkeypatch.setattr(client, "HF_HUB_OFFLINE", False)
+
+
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Compute with one thread: for tiny models, more only wait for one another."""

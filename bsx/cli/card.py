@@ -98,7 +98,7 @@ def card(
         usual |= {
             name: value for kind in (CardSettings, ScorerConfig) for name, (_, value) in settings_of(kind).items()
         }
-        refuse_idle(given, {**usual, "human": None}, "with `compare=True`, which reads cards")
+        refuse_idle(given, {**usual, "human": None}, "with --compare, which reads cards")
         board = compare_cards(read_cards(metrics), alpha=how["alpha"])
         page, content, notes = board.to_report(), board.to_dict(), []
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import BREAK
+from bsx.data.lines import NamedFile
 from bsx.encode.architecture import refuse_endless
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
@@ -360,7 +360,7 @@ def load_tokenizer(folder: Path, model_type: str | None = None, *, trust_remote_
         if inner is None:
             transformers: Untyped = need("transformers", f"The tokenizer in {folder}")
             if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
-                refuse_endless(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+                refuse_endless(NamedFile(folder / "config.json").json())
             inner = transformers.AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=trust_remote_code
             )
@@ -386,7 +386,7 @@ def _refuse_growth(folder: Path) -> None:
     file = folder / "tokenizer.json"
     if not file.is_file():
         return
-    said = json.loads(file.read_text(encoding="utf-8"))
+    said = NamedFile(file).json()
     for part in ("normalizer", "pre_tokenizer", "decoder"):
         rules = list(_replacements(said.get(part)))
         if len(rules) > _MOST_RULES or _growth(rules) > _MOST_GROWTH:

@@ -102,9 +102,8 @@ def factors(
     check_table(output)
     resources = resources if resources is not None else Resources()
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
-    refuse_idle(
-        vars(resources), Resources, of, *(vars(resources).keys() - {"progress"}.union(*(f.reads for f in made)))
-    )
+    unread = vars(resources).keys() - {"progress"}.union(*(factor.reads for factor in made))
+    refuse_idle({name: vars(resources)[name] for name in unread}, Resources, of)
     opened = Table(file)
     usual = (
         opened.first("sentence1", "reference" if lang1 == lang2 else "source"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import json
 import re
 from pathlib import Path
 
 from bsx.catalog.entries.models import Source
+from bsx.data.lines import NamedFile
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.digests import file_digest
 from bsx.support.download import forbidden
@@ -75,7 +75,7 @@ def _parts(index: Path, suffix: str) -> list[Path]:
     """Return the files that an index says the weights are in, sorted."""
     _refuse_large(index, _MOST_SETTINGS)
     with blaming(f"{index}: cannot be used as an index of weights"):
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        names = sorted(set(NamedFile(index).json()["weight_map"].values()))
         if not names:
             raise ValueError("it names no file")
     for name in names:

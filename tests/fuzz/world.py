@@ -67,7 +67,7 @@ RIGHT: dict[str, str] = {
     "data show": "paws-wiki-test --format json",
     "data raters": "ratings.tsv --resamples 20 --format json",
     "card": "chrf --data judged.tsv --part agreement --resamples 20 --format json",
-    "explain": "--data judged.tsv --metric chrf --method erasure --resamples 20 --format json",
+    "explain": "--data judged.tsv --metric chrf --method erasure --format json",
 }
 
 

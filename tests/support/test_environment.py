@@ -156,6 +156,7 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
     assert [file for file in made if not file.startswith("home/.cache/bsx/")] == []
 
 
+@pytest.mark.usefixtures("online")
 @pytest.mark.skipif(sys.platform != "linux", reason="knows where Linux keeps a user's files")
 def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model of a tokenizer, from a server on this machine."""
