@@ -67,7 +67,7 @@ def as_list(values: object, name: str) -> list[Untyped]:
     """
     if isinstance(values, str | bytes):
         raise InputError(f"{name} is a single {type(values).__name__}: give a list of texts, [{values[:30]!r}]")
-    if isinstance(values, Mapping):
+    if isinstance(values, Mapping | set | frozenset):  # a set's order is chance, and texts are paired by theirs
         raise InputError(f"{name} is a {type(values).__name__}: give a list of texts")
     for method in ("to_pylist", "tolist", "to_list"):
         if hasattr(values, method):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -25,7 +26,7 @@ TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.flo
 
 @contextlib.contextmanager
 def _quiet_loading() -> Iterator[None]:
-    """Silence transformers' progress bar and load report: what matters of it is checked below."""
+    """Silence transformers' progress bar, load report and warnings: what matters of it is checked below."""
     from transformers.utils import logging as untyped
 
     logging: Untyped = untyped
@@ -34,7 +35,9 @@ def _quiet_loading() -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:

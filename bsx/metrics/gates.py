@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from bsx.data.cells import finite
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.untyped import JsonObject
@@ -28,13 +29,13 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
     for text in given:
         name, _, bound = text.rpartition("=")
         try:
-            gates[name] = float(bound)
-        except ValueError:
-            gates[name] = float("nan")
-        if not name or gates[name] != gates[name]:
+            gates[name] = finite(bound, "the bound")  # as a cell of a table is read: 1_000 and 1e400 are no numbers
+        except InputError:
+            name = ""
+        if not name:
             raise InputError(
-                f"`fail_under=` {text!r}: write a score and the least that it may be, such as {known[0]}=0.5"
-            )
+                f"`fail_under=` {text[:80]!r}: write a score and the least that it may be, such as {known[0]}=0.5"
+            ) from None
         if name not in known:
             raise UnknownNameError(
                 f"`fail_under=`: there is no score {name!r} in this run; there are {', '.join(known)}."

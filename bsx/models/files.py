@@ -78,6 +78,8 @@ def _parts(index: Path, suffix: str) -> list[Path]:
         names = sorted(set(NamedFile(index).json()["weight_map"].values()))
         if not names:
             raise ValueError("it names no file")
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError("it names what is no file")
     for name in names:
         if not re.fullmatch(rf"[\w.+=-]+{re.escape(suffix)}", name):
             raise InputError(

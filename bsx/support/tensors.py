@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import json
 import math
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from bsx.errors import InputError
 from bsx.support.arrays import Array, fetch
 from bsx.support.optional import need
-from bsx.support.untyped import JsonObject, Untyped
+from bsx.support.untyped import JsonObject, Untyped, blaming
 
 if TYPE_CHECKING:
     import torch
@@ -213,14 +214,21 @@ def load_weights(folder: Path) -> dict[str, torch.Tensor]:
     Raises:
         InputError: if they are missing or cannot be read.
     """
-    from pickle import UnpicklingError
-
     if (folder / "model.safetensors").is_file():
         return load_tensors(folder / "model.safetensors")[0]
     file = folder / "pytorch_model.bin"
-    torch: Untyped = need("torch", f"Reading {file}")
-    try:
-        weights: dict[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError, UnpicklingError) as error:
-        raise InputError(f"{file}: cannot be read: {' '.join(str(error).split())[:120]}") from error
+    with blaming(f"{file}: cannot be read"):
+        weights: dict[str, torch.Tensor] = load_saved(file)
     return weights
+
+
+def load_saved(file: Path) -> Untyped:
+    """Return what PyTorch saved in a file, as long as that is data.
+
+    Raises:
+        Exception: of any class, if it cannot be read: what damaged pickles raise has no end; see `blaming`.
+    """
+    torch: Untyped = need("torch", f"Reading {file}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of another pickle protocol, and that it might be refused
+        return torch.load(file, map_location="cpu", weights_only=True)

@@ -371,6 +371,8 @@ def test_lists_of_many_kinds(tiny_bert: Scorer) -> None:
         (["a"], [[]], r"references\[0\] is an empty list"),
         (["a"], [["b", 3]], r"references\[0\]\[1\] is 3"),
         ({"a": 1}, ["a"], "candidates is a dict"),
+        ({"a", "b"}, ["a", "b"], "candidates is a set"),
+        (["a", "b"], frozenset("ab"), "references is a frozenset"),
         (7, ["a"], "candidates is a int"),
     ],
 )

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import torch
 import bsx
 from bsx.cli.bert_score import call
 from bsx.compat import bert_score as compat
+from bsx.errors import InputError
 from tests.helpers.packages import clone
 
 with warnings.catch_warnings():
@@ -269,6 +271,23 @@ def test_model_and_tokenizer_of_the_scorer(
     if not scorer.all_layers:
         after: Any = scorer.score(*given)
         assert not np.allclose(after[2], before[2], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {5: math.nan},
+        {5: math.inf},
+        {5: -1.0},
+        {5: 1e308},
+        {"x": 1.0},
+        {5: "y"},
+        defaultdict(lambda: math.nan, {5: 1.0}),
+    ],
+)
+def test_weights_that_nothing_can_be_weighed_by_are_refused(weights: Any, folder: str) -> None:
+    with pytest.raises(InputError, match="idf"):
+        compat.score(CANDIDATES, REFERENCES, folder, 2, idf=weights)
 
 
 def test_a_shorter_limit_and_weights_of_ones_own(folder: str) -> None:

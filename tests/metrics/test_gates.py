@@ -30,7 +30,7 @@ def test_bounds_are_read() -> None:
         "bleu:tokenize=char": 10,
     }
     assert read_gates(["bertscore.f1=0.8"], None) == {"bertscore.f1": 0.8}
-    for text in ("chrf", "chrf=", "chrf=high", "=5", "chrf=nan"):
+    for text in ("chrf", "chrf=", "chrf=high", "=5", "chrf=nan", "chrf=1_000", "chrf=inf", "chrf=1e400", "chrf=\uff11"):
         with pytest.raises(bsx.InputError, match="write a score and the least"):
             read_gates([text], ["chrf"])
     with pytest.raises(bsx.UnknownNameError, match="no score 'f1' in this run; there are bertscore.precision"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,9 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "text.npy").write_text("no array", encoding="utf-8")
     (tmp_path / "text.pt").write_text("no tensor", encoding="utf-8")
     (tmp_path / "text.safetensors").write_text("no tensors", encoding="utf-8")
+    (tmp_path / "junk.pt").write_bytes(b"junk")  # which starts like a pickle that is cut off
+    (tmp_path / "none.pt").write_bytes(b"")
+    (tmp_path / "code.pt").write_bytes(pickle.dumps(Path("x"), protocol=4))
     torch.save({"map": torch.zeros(DIM)}, tmp_path / "dict.pt")
     for name, value in (("nan", np.nan), ("inf", np.inf), ("huge", 3e38)):
         array = rotation()
@@ -173,13 +178,13 @@ def test_wrong_files_are_clear_errors(tmp_path: Path) -> None:
         ("vector.npy", "umd", DIM - 1): r"shape \(12,\)",
         ("objects.npy", "clp", DIM): "is not a NumPy array",
         ("text.npy", "clp", DIM): "is not a NumPy array",
-        ("text.pt", "umd", DIM): "is not an array saved by PyTorch",
+        **{(f"{name}.pt", "umd", DIM): "is not an array saved by PyTorch" for name in ("text", "junk", "none", "code")},
         ("text.safetensors", "umd", DIM): "is not a safetensors file",
         ("dict.pt", "umd", DIM): "holds dict, not an array",
     }
     for (name, kind, dimensions), message in wrong.items():
-        with pytest.raises(InputError, match=message) as raised:
-            load_mapping(tmp_path / name, kind, dimensions)
+        with warnings.catch_warnings(action="error"), pytest.raises(InputError, match=message) as raised:
+            load_mapping(tmp_path / name, kind, dimensions)  # that it is refused is said once
         assert str(tmp_path / name) in str(raised.value)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +92,38 @@ def test_an_index_cannot_bring_other_weights_past_the_digest(folder: Path, tmp_p
         (folder / "model.safetensors.index.json").write_text(json.dumps(index))
         with pytest.raises(InputError, match="index"):
             identified(source, folder, "pinned")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("listing", [{"x": None}, {"x": 5}, {"x": ["a"]}, {}, None, [], 5])
+def test_an_index_that_names_no_files_is_refused(listing: Any, backend: str, folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "kept.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": listing}))
+    with pytest.raises(InputError, match="index"):
+        scores(folder, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", [np.int8, np.bool_])
+def test_weights_in_whole_numbers_are_refused(kind: Any, backend: str, folder: Path) -> None:
+    """A quantised checkpoint whose configuration does not say so would run without its scales, as another model."""
+    from safetensors.numpy import load_file, save_file
+
+    held = load_file(folder / "model.safetensors")
+    name = "encoder.layer.1.output.dense.weight"
+    save_file(held | {name: (held[name] * 100).astype(kind)}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match="number format"):
+        scores(folder, backend)
+    kept = held | {"embeddings.position_ids": np.arange(64)[None]}  # as older checkpoints have them
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    assert np.isfinite(scores(folder, backend).f1).all()
+
+
+def test_a_pickle_that_holds_code_is_refused_in_one_line(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(folder, protocol=4))
+    with warnings.catch_warnings(action="error"), pytest.raises(InputError, match="cannot be loaded"):
+        scores(folder, "torch")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from bsx.data.picture import label, picture
 from bsx.encode.idf import Idf
 from bsx.errors import InputError
 from bsx.support.optional import need
-from bsx.support.untyped import Settings, Untyped
+from bsx.support.untyped import Settings, Untyped, blaming
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Triple = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
+
+_HEAVIEST = 1e30
+"""Largest weight of a token: sums of larger ones are no fp32 numbers any more."""
 
 
 class BERTScorer:
@@ -365,8 +368,16 @@ def need_torch() -> None:
 
 
 def given_weights(weights: Mapping[int, float]) -> Idf:
-    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow."""
-    plain = {int(i): float(w) for i, w in weights.items() if i is not None}
-    unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0
+    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow.
+
+    Raises:
+        InputError: if a key is no number of a token, or a weight none that can be computed with.
+    """
+    with blaming("idf: it must map the numbers of tokens to their weights"):
+        plain = {int(i): float(w) for i, w in weights.items() if i is not None}
+        unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0
+    for token, weight in (*plain.items(), ("unknown ones", unseen)):
+        if not 0 <= weight <= _HEAVIEST:
+            raise InputError(f"idf: the weight of token {token} is {weight:g}; weights are finite and not negative")
     digest = hashlib.sha256(repr((sorted(plain.items()), unseen)).encode()).hexdigest()
     return Idf(plain, unseen, 0, digest)

@@ -16,6 +16,8 @@ from bsx.support.tensors import DAMAGE, FORMATS, read_header
 from bsx.support.untyped import JsonObject
 
 _FLOATS = ("F32", "F16", "BF16", "F64")
+_LEARNT = ("weight", "bias", "gamma", "beta")
+"""Ends of the names of what a network computes with, unlike those of the indices and counters that it keeps."""
 
 
 def has_safetensors(folder: Path) -> bool:
@@ -60,6 +62,9 @@ class StoredArrays:
                 name = whole.removeprefix(prefix)
                 if name in self._found:
                     raise self._unusable(f"cannot be loaded: they hold {name} twice")
+                # Whole numbers are parts of a quantised checkpoint: without their scales they are another model's.
+                if entry["dtype"] not in _FLOATS and name.rpartition(".")[2] in _LEARNT:
+                    raise self._unusable(f"cannot be loaded: {name} is in the number format {entry['dtype']}")
                 self._found[name] = raw, entry, start
 
     def _unusable(self, why: str) -> InputError:

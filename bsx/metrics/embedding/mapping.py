@@ -17,7 +17,7 @@ from bsx.errors import InputError
 from bsx.support.arrays import Array, beside, finite
 from bsx.support.optional import need
 from bsx.support.signature import other_weights
-from bsx.support.untyped import Untyped
+from bsx.support.untyped import Untyped, blaming
 
 Kind = Literal["clp", "umd"]
 
@@ -199,13 +199,11 @@ def _from_numpy(path: Path) -> NDArray[Untyped]:
 
 
 def _from_torch(path: Path) -> NDArray[np.floating]:
-    from pickle import UnpicklingError
+    from bsx.support.tensors import load_saved
 
     torch: Untyped = need("torch", f"Reading {path}")
-    try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, UnpicklingError, EOFError, ValueError) as error:
-        raise InputError(f"{path}: is not an array saved by PyTorch ({' '.join(str(error).split())[:80]})") from error
+    with blaming(f"{path}: is not an array saved by PyTorch"):
+        loaded = load_saved(path)
     if not isinstance(loaded, torch.Tensor):
         raise InputError(f"{path}: holds {type(loaded).__name__}, not an array")
     if loaded.is_complex() or loaded.is_sparse or loaded.is_quantized:
