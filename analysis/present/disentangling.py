@@ -229,7 +229,7 @@ def worded(notice: Notice) -> str:
     vanish = values["vanish"]
     lost = ", ".join(f"{d['factor']} of {d['metric']} below {d['below']:.2f}" for d in vanish[:4])
     more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-    says = f"Below these reliabilities a coefficient is no longer significant: {lost}{more}."
+    says = f"below these reliabilities a coefficient is no longer significant: {lost}{more}."
     return (
         f"how reliable {about} is, is not stated; "
         f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: `reliability={about}=…`."
