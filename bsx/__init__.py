@@ -14,8 +14,8 @@ from bsx.support.environment import silence as _silence
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
+    from bsx.analysis.present.scores import draw_alignment as draw_alignment
     from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
-    from bsx.bertscore.alignment_plot import draw_alignment as draw_alignment
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig
     from bsx.bertscore.loss import bertscore_loss as bertscore_loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -306,4 +307,65 @@ def scatter(
         drawn = {"type": "line", "color": "var(--line-strong)", "strokeWidth": 1}
         ends = {"values": [{"x": a, "y": b} for a, b in line]}
         layers.insert(0, {"data": ends, "mark": drawn, "encoding": encoding})
+    return {**spec, "layer": layers}
+
+
+def heatmap(
+    cells: Sequence[Sequence[Number]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    alt: str,
+    x: str,
+    y: str,
+    value: str,
+    size: int,
+    circles: Sequence[tuple[int, int]] = (),
+    crosses: Sequence[tuple[int, int]] = (),
+) -> dict[str, object]:
+    """Return a matrix of figures as shades, darkest at 0 or below, lightest at 1, with some cells marked.
+
+    Args:
+        cells: rows by columns.
+        rows: their names, which may repeat.
+        columns: theirs.
+        alt: what it shows.
+        x: what the columns are.
+        y: what the rows are.
+        value: what the figures are.
+        size: of a cell in pixels.
+        circles: row and column of cells that get a circle.
+        crosses: of those that get a cross.
+    """
+    values: list[dict[str, object]] = [
+        {"row": i, "column": j, "value": _drawn(one), "of": f"{rows[i]} – {columns[j]}", "series": 0}
+        for i, row in enumerate(cells)
+        for j, one in enumerate(row)
+    ]
+    least = min((one for row in cells for one in row if one is not None), default=0.0)
+    spec = {**_spec(alt, values, 1), "width": size * len(columns), "height": 0.7 * size * len(rows)}
+
+    def names(field: str, title: str, every: Sequence[str], angle: int) -> dict[str, object]:
+        axis = {"labelExpr": f"{json.dumps(list(every))}[datum.value]", "labelAngle": angle, "labelOverlap": False}
+        domain = {"domain": list(range(len(every)))}
+        return {"field": field, "type": "ordinal", "title": title, "axis": axis, "scale": domain}
+
+    place = {"x": names("column", x, columns, -45), "y": names("row", y, rows, 0)}
+    shade = {"scheme": "cividis", "domain": [min(0.0, least), 1.0]}
+    tips = [{"field": "of", "title": "tokens"}, {"field": "value", "title": value, "format": ".4f"}]
+    layers: list[dict[str, object]] = [
+        {
+            "mark": {"type": "rect"},
+            "encoding": {
+                **place,
+                "color": {"field": "value", "type": "quantitative", "title": value, "scale": shade},
+                "tooltip": tips,
+            },
+        }
+    ]
+    for marked, shape, ink in ((circles, "circle", "#ffffff"), (crosses, "M-.6,-.6L.6,.6M-.6,.6L.6,-.6", "#e34948")):
+        drawn = {"type": "point", "shape": shape, "filled": False, "stroke": ink, "strokeWidth": 1.7, "opacity": 1}
+        drawn["size"] = 150 if shape == "circle" else 90
+        ends = {"values": [{"row": i, "column": j} for i, j in marked]}
+        layers.append({"data": ends, "mark": drawn, "encoding": place})
     return {**spec, "layer": layers}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,13 +49,13 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield from _mediation(result)
     yield from nested(result.tests)
     if result.comparison is not None:
-        yield from compared(result.comparison)
+        yield from (replace(part, full=True) for part in compared(result.comparison))
     vif = ", ".join(f"{name} {value:.2f}" for name, value in result.results[0].vif.items())
     yield Notes((f"Variance inflation: {vif}; condition number {result.condition_number:.2f}.",), full=True)
 
 
 @presents(CoefficientComparison)
-def compared(result: CoefficientComparison) -> Iterator[Part]:
+def compared(result: CoefficientComparison) -> Iterator[TablePart]:
     """Yield two metrics' coefficients side by side."""
     first = next(iter(result.by.values()))
     rows = []
@@ -66,12 +67,12 @@ def compared(result: CoefficientComparison) -> Iterator[Part]:
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
     note = "†: two-sided p < 0.05, uncorrected."
-    yield table(caption, ["factor", result.a, result.b, "difference", "p"], rows, note=note, full=True)
+    yield table(caption, ["factor", result.a, result.b, "difference", "p"], rows, note=note)
 
 
 @presents(Residuals)
 def unexplained(result: Residuals) -> Iterator[Part]:
-    """Yield four views of residuals: over fitted values, compared with the normal, their spread, and leverage."""
+    """Yield the largest, and four views: over fitted values, compared with the normal, their spread, and leverage."""
     normal = need("scipy.stats", "drawing residuals").norm
     n = len(result.scaled)
     expected = normal.ppf((np.arange(1, n + 1) - 0.5) / n)
@@ -89,7 +90,19 @@ def unexplained(result: Residuals) -> Iterator[Part]:
         points = list(zip(x.tolist(), y.tolist(), strict=True))
         panels.append((title, charts.scatter(points, alt=f"{up} by {across}: {title}.", x=across, y=up, line=line)))
     title = f"Residuals of {result.metric}"
+    furthest = int(np.argmax(np.abs(result.scaled)))
+    cells = [text(result.metric), number(float(result.scaled[furthest]), 2), number(float(result.leverage.max()))]
+    heads = ["metric", "largest standardised residual", "largest leverage"]
+    yield table(f"{title}, n = {n:,}", heads, [cells])
     yield Chart(title, f"{title}: four views.", tuple(panels))
+
+
+@lists(Residuals)
+def residual_rows(result: Residuals) -> Iterator[Mapping[str, object]]:
+    """Yield a row a row of the table that was regressed."""
+    columns = {name: getattr(result, name).tolist() for name in ("fitted", "residuals", "scaled", "leverage")}
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
 @lists(CoefficientComparison)
@@ -216,7 +229,7 @@ def worded(notice: Notice) -> str:
     vanish = values["vanish"]
     lost = ", ".join(f"{d['factor']} of {d['metric']} below {d['below']:.2f}" for d in vanish[:4])
     more = f" and {len(vanish) - 4} more" if len(vanish) > 4 else ""
-    says = f"Below these reliabilities a coefficient is no longer significant: {lost}{more}."
+    says = f"below these reliabilities a coefficient is no longer significant: {lost}{more}."
     return (
         f"how reliable {about} is, is not stated; "
         f"{says if vanish else 'no other coefficient loses its significance by it.'} State it: `reliability={about}=…`."

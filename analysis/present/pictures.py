@@ -40,6 +40,10 @@ class Picture:
     def __init__(self, spec: Mapping[str, object]) -> None:
         self.spec = spec
 
+    def __repr__(self) -> str:
+        title: Any = self.spec["title"]
+        return f"Picture({title['text']!r})"
+
     def svg(self) -> str:
         """Return it as SVG."""
         drawn: str = _library().vegalite_to_svg(self.spec)
@@ -81,7 +85,8 @@ def picture(chart: Chart) -> Picture:
         drawn: dict[str, Any] = {**_concrete(spec, legend if chart.series else None)}
         for name in ("$schema", "params", "transform"):  # what lets a reader of a page choose series
             drawn.pop(name, None)
-        drawn["width"] = _NARROW if several else _WIDTH
+        if drawn["width"] == "container":
+            drawn["width"] = _NARROW if several else _WIDTH
         panels.append(drawn | ({"title": title} if title else {}))
     whole: dict[str, Any] = {"concat": panels, "columns": _ACROSS} if several else panels[0]
     about = {"$schema": chart.panels[0][1].get("$schema"), "description": chart.alt, "background": _NAMED["paper"]}
@@ -98,7 +103,7 @@ def svg(chart: Chart) -> str:
 def _concrete(value: object, legend: dict[str, object] | None, key: str = "") -> Any:
     """Return a specification with colours in the place of the page's names, and the legend that the page draws."""
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _NAMED[found[1]], value)
+        return _VARIABLE.sub(lambda found: _NAMED.get(found[1], found[0]), value)
     if isinstance(value, Mapping):
         made = {name: _concrete(one, legend, name) for name, one in value.items()}
         if key == "color" and made.get("field") == "series":

@@ -148,7 +148,7 @@ def match(
     **settings: Any,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.bertscore.alignment_plot import FORMATS, draw_alignment, to_text
+    from bsx.analysis.present.scores import FORMATS, draw_alignment, match_text
 
     if plot is not None and plot.suffix not in FORMATS:
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")
@@ -158,7 +158,7 @@ def match(
     alignment = scorer.align(candidate, reference)
     if plot is not None:
         draw_alignment(alignment, plot)
-    print(to_json(alignment.to_dict()) if as_json else to_text(alignment))
+    print(to_json(alignment.to_dict()) if as_json else match_text(alignment))
     say(scorer.metric.doubts)
 
 

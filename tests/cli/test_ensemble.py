@@ -148,7 +148,7 @@ def test_factors_from_columns_and_from_a_document(cli: Run, scores: Path, tmp_pa
     for arguments, message in (
         (["--factor-column", "lex", "--profiles", profiles], "not both"),
         (["--profiles", file], "is not what `bsx disentangle` writes as JSON"),
-        (["--profiles", other_document], "writes as JSON (n: Field required"),
+        (["--profiles", other_document], "writes as JSON (n: is missing"),
         (["--factor-column", "nosuch"], "nosuch"),
     ):
         done = cli(*common, *arguments)

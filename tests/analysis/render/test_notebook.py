@@ -8,8 +8,7 @@ import io
 import numpy as np
 import pytest
 
-import bsx
-from bsx.analysis import compare_systems, disentangle, meta_evaluate
+from bsx.analysis import compare_systems, meta_evaluate
 from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.analysis.render.notebook import InNotebooks
@@ -19,13 +18,12 @@ from bsx.analysis.render.notebook import InNotebooks
 def results() -> list[InNotebooks]:
     draw = np.random.default_rng(3)
     human, other = draw.normal(size=(2, 40))
-    table = {"human": human, "good": human + 0.3 * other, "sem": other, "lex": draw.normal(size=40)}
+    table = {"human": human, "good": human + 0.3 * other, "sem": other}
     settings = CompareSettings(resamples=40)
     compared = compare_systems({"x": human, "y": human + other}, metric="good", settings=settings)
     return [
         meta_evaluate(table, metrics=["good", "sem"], human="human"),
         CompareResult(settings, 40, (compared,)),
-        disentangle(table, metrics=["good"], factors=["sem", "lex"]),
     ]
 
 
@@ -33,7 +31,6 @@ def test_names_are_short(results: list[InNotebooks]) -> None:
     assert list(map(repr, results)) == [
         "MetaResult(pearson of good, sem with human; all)",
         "CompareResult(good; x, y; 40 segments)",
-        "DisentangleResult(good on sem, lex; 40 rows)",
     ]
 
 
@@ -54,11 +51,3 @@ def test_a_frame_has_the_rows_of_the_csv(results: list[InNotebooks]) -> None:
         for name in rows[0]:
             if rows[0][name].replace(".", "", 1).isdecimal():
                 assert frame[name][0] == pytest.approx(float(rows[0][name]))
-
-
-def test_scores_are_frames_too() -> None:
-    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_pandas()
-    assert list(chrf.columns) == ["id", "chrf"]
-    assert chrf["chrf"][0] == 100
-    scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
-    assert scores.to_pandas().to_dict("records") == list(scores.rows())

@@ -1,9 +1,12 @@
-"""Every result of the public faces: short by name, a table in notebooks and papers, a DataFrame, and a picture."""
+"""Every result of the public faces: short by name, a table in notebooks and papers, a DataFrame, and pictures."""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import inspect
+import io
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -19,9 +22,12 @@ from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.documents.cards import AgreementPart, AgreementRow, CardDocument, CardParts, FamilyRow
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Chart
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.stats.regression import Ols, WaldTest
 from bsx.jobs.carding.result import CardRun
+from bsx.support.result import Result, Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
 NO_RESULTS = {
@@ -219,6 +225,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         resamples=20,
     ),
     "Reproduced": _reproduced,
+    "Residuals": lambda: analysis.residuals(table(), "good", ["50%_x", "poor & slow"]),
     "Robustness": lambda: analysis.robustness(
         ["The cat sat on 3 mats.", "A dog ran home late."] * 3,
         {"m_1": lambda c, r: np.array([len(set(a.split()) & set(b.split())) / 5 for a, b in zip(c, r, strict=True)])},
@@ -239,10 +246,10 @@ BUILDERS: dict[str, Callable[[], object]] = {
 
 
 @cache
-def made(name: str) -> InNotebooks:
+def made(name: str) -> Any:
     found = BUILDERS[name]()
     assert type(found).__name__ == name
-    assert isinstance(found, InNotebooks)
+    assert isinstance(found, Shown | InNotebooks)
     return found
 
 
@@ -267,20 +274,82 @@ def returned() -> dict[str, type]:
 
 def test_every_public_class_is_a_result_or_known_to_be_none() -> None:
     kinds = public() | returned()
-    results = {name for name, kind in kinds.items() if issubclass(kind, InNotebooks)}
+    results = {name for name, kind in kinds.items() if issubclass(kind, (InNotebooks, Shown))}
     assert set(kinds) - results - NO_RESULTS == set()
     assert not NO_RESULTS & results
     assert results - set(BUILDERS) == set()
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+def shown(base: type = Shown) -> list[str]:
+    """Return the builders of the classes that are `base` or come from it."""
+    public()  # imports what they are defined in
+    below, found = [base], set()
+    for kind in below:
+        found.add(kind.__name__)
+        below += kind.__subclasses__()
+    return [name for name in BUILDERS if name in found]
+
+
+OTHERS = [name for name in BUILDERS if name not in shown()]
+
+
+@pytest.mark.parametrize("name", shown())
+def test_results_are_shown(name: str) -> None:
+    result = made(name)
+    short = repr(result)
+    assert len(short) < 400
+    assert "\n" not in short
+    assert "array(" not in short
+    assert short.startswith(f"{name}(")
+    assert result.to_text().strip()
+    assert result.to_markdown().strip()
+    page = result._repr_html_()
+    assert page.count("<table>") == page.count("</table>") >= 1
+    assert 'class="bsx-result"' in page
+    frame = result.to_pandas()
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    assert len(frame) == len(rows) > 0
+    assert list(frame.columns) == list(rows[0])
+    for column in frame.select_dtypes("float"):
+        assert frame[column].tolist() == pytest.approx([float(row[column] or "nan") for row in rows], nan_ok=True)
+    check_latex(result.to_latex(data="wmt_17 & co"), data=r"wmt\_17 \& co")
+
+
+@pytest.mark.parametrize("name", shown())
+def test_results_draw_their_charts(name: str) -> None:
+    pytest.importorskip("vl_convert")
+    charts = [part for part in parts_of(made(name)) if isinstance(part, Chart)]
+    for chart in charts:
+        assert chart.alt
+        drawn = made(name).plot(chart=chart.title)._repr_svg_()
+        assert drawn.startswith("<svg")
+        assert re.search(r'class="mark-(symbol|line|rule|rect)', drawn)
+    if not charts:
+        with pytest.raises(bsx.UnknownNameError):
+            made(name).plot()
+
+
+@pytest.mark.parametrize("name", shown(Result))
+def test_results_answer_first_and_are_read_back(name: str) -> None:
+    result = made(name)
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    assert first.text
+    assert not first.full
+    held = json.loads(json.dumps(result.to_dict()))
+    assert type(result).from_dict(held).to_dict() == result.to_dict()
+    with pytest.raises(bsx.InputError, match="nonsense: is no key"):
+        type(result).from_dict({**held, "nonsense": 1})
+
+
+@pytest.mark.parametrize("name", OTHERS)
 def test_results_are_at_home_in_notebooks_and_papers(name: str) -> None:
     result = made(name)
-    shown = repr(result)
-    assert len(shown) < 400
-    assert "\n" not in shown
-    assert "array(" not in shown
-    assert shown.startswith(f"{name}(")
+    short = repr(result)
+    assert len(short) < 400
+    assert "\n" not in short
+    assert "array(" not in short
+    assert short.startswith(f"{name}(")
     page = result._repr_html_()
     assert page.count("<table>") == page.count("</table>") >= 1
     assert 'class="bsx-result"' in page
@@ -292,7 +361,7 @@ def test_results_are_at_home_in_notebooks_and_papers(name: str) -> None:
     assert r"m\_1: a|\allowbreak b\_c" in latex
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", OTHERS)
 def test_results_draw_themselves(name: str) -> None:
     figure = made(name).plot()
     assert figure.axes
@@ -326,13 +395,23 @@ def check_latex(latex: str, data: str) -> None:
 
 
 def test_a_picture_is_written_where_it_should_be(tmp_path: Any) -> None:
-    figure = made("MetaResult").plot(tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
-    assert dataclasses.is_dataclass(made("MetaResult"))
+    pytest.importorskip("vl_convert")
+    scores = made("MetricScores")
+    for ending, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        scores.plot(tmp_path / f"a{ending}")
+        assert (tmp_path / f"a{ending}").read_bytes().startswith(start)
+    assert dataclasses.is_dataclass(scores)
 
 
 def test_results_say_what_is_missing_to_draw_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(bsx.MissingExtraError, match="drawing needs the package matplotlib"):
-        made("Estimate").plot()
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
+    with pytest.raises(bsx.MissingExtraError, match="drawing charts needs the package vl_convert"):
+        made("MetricScores").plot().svg()
+
+
+def test_scores_are_frames_too() -> None:
+    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_pandas()
+    assert list(chrf.columns) == ["id", "chrf"]
+    assert chrf["chrf"][0] == 100
+    scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
+    assert scores.to_pandas().to_dict("records") == list(scores.rows())
