@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +17,7 @@ from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
     DataDir,
+    Full,
     Lower,
     Output,
     Score,
@@ -175,10 +178,11 @@ def compare(
     ] = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.cli.output import write_run
+    from bsx.cli.output import write_shown
     from bsx.errors import InputError
     from bsx.jobs.comparing import ScoresFile
     from bsx.jobs.comparing import compare as run
@@ -197,22 +201,26 @@ def compare(
     columns = [candidate] if candidate is not None else named if data is not None and not long else []
     if scores is None and (column or lower):
         raise InputError("--column and --lower name columns of --scores, which is missing")
-    with progress_bar() as report:
+    texts = Input(
+        named if data is None and not long else [],
+        references or [],
+        sources,
+        data,
+        columns,
+        reference or [],
+        source,
+        None if scores is not None else segment,
+        None if scores is not None else system,
+        test_set=test_set,
+        data_dir=data_dir,
+    )
+    notes: list[str] = []
+    with contextlib.ExitStack() as stack:
+        report = stack.enter_context(progress_bar())
+        opened = texts if scores is not None else stack.enter_context(texts.opened(notes.append))
         found = run(
             specs(metric),
-            Input(
-                named if data is None and not long else [],
-                references or [],
-                sources,
-                data,
-                columns,
-                reference or [],
-                source,
-                None if scores is not None else segment,
-                None if scores is not None else system,
-                test_set=test_set,
-                data_dir=data_dir,
-            ),
+            opened,
             systems=named if long else (),
             scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),
             judged=judged,
@@ -220,5 +228,6 @@ def compare(
             progress=report,
             **set_fields(how),
         )
-    write_run(found.result, "compare", found.files, found.signatures, format, output, found.result.to_dict)
-    say(found.notes)
+        files = opened.files() if scores is None else [scores]
+    files += [] if judged is None else [str(judged)]
+    write_shown(replace(found, notes=(*notes, *found.notes)), files, format, output, full=full)

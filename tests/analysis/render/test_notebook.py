@@ -10,7 +10,6 @@ import pytest
 
 import bsx
 from bsx.analysis import compare_systems, disentangle, meta_evaluate
-from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.analysis.render.notebook import InNotebooks
 
@@ -24,7 +23,7 @@ def results() -> list[InNotebooks]:
     compared = compare_systems({"x": human, "y": human + other}, metric="good", settings=settings)
     return [
         meta_evaluate(table, metrics=["good", "sem"], human="human"),
-        CompareResult(settings, 40, (compared,)),
+        compared,
         disentangle(table, metrics=["good"], factors=["sem", "lex"]),
     ]
 
@@ -32,7 +31,7 @@ def results() -> list[InNotebooks]:
 def test_names_are_short(results: list[InNotebooks]) -> None:
     assert list(map(repr, results)) == [
         "MetaResult(pearson of good, sem with human; all)",
-        "CompareResult(good; x, y; 40 segments)",
+        "CompareResult(segments=40, systems=('x', 'y'), baseline='x')",
         "DisentangleResult(good on sem, lex; 40 rows)",
     ]
 
