@@ -128,7 +128,7 @@ def least_squares(result: Ols) -> Iterator[Part]:
     yield Answer(f"R² is {result.r2:.3f} (adjusted {result.adj_r2:.3f}) on {n:,} rows; {terms}.")
     rows = list(least_squares_rows(result))
     found = [
-        [text(row["term"]), estimate(row["coef"], (row["low"], row["high"]), 4), p_value(row["p"])]  # type: ignore[arg-type, list-item]
+        [text(row["term"]), estimate(row["coef"], (row["low"], row["high"]), 4), p_value(row["p"])]  # type: ignore[arg-type]
         for row in rows
     ]
     caption = f"Least squares, R² = {result.r2:.3f}, n = {n:,}; {result.reference}"

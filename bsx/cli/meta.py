@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -214,13 +212,10 @@ def compare(
         test_set=test_set,
         data_dir=data_dir,
     )
-    notes: list[str] = []
-    with contextlib.ExitStack() as stack:
-        report = stack.enter_context(progress_bar())
-        opened = texts if scores is not None else stack.enter_context(texts.opened(notes.append))
+    with progress_bar() as report:
         found = run(
             specs(metric),
-            opened,
+            texts,
             systems=named if long else (),
             scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),
             judged=judged,
@@ -228,6 +223,5 @@ def compare(
             progress=report,
             **set_fields(how),
         )
-        files = opened.files() if scores is None else [scores]
-    files += [] if judged is None else [str(judged)]
-    write_shown(replace(found, notes=(*notes, *found.notes)), files, format, output, full=full)
+    files = [*([scores] if scores is not None else texts.files()), *([] if judged is None else [str(judged)])]
+    write_shown(found, files, format, output, full=full)

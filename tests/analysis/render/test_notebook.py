@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis import compare_systems, disentangle, meta_evaluate
-from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis import disentangle, meta_evaluate
 from bsx.analysis.render.notebook import InNotebooks
 
 
@@ -19,11 +18,8 @@ def results() -> list[InNotebooks]:
     draw = np.random.default_rng(3)
     human, other = draw.normal(size=(2, 40))
     table = {"human": human, "good": human + 0.3 * other, "sem": other, "lex": draw.normal(size=40)}
-    settings = CompareSettings(resamples=40)
-    compared = compare_systems({"x": human, "y": human + other}, metric="good", settings=settings)
     return [
         meta_evaluate(table, metrics=["good", "sem"], human="human"),
-        compared,
         disentangle(table, metrics=["good"], factors=["sem", "lex"]),
     ]
 
@@ -31,7 +27,6 @@ def results() -> list[InNotebooks]:
 def test_names_are_short(results: list[InNotebooks]) -> None:
     assert list(map(repr, results)) == [
         "MetaResult(pearson of good, sem with human; all)",
-        "CompareResult(segments=40, systems=('x', 'y'), baseline='x')",
         "DisentangleResult(good on sem, lex; 40 rows)",
     ]
 
