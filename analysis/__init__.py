@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.taggers import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
-    from bsx.analysis.agreement.systems.compare import MetricComparison as MetricComparison
     from bsx.analysis.agreement.systems.result import CompareResult as CompareResult
+    from bsx.analysis.agreement.systems.result import MetricComparison as MetricComparison
     from bsx.analysis.agreement.systems.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.systems.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate

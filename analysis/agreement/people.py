@@ -18,6 +18,7 @@ from bsx.analysis.stats.preference import clustered_share, dyadic_share
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Interval
 from bsx.support.settings import in_range
 
 if TYPE_CHECKING:
@@ -37,20 +38,18 @@ class PeopleStep:
         high: largest.
         n: how many pairs.
         share: of them, in which people prefer the side that the metric scores higher.
-        share_low: lower end of its interval.
-        share_high: upper end.
+        ci: its interval.
     """
 
     low: float
     high: float
     n: int
     share: float
-    share_low: float
-    share_high: float
+    ci: Interval
 
     def to_row(self) -> PeopleStepRow:
         """Return the step as it stands in documents."""
-        return PeopleStepRow.from_results(self, ci=(self.share_low, self.share_high))
+        return PeopleStepRow.from_results(self, ci=self.ci)
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,6 +65,7 @@ class PeopleCurve(InNotebooks):
         human_ties: pairs left out because people do.
         steps: from small differences to large ones.
         confidence: level of the intervals.
+        data: name of the table that was judged, where it is stored with other results.
     """
 
     metric: str
@@ -76,6 +76,7 @@ class PeopleCurve(InNotebooks):
     human_ties: int
     steps: tuple[PeopleStep, ...]
     confidence: float
+    data: str = ""
 
     def at(self, difference: float) -> PeopleStep | None:
         """Return the pairs that differ about as much: of the nearest step; None beyond all that was seen, or for 0."""
@@ -93,7 +94,7 @@ class PeopleCurve(InNotebooks):
         """Return a row for each step of differences."""
         rows = []
         for step in self.steps:
-            share = f"{100 * step.share:.0f} [{100 * step.share_low:.0f}, {100 * step.share_high:.0f}]"
+            share = f"{100 * step.share:.0f} [{100 * step.ci[0]:.0f}, {100 * step.ci[1]:.0f}]"
             rows.append([f"{step.low:.4g} to {step.high:.4g}", str(step.n), share])
         title = (
             f"How often people agree with a difference of {self.metric} that large, {self.group}, n = {self.pairs} "
@@ -103,11 +104,16 @@ class PeopleCurve(InNotebooks):
 
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return a row a step."""
-        return [{"metric": self.metric, "level": self.level, "group": self.group, **vars(s)} for s in self.steps]
+        known = {"metric": self.metric, "level": self.level, "group": self.group}
+        return [
+            {**known, "low": s.low, "high": s.high, "n": s.n, "share": s.share}
+            | {"share_low": s.ci[0], "share_high": s.ci[1]}
+            for s in self.steps
+        ]
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the share of agreement over the size of the difference, with intervals."""
-        dots = [Dot(f"{s.low:.4g} to {s.high:.4g}", s.share, s.share_low, s.share_high) for s in self.steps]
+        dots = [Dot(f"{s.low:.4g} to {s.high:.4g}", s.share, *s.ci) for s in self.steps]
         return draw_dots({f"difference of {self.metric}": dots}, "share in which people agree", path, line=0.5)
 
     def to_row(self) -> PeopleCurveRow:
@@ -189,7 +195,7 @@ def people_curve(
         else:
             ends = dyadic_share(agree[inside], sides[inside], confidence)
         low, high = float(size[inside].min()), float(size[inside].max())
-        steps.append(PeopleStep(low, high, int(inside.sum()), float(agree[inside].mean()), *ends))
+        steps.append(PeopleStep(low, high, int(inside.sum()), float(agree[inside].mean()), ends))
     return PeopleCurve(
         metric,
         level,

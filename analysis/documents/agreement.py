@@ -1,4 +1,4 @@
-"""What ``bsx meta`` and ``bsx compare`` print."""
+"""What ``bsx meta`` prints."""
 
 from __future__ import annotations
 
@@ -104,47 +104,3 @@ class PeopleCurveRow(DocumentPart):
     human_ties: int = 0
     confidence: float = 0.95
     steps: list[PeopleStepRow]
-
-
-class SystemRow(DocumentPart):
-    """A system under a metric."""
-
-    system: str
-    score: Number
-    ci: Interval
-    rank: int | None = None
-
-
-class SystemTestRow(DocumentPart):
-    """Two systems compared; ``p_adjusted`` is two-sided."""
-
-    a: str
-    b: str
-    difference: Number = None
-    ci: Interval = None
-    p: Number = None
-    p_two_sided: Number = None
-    p_adjusted: Number = None
-    better: str | None = None
-    method: str = ""
-    people: PeopleStepRow | None = None
-
-
-class ComparedRow(DocumentPart):
-    """All systems under one metric."""
-
-    metric: str
-    higher_is_better: bool
-    signature: str | None = None
-    systems: list[SystemRow]
-    tests: list[SystemTestRow]
-
-
-class CompareDocument(ResultDocument):
-    """``bsx compare``."""
-
-    segments: int
-    systems: list[str] = []
-    baseline: str | None = None
-    metrics: list[ComparedRow]
-    people: list[PeopleCurveRow] = []

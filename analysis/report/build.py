@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
@@ -19,7 +20,7 @@ from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
 from bsx.analysis.report.sections.reproduction import reproduced
 from bsx.analysis.report.sections.robustness import robustness
-from bsx.analysis.report.sections.scored import compared, scored, segments
+from bsx.analysis.report.sections.scored import scored, segments
 from bsx.errors import InputError
 from bsx.support.settings import in_range
 
@@ -63,7 +64,7 @@ def build_report(
     found = [
         what if leads else None,
         agreement(documents),
-        compared(documents),
+        presented(documents, CompareResult, aligner),
         presented(documents, DisentangleResult, aligner),
         interventions(documents),
         robustness(documents, aligner, examples),

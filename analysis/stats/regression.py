@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.result import Endless, Number, Shown
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 StandardErrors = Literal["classic", "hc3", "cluster"]
 
 
 @dataclass(frozen=True, repr=False)
-class Ols(InNotebooks):
+class Ols(Shown):
     """A fitted linear model; arrays have one entry for each column of the design, an intercept first if there is one.
 
     Attributes:
@@ -63,32 +56,6 @@ class Ols(InNotebooks):
     residuals: Array = field(repr=False)
     leverage: Array = field(repr=False)
     intercept: bool
-
-    @property
-    def short(self) -> str:
-        """Terms, R² and degrees of freedom."""
-        return f"{len(self.coef)} terms, R²={self.r2:.3f}, {self.df} degrees of freedom"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a term, by its place from 0."""
-        rows = [
-            [str(row["term"]), f"{row['coef']:.4f} [{row['low']:.4f}, {row['high']:.4f}]", f"{row['p']:.3g}"]
-            for row in self.records()
-        ]
-        title = f"Least squares, R² = {self.r2:.3f}, n = {len(self.fitted)}; {self.reference}, uncorrected"
-        return [Sheet(title, ["term", "coefficient", "p"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a term, by its place from 0."""
-        names = ("coef", "se", "statistic", "p", "low", "high")
-        columns = zip(*(getattr(self, name) for name in names), strict=True)
-        return [{"term": i, **dict(zip(names, map(float, row), strict=True))} for i, row in enumerate(columns)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the coefficients with their intervals."""
-        rows = zip(self.coef, self.low, self.high, strict=True)
-        dots = [Dot(str(i), float(coef), float(low), float(high)) for i, (coef, low, high) in enumerate(rows)]
-        return draw_dots({"term": dots}, "coefficient", path, line=0)
 
 
 @dataclass(frozen=True, repr=False)

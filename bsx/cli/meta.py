@@ -15,6 +15,7 @@ from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
     DataDir,
+    Full,
     Lower,
     Output,
     Score,
@@ -175,10 +176,11 @@ def compare(
     ] = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Compare systems with the first one (or all pairs) by resampling segments, with the metric's own corpus score."""
-    from bsx.cli.output import write_run
+    from bsx.cli.output import write_shown
     from bsx.errors import InputError
     from bsx.jobs.comparing import ScoresFile
     from bsx.jobs.comparing import compare as run
@@ -197,22 +199,23 @@ def compare(
     columns = [candidate] if candidate is not None else named if data is not None and not long else []
     if scores is None and (column or lower):
         raise InputError("--column and --lower name columns of --scores, which is missing")
+    texts = Input(
+        named if data is None and not long else [],
+        references or [],
+        sources,
+        data,
+        columns,
+        reference or [],
+        source,
+        None if scores is not None else segment,
+        None if scores is not None else system,
+        test_set=test_set,
+        data_dir=data_dir,
+    )
     with progress_bar() as report:
         found = run(
             specs(metric),
-            Input(
-                named if data is None and not long else [],
-                references or [],
-                sources,
-                data,
-                columns,
-                reference or [],
-                source,
-                None if scores is not None else segment,
-                None if scores is not None else system,
-                test_set=test_set,
-                data_dir=data_dir,
-            ),
+            texts,
             systems=named if long else (),
             scores=None if scores is None else ScoresFile(scores, names(column), names(lower), system, segment),
             judged=judged,
@@ -220,5 +223,5 @@ def compare(
             progress=report,
             **set_fields(how),
         )
-    write_run(found.result, "compare", found.files, found.signatures, format, output, found.result.to_dict)
-    say(found.notes)
+    files = [*([scores] if scores is not None else texts.files()), *([] if judged is None else [str(judged)])]
+    write_shown(found, files, format, output, full=full)

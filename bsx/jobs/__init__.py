@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bsx.jobs.carding.result import CardRun as CardRun
     from bsx.jobs.carding.run import metric_card as metric_card
     from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
-    from bsx.jobs.comparing import Compared as Compared, ScoresFile as ScoresFile, compare as compare
+    from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
     from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta

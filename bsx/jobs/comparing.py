@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.agreement.people import PeopleCurve
-from bsx.analysis.agreement.systems.compare import compare_systems
+from bsx.analysis.agreement.systems.compare import compare_systems, together
 from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.agreement.systems.settings import CompareOptions, CompareSettings
 from bsx.bertscore.config import ScorerConfig
@@ -33,10 +33,8 @@ from bsx.metrics.base import Metric
 from bsx.metrics.paired import paired_scores, split
 from bsx.metrics.summary import about, flags
 from bsx.support.progress import Progress, Watch, told
+from bsx.support.result import Notice
 from bsx.support.settings import build_config, set_fields, takes
-
-_FEW = 20
-"""Segments under which a bootstrap's level is far off: simulated with normal differences, 8 % at this number."""
 
 
 @dataclass(frozen=True)
@@ -58,23 +56,6 @@ class ScoresFile:
     segment: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """What came out.
-
-    Attributes:
-        result: the systems under each metric.
-        files: what was read.
-        signatures: metric -> signature.
-        notes: what the reader should know.
-    """
-
-    result: CompareResult
-    files: list[str]
-    signatures: dict[str, str]
-    notes: list[str]
-
-
 @takes(CompareSettings)
 def compare(
     metrics: Sequence[str] = (),
@@ -86,7 +67,7 @@ def compare(
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[CompareOptions],
-) -> Compared:
+) -> CompareResult:
     """Compare systems with the first one, or all pairs, with each metric's own corpus score.
 
     Args:
@@ -121,7 +102,7 @@ def compare(
         said: list[str] = []
         with texts.opened(said.append) as opened:
             run = compare(metrics, opened, systems=systems, judged=judged, settings=settings, progress=progress, **how)
-        return replace(run, notes=[*said, *run.notes])
+        return replace(run, notes=(*said, *run.notes))
     if not metrics:
         raise InputError("name what to compare by: `metrics=` with texts, or `scores=FILE`")
     below = texts.data is not None and len(texts.candidate) < 2
@@ -133,7 +114,6 @@ def compare(
         built, plan = load_metrics(metrics, given, corpus, notes.append)
         places = _places(corpus, str(texts.data), systems) if below else {}  # before anything is scored
         prepared, totals, scored = paired_scores(built, corpus, plan=plan, progress=progress)
-    segments = len(next(iter(places.values()))) if below else prepared.segments
     scored = [split(paired, places) for paired in scored] if below else scored
     signatures = {paired.metric.spec: str(prepared.signature(i)) for i, paired in enumerate(scored)}
     found = [
@@ -147,11 +127,11 @@ def compare(
         )
         for paired in scored
     ]
-    notes += [*about(built), *flags(prepared, totals), *_few(config, segments)]
+    notes += [*about(built), *flags(prepared, totals)]
     agreed = () if rows is None else _people(rows, [paired.metric for paired in scored], config.confidence, progress)
     name = "" if judged is None else Path(judged).name
-    files = [*texts.files(), *([] if judged is None else [str(judged)])]
-    return Compared(CompareResult(config, segments, tuple(found), agreed, name), files, signatures, notes)
+    whole = together(found, [replace(curve, data=name) for curve in agreed])
+    return replace(whole, signatures=signatures, notes=tuple(notes))
 
 
 def _places(corpus: Corpus, file: str, systems: Sequence[str]) -> dict[str, NDArray[np.int64]]:
@@ -169,16 +149,7 @@ def _two(file: str, places: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[n
     return places
 
 
-def _few(config: CompareSettings, segments: int) -> list[str]:
-    if config.test != "bootstrap" or segments >= _FEW:
-        return []
-    return [
-        f"{segments} segments are few for a bootstrap: it calls about half of all equal systems different "
-        "at 2 segments, 16 % at 5 and 9 % at 10, where 5 % are meant; `test=randomise` keeps its level"
-    ]
-
-
-def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSettings) -> Compared:
+def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSettings) -> CompareResult:
     """Compare systems by the means of scores that are there already."""
     table = Table(given.file)
     known = {entry.metric: entry for entry in known_metrics(given.file)}
@@ -193,7 +164,7 @@ def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSe
     found = read_columns(table, columns, labels=[system, segment])
     names, ids = (list(map(str, found[name])) for name in (system, segment))
     places = _two(given.file, rows_by_system(given.file, names, ids, systems, texts_of_rows(table)))
-    notes, compared = [], []
+    warnings, compared = [], []
     for name in columns:
         entry = known.get(name)
         lower = name in given.lower or (entry is not None and not entry.higher_is_better)
@@ -204,14 +175,12 @@ def _compare_scores(given: ScoresFile, systems: Sequence[str], config: CompareSe
         )
         for row in entry.scores if entry is not None else []:
             if row.score is not None and row.system in scores and not np.isclose(row.score, scores[row.system].mean()):
-                notes.append(
-                    f"{name}: systems are compared by the mean of their segments' scores, and the metric's own score "
-                    f"of all segments is another ({row.system}: {row.score:.4f}); `metrics=` compares by that"
-                )
+                whole = {"system": row.system, "score": row.score}
+                warnings.append(Notice("mean-of-segments", name, whole))
                 break
-    segments = len(next(iter(places.values())))
-    result = CompareResult(config, segments, tuple(compared))
-    return Compared(result, [given.file], known_signatures(given.file, columns), [*notes, *_few(config, segments)])
+    result = together(compared)
+    signatures = known_signatures(given.file, columns)
+    return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings))
 
 
 def _judged(path: Path, lang: str | None, catalog: Catalog) -> JudgedRows:

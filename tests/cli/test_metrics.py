@@ -131,7 +131,8 @@ def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path
     for command in (meta, compare):
         done = cli(*command, "--resamples", 20)
         assert done.status == 0, done.err
-        assert "--model minilm is not used: every metric has a model of its own or none" in done.err
+        said = done.out + done.err
+        assert "--model minilm is not used: every metric has a model of its own or none" in said
 
 
 def test_candidates_without_references(cli: Run, tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def test_scores_on_disk_compare_as_scores_computed_now(
     assert [found["higher_is_better"] for found in then["metrics"]] == [True, False]  # as the sidecar says
     assert "ter: systems are compared by the mean of their segments' scores" in kept.err
     chosen = compare(scores=ScoresFile(str(scores), ["ter"], ["ter"], "mt", "sid"), all_pairs=True)
-    assert [score.system for score in chosen.result.metrics[0].systems] != []
-    assert len(chosen.result.metrics[0].tests) == 3
+    assert [score.system for score in chosen.metrics[0].systems] != []
+    assert len(chosen.metrics[0].tests) == 3
 
 
 def test_what_is_written_of_files_is_compared_without_options(cli: Callable[..., Outcome], tmp_path: Path) -> None:

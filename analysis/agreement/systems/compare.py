@@ -3,175 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bsx.analysis.agreement.people import PeopleCurve
+from bsx.analysis.agreement.systems.result import CompareResult, MetricComparison, SystemScore, SystemTest
 from bsx.analysis.agreement.systems.settings import CompareSettings
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Bold, Sheet
-from bsx.analysis.stats.clusters import Clusters, adjust, significance_clusters
+from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.resample import DrawOptions, bootstrap_counts, percentile_interval
-from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems.paired import Aggregate, bootstrap_systems, randomise_systems
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Notice
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-HOLLOW = "hollow: significantly worse than another"
-
-
-@dataclass(frozen=True)
-class SystemScore:
-    """A system's score.
-
-    Attributes:
-        system: its name.
-        score: under the metric.
-        low: lower end of the bootstrap interval over segments.
-        high: upper end.
-    """
-
-    system: str
-    score: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class SystemTest:
-    """Two systems under one metric.
-
-    Attributes:
-        a: the first system.
-        b: the second; the baseline unless all pairs are compared.
-        comparison: ``difference`` is a's score less b's; ``p`` is one-sided for "a is better than b".
-        p_adjusted: the two-sided p, corrected for the number of pairs of this metric.
-        better: the better system if ``p_adjusted`` is below alpha, else None.
-    """
-
-    a: str
-    b: str
-    comparison: Comparison
-    p_adjusted: float
-    better: str | None
-
-
-@dataclass(frozen=True, repr=False)
-class MetricComparison(InNotebooks):
-    """All systems under one metric.
-
-    Attributes:
-        metric: its name.
-        higher_is_better: whether the higher of two scores is the better one.
-        systems: in the order given.
-        tests: of each system against the first, or of all pairs.
-        signature: the settings behind the scores; None if unknown.
-    """
-
-    metric: str
-    higher_is_better: bool
-    systems: tuple[SystemScore, ...]
-    tests: tuple[SystemTest, ...]
-    signature: str | None = None
-
-    @property
-    def clusters(self) -> Clusters | None:
-        """Ranks of the systems, best first, and those that none significantly outperforms; None unless all were tested.
-
-        Source: the rank clusters of WMT, see `bsx.analysis.stats.clusters.significance_clusters`.
-        """
-        names = [score.system for score in self.systems]
-        if len(self.tests) != len(names) * (len(names) - 1) // 2:
-            return None
-        p = np.ones((len(names), len(names)))
-        for test in self.tests:
-            if test.better is not None:
-                other = test.a if test.better == test.b else test.b
-                p[names.index(test.better), names.index(other)] = 0.0  # whatever alpha the tests had
-        sign = 1 if self.higher_is_better else -1
-        return significance_clusters({score.system: sign * score.score for score in self.systems}, p)
-
-    @property
-    def every(self) -> bool:
-        """Whether all pairs were tested; of two systems, there is but one pair."""
-        return len(self.systems) > 2 and len(self.tests) == len(self.systems) * (len(self.systems) - 1) // 2
-
-    @property
-    def shown(self) -> str:
-        """The metric, and what to know about its direction."""
-        return self.metric + ("" if self.higher_is_better else " (lower is better)")
-
-    def cells(self, *, every: bool) -> list[str]:
-        """Return a cell a system: its score, bold if it is the best or, among all pairs, not outperformed.
-
-        Args:
-            every: a dagger names the systems by number that it is significantly better than; else it says that the
-                system differs significantly from the first one.
-        """
-        names = [score.system for score in self.systems]
-        leaders = self.leaders(every=every)
-        digits, found = digits_of(self), []
-        for i, name in enumerate(names):
-            tested = [test for test in self.tests if name in (test.a, test.b) and test.better is not None]
-            beaten = [str(names.index(t.b if t.a == name else t.a) + 1) for t in tested if t.better == name]
-            mark = f"†{','.join(beaten)}" * bool(beaten) if every else "†" * bool(i and tested)
-            cell = f"{self.systems[i].score:.{digits}f}{mark}"
-            found.append(Bold(cell) if name in leaders else cell)
-        return found
-
-    def leaders(self, *, every: bool) -> set[str]:
-        """Return the systems in bold: those with the best score and, among all pairs, those that none outperforms."""
-        best = (max if self.higher_is_better else min)(score.score for score in self.systems)
-        worse = {test.a if test.better == test.b else test.b for test in self.tests if test.better is not None}
-        return {one.system for one in self.systems if one.score == best or (every and one.system not in worse)}
-
-    @property
-    def short(self) -> str:
-        """Metric, systems and segments."""
-        systems = ", ".join(score.system for score in self.systems)
-        return f"{self.metric}; {systems}; {self.tests[0].comparison.n} segments"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row a system: its score with the marks that the note explains, and its interval."""
-        first, digits = self.tests[0].comparison, digits_of(self)
-        rows = []
-        for i, (one, cell) in enumerate(zip(self.systems, self.cells(every=self.every), strict=True)):
-            name = f"{i + 1} {one.system}" if self.every else one.system
-            rows.append([name, cell, f"[{one.low:.{digits}f}, {one.high:.{digits}f}]"])
-        title = f"Systems by {self.shown}; n = {first.n} segments; {first.method}, two-sided"
-        note = f"Bold: {bold(self.every)}. †: {daggers(self.every)}."
-        below = [note, *([self.signature] if self.signature is not None else [])]
-        return [Sheet(title, ["system", self.metric, "interval"], rows, " ".join(below))]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a test."""
-        return [
-            {"metric": self.metric, "a": test.a, "b": test.b}
-            | {"score_a": test.comparison.a, "score_b": test.comparison.b, "difference": test.comparison.difference}
-            | dict.fromkeys(("low", "high"))
-            | ({} if np.isnan(test.comparison.low) else {"low": test.comparison.low, "high": test.comparison.high})
-            | {"p": test.comparison.p, "p_two_sided": test.comparison.p_two_sided, "p_adjusted": test.p_adjusted}
-            | {"better": test.better or ""}
-            for test in self.tests
-        ]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw every system's score with its interval, the best on top."""
-        return draw_dots({self.shown: self.dots()}, HOLLOW, path)
-
-    def dots(self) -> list[Dot]:
-        """Return the systems' scores as they are drawn, the best first."""
-        worse = {test.a if test.better == test.b else test.b for test in self.tests if test.better is not None}
-        order = sorted(self.systems, key=lambda one: one.score, reverse=self.higher_is_better)
-        return [Dot(one.system, one.score, one.low, one.high, hollow=one.system in worse) for one in order]
+FEW = 20
+"""Segments under which a bootstrap's level is far off: simulated with normal differences, 8 % at this number."""
 
 
 def compare_systems(
@@ -182,7 +31,7 @@ def compare_systems(
     higher_is_better: bool = True,
     signature: str | None = None,
     settings: CompareSettings | None = None,
-) -> MetricComparison:
+) -> CompareResult:
     """Compare systems under one metric.
 
     Args:
@@ -226,9 +75,65 @@ def compare_systems(
     for (a, b), comparison, p in zip(pairs, found, adjusted, strict=True):
         winner = a if (comparison.difference > 0) == higher_is_better else b
         different = p < config.alpha and comparison.difference != 0
-        tests.append(SystemTest(a, b, comparison, float(p), winner if different else None))
-    systems = tuple(_score(name, np.asarray(scores[name], dtype=np.float64), aggregate, config) for name in names)
-    return MetricComparison(metric, higher_is_better, systems, tuple(tests), signature)
+        tests.append(
+            SystemTest(
+                a,
+                b,
+                comparison.difference,
+                None if np.isnan(comparison.low) else (comparison.low, comparison.high),
+                comparison.p,
+                comparison.p_two_sided,
+                float(p),
+                winner if different else None,
+                comparison.method,
+            )
+        )
+    systems = [_score(name, np.asarray(scores[name], dtype=np.float64), aggregate, config) for name in names]
+    if config.all_pairs:
+        systems = _ranked(systems, tests, 1 if higher_is_better else -1)
+    segments = found[0].n
+    few = config.test == "bootstrap" and segments < FEW
+    return CompareResult(
+        segments=segments,
+        systems=tuple(names),
+        baseline=None if config.all_pairs else names[0],
+        metrics=(MetricComparison(metric, higher_is_better, signature, tuple(systems), tuple(tests)),),
+        warnings=(Notice("few-segments", values={"segments": segments}),) if few else (),
+        settings={**config.model_dump(), "resamples": config.draws},
+    )
+
+
+def together(found: Sequence[CompareResult], people: Sequence[PeopleCurve] = ()) -> CompareResult:
+    """Return the comparisons of the same systems under several metrics as one.
+
+    Args:
+        found: one a metric.
+        people: how often human judgments agreed with differences of these metrics, on other systems; every test gets
+            the pairs that differ about as much, of the first curve of its metric.
+    """
+    curves = {curve.metric: curve for curve in reversed(people)}
+    metrics = []
+    for one in (metric for result in found for metric in result.metrics):
+        curve = curves.get(one.metric)
+        tests = one.tests
+        if curve is not None:
+            tests = tuple(replace(test, people=curve.at(test.difference)) for test in tests)
+        metrics.append(replace(one, tests=tests))
+    warnings = [notice for result in found for notice in result.warnings]
+    once = [notice for place, notice in enumerate(warnings) if notice not in warnings[:place]]
+    return replace(found[0], metrics=tuple(metrics), people=tuple(people), warnings=tuple(once))
+
+
+def _ranked(systems: Sequence[SystemScore], tests: Sequence[SystemTest], sign: int) -> list[SystemScore]:
+    """Return the systems with the ranks of their clusters."""
+    names = [one.system for one in systems]
+    p = np.ones((len(names), len(names)))
+    for test in tests:
+        if test.better is not None and test.worse is not None:
+            p[names.index(test.better), names.index(test.worse)] = 0.0  # whatever alpha the tests had
+    clusters = significance_clusters({one.system: sign * one.score for one in systems}, p)
+    ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
+    return [replace(one, rank=ranks[one.system]) for one in systems]
 
 
 def _score(name: str, values: Array, aggregate: Aggregate | None, config: CompareSettings) -> SystemScore:
@@ -240,21 +145,4 @@ def _score(name: str, values: Array, aggregate: Aggregate | None, config: Compar
 
     draws = [score(counts @ rows / n) for counts in bootstrap_counts(min(config.draws, 1000), n, config.seed)]
     low, high = percentile_interval(np.concatenate(draws), config.confidence)
-    return SystemScore(name, float(score(rows.mean(axis=0))), low, high)
-
-
-def bold(every: bool) -> str:
-    """Return what bold says."""
-    return "best, or no system is significantly better" if every else "best"
-
-
-def daggers(every: bool) -> str:
-    """Return what a dagger says."""
-    if every:
-        return "significantly better than the systems of these numbers"
-    return "significantly different from the first system"
-
-
-def digits_of(found: MetricComparison) -> int:
-    """Return decimals to print: scores of up to 1 need more than those of up to 100."""
-    return 4 if max(abs(score.score) for score in found.systems) <= 2 else 2
+    return SystemScore(name, float(score(rows.mean(axis=0))), (low, high))

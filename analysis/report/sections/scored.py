@@ -1,20 +1,17 @@
-"""What was scored: tables of scores, and systems compared."""
+"""What was scored: tables of scores."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations, pairwise
 
 import numpy as np
 
-from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
-from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, Surprise, TablePart
+from bsx.analysis.present.cells import FEWEST, decimals, listed, number, table, text
+from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
-from bsx.analysis.report.sections.contents import contents, section_of, titles
-from bsx.analysis.report.sections.people import people_table
+from bsx.analysis.report.sections.contents import titles
 from bsx.data.pairing import Pairing, is_text_of_segment
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
@@ -259,98 +256,3 @@ def _segments(name: str, content: ScoreRows) -> Segments:
 def _rank(column: str, metric: bool) -> int:
     names = ("id", "system", "candidate", "reference", "source")
     return names.index(column) if column in names else 5 + (not metric)
-
-
-def compared(documents: Sequence[Document]) -> Section | None:
-    """Return the section on tests between systems."""
-    found = contents(documents, CompareDocument)
-    section = Section("systems", "Systems compared", answers=True)
-    section.surprises += [surprise for _, content in found for surprise in _contradictions(content)]
-    return section_of(
-        section,
-        found,
-        lambda content: f"{listed(content.systems)} under {listed([one.metric for one in content.metrics])}",
-        _compared_lead,
-        _compared_blocks,
-    )
-
-
-def _compared_lead(content: CompareDocument) -> str:
-    better = [test.better for one in content.metrics for test in one.tests]
-    different = sum(system is not None for system in better)
-    return (
-        f"{_ranking(content)} {different} of {len(better)} differences between systems are significant on "
-        f"{content.segments:,} segments."
-    )
-
-
-def _compared_blocks(content: CompareDocument) -> list[Part]:
-    rows = []
-    for one in content.metrics:
-        digits = decimals(system.score for system in one.systems)
-        scores = {system.system: system for system in one.systems}
-        for test in one.tests:
-            system, better = scores.get(test.a), test.better
-            rows.append(
-                [
-                    text(one.metric + ("" if one.higher_is_better else " (lower is better)")),
-                    text(test.a),
-                    text(test.b),
-                    number(None if system is None else system.score, digits),
-                    interval(None if system is None else system.ci, digits),
-                    number(test.difference, digits),
-                    p_value(test.p_adjusted),
-                    text(better if better is not None else "–", strong=better is not None),
-                ]
-            )
-    heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
-    tests = table(f"Paired tests on {content.segments:,} segments", heads, rows)
-    return [_systems_chart(content), tests, *([people_table(content.people, metric=True)] if content.people else [])]
-
-
-def _contradictions(content: CompareDocument) -> list[Surprise]:
-    """Return pairs of systems of which one is significantly better under one metric and the other under another."""
-    found = []
-    for (one, tests), (other, others) in combinations([(part.metric, part.tests) for part in content.metrics], 2):
-        better = {(test.a, test.b): test.better for test in others}
-        for test in tests:
-            against = better.get((test.a, test.b))
-            if content.segments >= FEWEST and test.better and against and against != test.better:
-                said = f"{test.better} is significantly better than {against} under {one}, and worse under {other}."
-                found.append(Surprise(said, 1.0))
-    return found
-
-
-def _best_first(one: ComparedRow) -> list[SystemRow]:
-    known = [system for system in one.systems if system.score is not None]
-    return sorted(known, key=lambda system: (system.score or 0.0) * (-1 if one.higher_is_better else 1))
-
-
-def _ranking(content: CompareDocument) -> str:
-    """Return the systems from the best to the worst, once for all metrics that agree on it; clusters where known."""
-    orders: dict[str, list[str]] = {}
-    clustered = False
-    for one in content.metrics:
-        known = _best_first(one)
-        order = "".join(system.system for system in known[:1])
-        for before, system in pairwise(known):
-            same = before.rank is not None and before.rank == system.rank
-            clustered |= same
-            order += f"{',' if same else ' >'} {system.system}"
-        orders.setdefault(order, []).append(one.metric)
-    said = [f"{order} under {listed(metrics)}" for order, metrics in orders.items()]
-    note = " (no significant difference where there is a comma)" if clustered else ""
-    return f"Best to worst: {'; '.join(said)}{note}."
-
-
-def _systems_chart(content: CompareDocument) -> Chart:
-    """Return every system's score with its interval, a panel for each metric."""
-    panels = []
-    for one in content.metrics:
-        systems = _best_first(one)
-        points = [charts.Point(system.system, 0, system.score, *(system.ci or (None, None))) for system in systems]
-        lower = "" if one.higher_is_better else " (lower is better)"
-        alt = f"Scores under {one.metric}{lower}: {', '.join(f'{p.row} {number(p.value).text}' for p in points)}."
-        panels.append((one.metric + lower, charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
-    alt = f"{_ranking(content)} The table below holds every figure."
-    return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))

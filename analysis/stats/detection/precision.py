@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import draw_lines
-from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.detection.labelled import clustered, cuts, resampled, separated
 from bsx.analysis.stats.resample import Seed, percentile_interval
 from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.validate import settings
 from bsx.support.checks import Array, NanPolicy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bsx.support.result import Shown
 
 
 @dataclass(frozen=True, repr=False)
-class PrecisionRecall(InNotebooks):
+class PrecisionRecall(Shown):
     """Precision and recall at every threshold, from the highest to the lowest.
 
     Attributes:
@@ -41,30 +33,6 @@ class PrecisionRecall(InNotebooks):
     recall: Array
     average_precision: Estimate
     positives: float
-
-    @property
-    def short(self) -> str:
-        """Average precision and thresholds."""
-        found = self.average_precision
-        return f"average precision {found.estimate:.3f}; {len(self.thresholds)} thresholds, {found.n} pairs"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return average precision with its interval, and the share of positives."""
-        found = self.average_precision
-        rows = [["average precision", f"{found.estimate:.4f} [{found.low:.4f}, {found.high:.4f}]"]]
-        rows.append(["share of positives", f"{self.positives:.4f}"])
-        return [Sheet(f"{found.method}, n = {found.n}", ["figure", "value"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a threshold."""
-        names = ("threshold", "precision", "recall")
-        columns = (self.thresholds, self.precision, self.recall)
-        return [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=False)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw precision over recall."""
-        points = zip(map(float, self.recall), map(float, self.precision), strict=True)
-        return draw_lines({"": list(points)}, "recall", "precision", path)
 
 
 def precision_recall(

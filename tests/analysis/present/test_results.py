@@ -17,7 +17,6 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
-from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.documents.cards import AgreementPart, AgreementRow, CardDocument, CardParts, FamilyRow
 from bsx.analysis.documents.intervening import InterveneDocument
@@ -64,7 +63,7 @@ NO_RESULTS = {
     # Pages, which are HTML and Markdown already.
     "Report",
     # A part of a result that has all of it.
-    *("ExplainedRow", "Transferred"),
+    *("ExplainedRow", "MetricComparison", "Transferred"),
 }
 
 
@@ -149,14 +148,8 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Calibration": lambda: analysis.calibration([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "CardRun": lambda: CardRun([_card("m_1")], [], []),
     "ChallengeResult": _challenge,
-    "CompareResult": lambda: CompareResult(
-        analysis.CompareSettings(resamples=40, all_pairs=True),
-        40,
-        (
-            analysis.compare_systems(
-                _scores(), metric="m_1", settings=analysis.CompareSettings(resamples=40, all_pairs=True)
-            ),
-        ),
+    "CompareResult": lambda: analysis.compare_systems(
+        _scores(), metric="m_1", settings=analysis.CompareSettings(resamples=40, all_pairs=True)
     ),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
@@ -199,9 +192,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     ),
     "MarkAgreement": lambda: analysis.mark_agreement([[0.1, 0.9], [0.4, 0.2]], [[0, 1], [0, 1]], resamples=20),
     "MetaResult": lambda: analysis.meta_evaluate(table(), metrics=NAMES, human="human", group="lp"),
-    "MetricComparison": lambda: analysis.compare_systems(
-        _scores(), metric="m_1", settings=analysis.CompareSettings(resamples=40)
-    ),
     "MetricScores": lambda: bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]),
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),

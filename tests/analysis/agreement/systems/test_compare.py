@@ -14,8 +14,12 @@ import numpy as np
 import pytest
 
 import bsx
-from bsx.analysis.agreement.systems.compare import compare_systems
+from bsx.analysis.agreement.people import people_curve
+from bsx.analysis.agreement.systems.compare import compare_systems, together
+from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.agreement.systems.settings import CompareSettings
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Surprise, TablePart
 from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
@@ -134,14 +138,14 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
     _, _, ours = paired_scores(get_metrics(["bleu", "chrf"]), corpus)
     config = CompareSettings(test=test, resamples=2000)
     for name, paired in zip(("BLEU", "chrF2"), ours, strict=True):
-        found = compare_systems(paired.scores, aggregate=paired.aggregate, settings=config)
+        (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, settings=config).metrics
         results: Any = theirs[name]
         assert [s.score for s in found.systems] == pytest.approx([r.score for r in results])
         for tested, expected in zip(found.tests, results[1:], strict=True):
-            p = tested.comparison.p_two_sided
+            p = tested.p_two_sided
             if test == "bootstrap":  # theirs is one-sided: it centres absolute differences
                 p = min(
-                    tested.comparison.p,
+                    tested.p,
                     bootstrap_systems(
                         paired.scores[tested.b], paired.scores[tested.a], aggregate=paired.aggregate, resamples=2000
                     ).p,
@@ -151,18 +155,18 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
             assert (p < 0.05) == (expected.p_value < 0.05)
         if test == "bootstrap":
             for score, expected in zip(found.systems, results, strict=True):
-                assert (score.high - score.low) / 2 == pytest.approx(expected.ci, rel=0.12)
+                assert (score.ci[1] - score.ci[0]) / 2 == pytest.approx(expected.ci, rel=0.12)
 
 
 def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> None:
     rng = np.random.default_rng(1)
     scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
     for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
-        found = compare_systems(scores, settings=CompareSettings(test=test, resamples=300, seed=4))  # type: ignore[arg-type]
+        (found,) = compare_systems(scores, settings=CompareSettings(test=test, resamples=300, seed=4)).metrics  # type: ignore[arg-type]
         for result in found.tests:
             assert result.b == "a"
             expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
-            assert result.comparison.p == expected.p
+            assert result.p == expected.p
     assert CompareSettings(test="randomise").draws == 10_000
     with pytest.raises(InputError, match="only the system a is given"):
         compare_systems({"a": scores["a"]})
@@ -177,10 +181,8 @@ def test_equal_systems_are_rarely_called_different(test: Any) -> None:
     alarms = 0
     for _ in range(trials):
         scores = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
-        found = compare_systems(
-            scores, settings=CompareSettings(test=test, resamples=200, seed=int(rng.integers(2**31)))
-        )
-        alarms += found.tests[0].better is not None
+        settings = CompareSettings(test=test, resamples=200, seed=int(rng.integers(2**31)))
+        alarms += compare_systems(scores, settings=settings).metrics[0].tests[0].better is not None
     assert 0.02 < alarms / trials < 0.09
 
 
@@ -188,7 +190,7 @@ def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) ->
     references = [[one, other] for one, other in zip(texts["reference"], texts["brook"], strict=True)]
     corpus = MemoryCorpus({"atlas": texts["atlas"], "cinder": texts["cinder"]}, references)
     _, totals, (paired,) = paired_scores(get_metrics(["ter"]), corpus)
-    found = compare_systems(paired.scores, aggregate=paired.aggregate, higher_is_better=False)
+    (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, higher_is_better=False).metrics
     assert [score.score for score in found.systems] == pytest.approx([totals[0].system(0), totals[0].system(1)])
     winner = min(found.systems, key=lambda score: score.score).system
     assert found.tests[0].better in (winner, None)
@@ -197,12 +199,12 @@ def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) ->
 def test_forms(cli: Run, tmp_path: Path) -> None:
     start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200)
     text = cli(*start).out.splitlines()
-    assert text[0].split() == ["metric", "system", "score", "95%", "interval", "against", "difference", "p"]
-    assert any(line.startswith("ter (lower is better)") for line in text)
-    assert [line.split("**")[0].split()[-1] for line in text if "**" in line] == ["brook", "brook"]  # the best
-    assert "200 resamples of 110 segments" in text[-1]
-    assert text[-1].startswith("† p < 0.05")
-    assert next(line for line in text if "brook" in line and "0.00" in line).endswith("†")
+    assert "brook is significantly better than atlas" in text[0]
+    assert [line.split()[0] for line in text if "**" in line] == ["brook"]  # the best under both metrics
+    tests = [test for found in json.loads(cli(*start, "--format", "json").out)["metrics"] for test in found["tests"]]
+    marked = ["†" in line for line in text if line.startswith(("chrf  ", "ter "))]
+    assert marked == [test["better"] is not None for test in tests]
+    assert len(text) < 25
     table = list(csv.DictReader(io.StringIO(cli(*start, "--format", "csv").out)))
     assert [(row["metric"], row["a"], row["b"]) for row in table[:2]] == [
         ("chrf", "brook", "atlas"),
@@ -212,7 +214,7 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     done = cli(*start, "--format", "latex", "-o", tmp_path / "t.tex")
     assert (done.status, done.out) == (0, "")
     latex = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
-    assert r"system & chrf & ter \\" in latex
+    assert r"system & chrf & ter (lower is better) \\" in latex
     assert any("dagger" in line for line in latex)
     randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
     assert randomised["metrics"][0]["tests"][0]["ci"] is None
@@ -231,25 +233,22 @@ def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
         assert written == printed
 
 
-@pytest.mark.parametrize(
-    ("form", "bold", "dagger"),
-    [("latex", r"\textbf{{{}}}", r"\rlap{{$^{{\dagger {}}}$}}"), ("markdown", "**{}**", "†{}")],
-)
-def test_all_pairs_are_marked_against_every_system(cli: Run, form: str, bold: str, dagger: str) -> None:
+def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
     start = ("compare", *SYSTEMS, "--data", DATA, "--metric", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
-    (chrf, ter), table = json.loads(cli(*start, "json").out)["metrics"], cli(*start, form).out
-    for found, digits in ((chrf, 2), (ter, 2)):
-        for entry in found["systems"]:
-            name = entry["system"]
-            decided = [test for test in found["tests"] if test["better"] is not None and name in (test["a"], test["b"])]
-            beats = [test["a"] if test["b"] == name else test["b"] for test in decided if test["better"] == name]
-            beaten = len(decided) > len(beats)
-            cell = f"{entry['score']:.{digits}f}"
-            cell = cell if beaten else bold.format(cell)
-            numbers = sorted(str(SYSTEMS.index(one) + 1) for one in beats)
-            marked = f" {cell}{dagger.format(','.join(numbers)) if numbers else ''}"
-            assert f"{marked} " in table or rf"{marked}\hphantom" in table
-    assert "1 atlas" in table
+    found = CompareResult.from_dict(json.loads(cli(*start, "json").out))
+    shown = next(part for part in parts_of(found) if isinstance(part, TablePart))
+    assert [row[0].text for row in shown.rows] == ["1 atlas", "2 brook", "3 cinder"]
+    for place, metric in ((1, found.metrics[0]), (3, found.metrics[1])):
+        for entry, row in zip(metric.systems, shown.rows, strict=True):
+            decided = [test for test in metric.tests if test.better and entry.system in (test.a, test.b)]
+            beats = [SYSTEMS.index(str(test.worse)) + 1 for test in decided if test.better == entry.system]
+            assert row[place].value == entry.score
+            assert row[place].mark == (f"†{','.join(map(str, sorted(beats)))}" if beats else "")
+            assert row[place].strong == (len(decided) == len(beats))
+            assert row[place + 1].value == entry.rank
+    latex = cli(*start, "latex").out
+    assert r"\textbf{" in latex
+    assert r"$^{\dagger 1,3}$" in latex
 
 
 @pytest.mark.parametrize(
@@ -296,22 +295,74 @@ def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> Non
         cluster.append(row["system"])
         assert row["rank"] == rank
     outperformed = {name for _, name in beaten}
-    bold = [line.split("**")[0].split()[-1] for line in shown.splitlines() if "**" in line]
+    bold = [line.split()[1] for line in shown.splitlines() if "**" in line]
     assert bold == [row["system"] for row in found["systems"] if row["system"] not in outperformed]
-    places = [f"{k} {', '.join(row['system'] for row in order if row['rank'] == k)}" for k in range(1, rank + 1)]
-    assert f"Ranks by chrf: {'; '.join(places)}." in shown
     assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == page.count("<figcaption>") == page.count("<desc>") > 0
-    assert page.count("<circle") == len(order) * page.count("<svg")
-    assert f"Ranks by chrf: {'; '.join(places)}." in page
+    assert page.count("<svg") == page.count("<figcaption>") > 0
     assert "metric:chrf|" in page
 
 
 def test_of_error_rates_the_lower_ranks_higher() -> None:
     draw = np.random.default_rng(1).normal(size=60)
     settings = CompareSettings(resamples=100, all_pairs=True)
-    found = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, settings=settings)
-    assert found.clusters is not None
-    assert (found.clusters.names, found.clusters.ranks) == (("better", "worse"), (1, 2))
+    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, settings=settings).metrics
+    assert {one.system: one.rank for one in found.systems} == {"better": 1, "worse": 2}
+
+
+def answer(result: CompareResult) -> str:
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    return first.text
+
+
+def test_a_system_is_called_better_only_if_it_is_significantly() -> None:
+    draw = np.random.default_rng(2).normal(size=(3, 60))
+    alike = {"a": draw[0], "b": draw[0] + 0.01 * draw[1], "c": draw[0] + 0.01 * draw[2]}
+    for every in (False, True):
+        settings = CompareSettings(resamples=100, all_pairs=every)
+        told = compare_systems({**alike, "d": draw[0] + 3}, metric="m", settings=settings)
+        assert "d is significantly better than" in answer(told)
+        same = compare_systems(alike, metric="m", settings=settings)
+        assert [test.better for test in same.metrics[0].tests] == [None] * len(same.metrics[0].tests)
+        assert "better" not in answer(same)
+        assert "told apart" in answer(same)
+        few = compare_systems({name: values[:5] for name, values in alike.items()}, settings=settings)
+        assert [notice.name for notice in few.warnings] == ["few-segments"]
+        assert "too few" in answer(few)
+
+
+def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
+    draw = np.random.default_rng(2).normal(size=60)
+    settings = CompareSettings(resamples=100)
+    one = compare_systems({"a": draw, "b": draw + 3}, metric="one", settings=settings)
+    other = compare_systems({"a": draw + 3, "b": draw}, metric="other", settings=settings)
+    for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
+        assert len(found.metrics) == 2
+        assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
+
+
+def test_human_judgments_of_differences_as_large_stand_beside_the_tests() -> None:
+    draw = np.random.default_rng(2).normal(size=60)
+    compared = compare_systems({"a": draw, "b": draw + 0.2}, metric="m", settings=CompareSettings(resamples=100))
+    human = people_curve([0.1, 0.2, 0.4, 0.8], [1, 2, 4, 3], metric="m", level="systems", bins=1)
+    found = together([compared], [human])
+    (test,) = found.metrics[0].tests
+    assert test.people == human.steps[0]
+    assert test.people.n == 6
+    held = json.loads(json.dumps(found.to_dict()))
+    assert held["metrics"][0]["tests"][0]["people"] == held["people"][0]["steps"][0]
+    assert CompareResult.from_dict(held).to_dict() == found.to_dict()
+    shown = next(part for part in parts_of(found) if isinstance(part, TablePart) and "Paired" in part.caption)
+    assert shown.rows[0][-1].value == test.people.share
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_a_result_is_read_back_from_json(test: Any) -> None:
+    draw = np.random.default_rng(2).normal(size=(2, 15))
+    settings = CompareSettings(test=test, resamples=100, all_pairs=True)
+    found = compare_systems({"a": draw[0], "b": draw[1]}, metric="m", settings=settings)
+    assert (found.metrics[0].tests[0].ci is None) == (test == "randomise")
+    held = found.to_dict()
+    assert CompareResult.from_dict(json.loads(json.dumps(held))).to_dict() == held
