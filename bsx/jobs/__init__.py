@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
     from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
-    from bsx.jobs.explaining import disentangle as disentangle
+    from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
     from bsx.jobs.fooling.challenge import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bsx.jobs.settings.layers import ProbePlan as ProbePlan
     from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
-    from bsx.jobs.word_risks import explain as explain, explain_table as explain_table
+    from bsx.jobs.explaining import explain as explain, explain_table as explain_table
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)
