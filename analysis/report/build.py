@@ -8,6 +8,7 @@ from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.explanations.result import Explanations
+from bsx.analysis.probing.result import ProbedModel
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
@@ -68,6 +69,7 @@ def build_report(
         interventions(documents),
         robustness(documents, aligner, examples),
         presented(documents, Explanations, aligner, examples),
+        presented(documents, ProbedModel, aligner),
         ensembles(documents),
         *cards(documents),
         *reproduced(documents),

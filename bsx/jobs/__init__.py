@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from bsx.jobs.intervening import IntervenedRun as IntervenedRun, intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probing.result import Findings as Findings
     from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages

@@ -13,7 +13,7 @@ from bsx.support.result import Result
 
 
 def presented(
-    documents: Sequence[Document], kind: type[Result], aligner: Aligner, most: int | None = None
+    documents: Sequence[Document], kind: type[Result], aligner: Aligner, examples: int | None = None
 ) -> Section | None:
     """Return the section of all results of a class, headings between several; None without any.
 
@@ -21,7 +21,7 @@ def presented(
         documents: the inputs of the report.
         kind: the class.
         aligner: for the tokens of examples.
-        most: texts that are shown of each document, the first ones; all unless given.
+        examples: texts that are shown of each document, the first ones; all unless given.
     """
     load_presenters()
     found = [(one.name, one.content) for one in documents if isinstance(one.content, kind)]
@@ -35,15 +35,15 @@ def presented(
             leads.append(first.text)
             section.answers |= first.answers
         section.blocks += [Heading(name)] if len(found) > 1 else []
-        section.blocks += [_fitted(part, aligner, most) for part in rest if not isinstance(part, Surprise)]
+        section.blocks += [_fitted(part, aligner, examples) for part in rest if not isinstance(part, Surprise)]
         section.surprises += [part for part in rest if isinstance(part, Surprise)]
     section.lead = " ".join(leads)
     return section
 
 
-def _fitted(part: Part, aligner: Aligner, most: int | None) -> Part:
+def _fitted(part: Part, aligner: Aligner, examples: int | None) -> Part:
     if isinstance(part, Passages):
-        return replace(part, rows=part.rows[:most])
+        return replace(part, rows=part.rows[:examples])
     if not isinstance(part, Example) or not part.pairs:
         return part
     grids, remark = aligner.align(part.pairs)
