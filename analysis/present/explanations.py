@@ -18,6 +18,7 @@ from bsx.analysis.stats.results import Estimate
 
 _WORD = re.compile(r"\S+\s*|\s+")
 _PROBABLE = 0.5
+_SCORED = ("erasure", "shapley")  # methods whose risks are how far a word lowers a score
 _RISKIEST = 3  # words of a row
 _SHOWN = 15  # rows of the short form
 _PASSAGES = 500  # rows whose words are shaded
@@ -38,7 +39,7 @@ def parts(result: Explanations) -> Iterator[Part]:
     order = sorted(range(len(result.rows)), key=lambda place: -_mean(result.rows[place]))
     first, others = sorted(order[:_SHOWN]), sorted(order[_SHOWN:])
     which = f"the {_SHOWN} rows with the highest mean risk" if others else "each row"
-    yield _riskiest(result, first, f"Riskiest words of {which}, n = {len(order):,} rows")
+    yield _riskiest(result, first, f"Riskiest words of {which}, n = {len(order):,}")
     if others:
         yield _riskiest(result, others, "Riskiest words of the other rows", full=True)
     if result.notes:
@@ -131,11 +132,17 @@ def _finding(result: Explanations) -> Iterator[str]:
     else:
         where = ((risk, row, place) for row, one in enumerate(result.rows) for place, risk in enumerate(one.risk))
         risk, row, place = max((one for one in where if math.isfinite(one[0])), key=lambda one: one[0])
-        word = result.rows[row].candidate.split()[place]
-        yield (
-            f"Of the candidates' {len(risks):,} words, {word!r} in row {row + 1} has the highest risk ({risk:.2f}) by "
-            f"{result.by}; such risks order words and are not probabilities."
-        )
+        word = f"{result.rows[row].candidate.split()[place]!r} in row {row + 1}"
+        lower, every = sum(risk > 0 for risk in risks), f"of the candidates' {len(risks):,} words"
+        if result.method.get("candidate") not in _SCORED:
+            yield (
+                f"The riskiest {every} by {result.by} is {word} ({risk:.2f}); risks that are not calibrated order "
+                "words and are not probabilities."
+            )
+        elif lower:
+            yield f"{lower:,} {every} lower the score by {result.by}, most of all {word} (by {risk:.2f})."
+        else:
+            yield f"None {every} lowers the score by {result.by}; {word} adds least ({-risk:.2f})."
 
 
 def _found(auc: Estimate, risks: str) -> str:

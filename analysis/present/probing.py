@@ -41,7 +41,7 @@ def probed(result: ProbeResult) -> Iterator[Part]:
     yield from _tables(result, full=False)
     if result.notes:
         yield Notes(tuple(result.notes))
-    yield _chart([result], f"{result.task}: {result.probe} probes", None)
+    yield _chart([result], f"{result.task or 'One task'}: {result.probe} probes", None)
 
 
 @presents(SideBySide)
@@ -154,7 +154,8 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
         "given split" if result.split == "given" else f"{len(result.seeds)} random split{'s' * (len(result.seeds) > 1)}"
     )
     parts_ = f"{result.train:,} to train, {result.validation:,} to validate, {result.test:,} to test"
-    caption = f"{result.task}: {result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
+    name = f"{result.task}: " if result.task else ""
+    caption = f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
     caption += f"{len(result.labels)} labels; 95 % bootstrap intervals"
     controlled = result.control is not None
     note = _BOLD
@@ -174,7 +175,7 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
             [text(one.layer), *(_of_size(point.accuracy, point.low, point.high, i) for point in result.curve)]
             for i, one in enumerate(result.layers)
         ]
-        caption = f"{result.task}: accuracy with fewer items to train on"
+        caption = f"{name}accuracy with fewer items to train on"
         yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], found, full=True)
     for further in result.tested_on:
         yield _further(further, controlled)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bsx.analysis.probing.bootstrap import ItemAccuracies, layer_figures
 from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.control import Draw, number_types
-from bsx.analysis.probing.result import Control, TrainSize, ProbedLayer, ProbeResult
+from bsx.analysis.probing.result import Control, ProbedLayer, ProbeResult, TrainSize
 from bsx.analysis.probing.run import ProbeRun
 from bsx.analysis.probing.split import PARTS, SHARES, Codes, carve_validation, given_parts, random_parts
 from bsx.analysis.probing.transfer import TestData, TransferTest

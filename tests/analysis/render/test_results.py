@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import inspect
+import io
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -22,6 +24,7 @@ from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocumen
 from bsx.analysis.render.notebook import InNotebooks
 from bsx.analysis.stats.regression import Ols, WaldTest
 from bsx.jobs.carding.result import CardRun
+from bsx.support.result import Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
 NO_RESULTS = {
@@ -124,10 +127,7 @@ def _challenge() -> analysis.ChallengeResult:
 
 
 def _side_by_side() -> analysis.SideBySide:
-    probes, people = made("ProbeResult"), made("LayerAgreement")
-    assert isinstance(probes, analysis.ProbeResult)
-    assert isinstance(people, analysis.LayerAgreement)
-    return analysis.probe_with_agreement([probes], people)
+    return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
 
 
 def _wald() -> WaldTest:
@@ -175,7 +175,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "EnsembleResult": lambda: analysis.ensemble(table(), NAMES[:2], "human", resamples=20),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
     "Explanations": lambda: analysis.Explanations(
-        [analysis.ExplainedRow("a b_c", np.array([0.1, 0.9]))], "m_1", {"candidate": "erasure"}, {"candidate": False}
+        "m_1", {"candidate": "erasure"}, {"candidate": False}, (analysis.ExplainedRow("a b_c", (0.1, 0.9)),)
     ),
     "FactorScores": lambda: analysis.compute_factors("lex", ["A plane flies.", "a b"], ["A plane lands.", "a c"])[
         "lex"
@@ -228,6 +228,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lang="en",
     ),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
+    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("SideBySide")),
     "SideBySide": lambda: _side_by_side(),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
         {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
@@ -239,10 +240,10 @@ BUILDERS: dict[str, Callable[[], object]] = {
 
 
 @cache
-def made(name: str) -> InNotebooks:
+def made(name: str) -> Any:
     found = BUILDERS[name]()
     assert type(found).__name__ == name
-    assert isinstance(found, InNotebooks)
+    assert isinstance(found, Shown | InNotebooks)
     return found
 
 
@@ -267,13 +268,38 @@ def returned() -> dict[str, type]:
 
 def test_every_public_class_is_a_result_or_known_to_be_none() -> None:
     kinds = public() | returned()
-    results = {name for name, kind in kinds.items() if issubclass(kind, InNotebooks)}
+    results = {name for name, kind in kinds.items() if issubclass(kind, InNotebooks | Shown)}
     assert set(kinds) - results - NO_RESULTS == set()
     assert not NO_RESULTS & results
     assert results - set(BUILDERS) == set()
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+def shown(base: type = Shown) -> list[str]:
+    """Return the builders of the classes that are `base` or come from it."""
+    public()  # imports what they are defined in
+    below, found = [base], set()
+    for kind in below:
+        found.add(kind.__name__)
+        below += kind.__subclasses__()
+    return [name for name in BUILDERS if name in found]
+
+
+OTHERS = [name for name in BUILDERS if name not in shown()]
+
+
+@pytest.mark.parametrize("name", shown())
+def test_results_are_shown(name: str) -> None:
+    result = made(name)
+    assert repr(result).startswith(f"{name}(")
+    assert len(repr(result)) < 400
+    assert "<table>" in result._repr_html_()
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    frame = result.to_pandas()
+    assert (len(frame), list(frame.columns)) == (len(rows), list(rows[0]))
+    check_latex(result.to_latex(data="wmt_17 & co"), data=r"wmt\_17 \& co")
+
+
+@pytest.mark.parametrize("name", OTHERS)
 def test_results_are_at_home_in_notebooks_and_papers(name: str) -> None:
     result = made(name)
     shown = repr(result)
@@ -292,7 +318,7 @@ def test_results_are_at_home_in_notebooks_and_papers(name: str) -> None:
     assert r"m\_1: a|\allowbreak b\_c" in latex
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", OTHERS)
 def test_results_draw_themselves(name: str) -> None:
     figure = made(name).plot()
     assert figure.axes
