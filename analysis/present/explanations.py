@@ -22,7 +22,7 @@ _SCORED = ("erasure", "shapley")  # methods whose risks are how far a word lower
 _RISKIEST = 3  # words of a row
 _SHOWN = 15  # rows of the short form
 _PASSAGES = 500  # rows whose words are shaded
-_DRAWN = 3  # rows whose words are drawn
+_DRAWN = 1  # rows whose words are drawn
 _CHANCE = 0.5  # AUC of risks that know nothing
 _NAMES = {"auc": "AUC", "average_precision": "average precision", "recall": "recall at K"}
 _K = "K: the number of marked words of a sentence."
@@ -44,8 +44,8 @@ def parts(result: Explanations) -> Iterator[Part]:
         yield _riskiest(result, others, "Riskiest words of the other rows", full=True)
     if result.notes:
         yield Notes(tuple(result.notes))
-    yield from _drawn(result, order[:_DRAWN])
     yield _passages(result, order[:_PASSAGES])
+    yield from _drawn(result, order[:_DRAWN])
 
 
 @presents(MarkAgreement)
@@ -198,7 +198,7 @@ def _riskiest(result: Explanations, places: Sequence[int], caption: str, *, full
         known = {side: _worst(words, risks) for side, words, risks in _sides(result.rows[place])}
         found.append([number(place + 1), *(text(known.get(side, ""), prose=True) for side in sides)])
     heads = ["row", *(f"words of the {side}" for side in sides)]
-    return table(caption, heads, found, full=full)
+    return table(caption, heads, found, full=full, folded=full)
 
 
 def _worst(words: Sequence[str], risks: Sequence[float]) -> str:
@@ -227,7 +227,7 @@ def _drawn(result: Explanations, places: Sequence[int]) -> Iterator[Chart]:
                 spec = charts.intervals(points, alt=alt, axis="risk", series=1, dense=True)
                 panels.append((f"row {place + 1}, {side}", spec))
     if panels:
-        yield Chart("Words of the riskiest rows", "Risk of each word, by its place in the text.", tuple(panels))
+        yield Chart("Words of the riskiest row", "Risk of each word, by its place in the text.", tuple(panels))
 
 
 def _passages(result: Explanations, places: Sequence[int]) -> Passages:

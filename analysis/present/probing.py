@@ -157,7 +157,7 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     name = f"{result.task}: " if result.task else ""
     caption = f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
     caption += f"{len(result.labels)} labels; 95 % bootstrap intervals"
-    controlled = result.control is not None
+    controlled, several = result.control is not None, len(result.seeds) > 1
     note = _BOLD
     if result.control is not None:
         seen, types = percent(result.control.seen).text, result.control.types
@@ -167,8 +167,8 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     found = []
     for one in result.layers:
         layer, accuracy, *rest = _cells(one, top, controlled)
-        found.append([layer, accuracy, number(one.spread), number(one.macro_f1), *rest])
-    heads = ["layer", "accuracy", "± over seeds", "macro-F1", *_CONTROLLED[: 2 * controlled]]
+        found.append([layer, accuracy, *([number(one.spread)] if several else []), number(one.macro_f1), *rest])
+    heads = ["layer", "accuracy", *["± over seeds"] * several, "macro-F1", *_CONTROLLED[: 2 * controlled]]
     yield table(caption, heads, [*found, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
     if result.curve:
         found = [
