@@ -68,4 +68,4 @@ def layer_figures(pooled: Array, draws: Array, *, control: bool) -> list[Figures
         found += [pooled[1].tolist(), (pooled[0] - pooled[1]).tolist(), bottom.tolist(), top.tolist()]
     else:
         found += [[None] * pooled.shape[1]] * 4
-    return list(zip(*found, strict=True))  # type: ignore[arg-type] # a layer each
+    return list(zip(*found, strict=True))  # a layer each
