@@ -109,9 +109,9 @@ if TYPE_CHECKING:
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
     from bsx.analysis.probing.beside_people import probe_with_agreement as probe_with_agreement
     from bsx.analysis.probing.experiment import probe_layers as probe_layers
-    from bsx.analysis.probing.transfer import TestData as TestData, Transferred as Transferred
-    from bsx.analysis.probing.result import ProbeResult as ProbeResult, SideBySide as SideBySide
-    from bsx.analysis.probing.result import draw_probes as draw_probes
+    from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
+    from bsx.analysis.probing.result import SideBySide as SideBySide, Transferred as Transferred
+    from bsx.analysis.probing.transfer import TestData as TestData
     from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
     from bsx.analysis.published.harness import Reproduced as Reproduced, reproduce as reproduce
     from bsx.analysis.report.build import build_report as build_report

@@ -189,8 +189,12 @@ def curve(values: np.ndarray, marks: np.ndarray) -> dict[str, float]:
 
 def agreement(values: np.ndarray, words: Words) -> MarkAgreement:
     """Hold values of words against their marks."""
-    cut = words.starts[1:-1]
-    return mark_agreement(np.split(values, cut), np.split(words.marks, cut))
+    return mark_agreement(split(values, words), split(words.marks, words))
+
+
+def split(values: np.ndarray, words: Words) -> list[np.ndarray]:
+    """Return values of words sentence by sentence."""
+    return np.split(values, words.starts[1:-1])
 
 
 def matched(words: Words) -> np.ndarray:
@@ -384,8 +388,7 @@ def loss(risks: np.ndarray, marks: np.ndarray) -> float:
 
 def off(risks: np.ndarray, words: Words) -> str:
     """Return calibration error and excess of risks, with intervals, as cells of a table."""
-    cut = words.starts[1:-1]
-    found = calibration(np.split(risks, cut), np.split(words.marks, cut))
+    found = calibration(split(risks, words), split(words.marks, words))
     cells = [f"{one.estimate:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in (found.error, found.excess)]
     return f"{cells[0].replace('+', '')} | {cells[1]} | {loss(risks, words.marks):.4f}"
 
@@ -470,12 +473,11 @@ def page(data: Path, work: Path) -> None:
             for side, column in SIDES:
                 values = logits(networks[side][0], found[side])
                 sided[part][side][pair] = values, found[side]
-                ways = {
-                    "trained": agreement(values, found[side]),
-                    "match": agreement(matched(found[side]), found[side]),
-                }
+                risks = {"trained": split(values, found[side]), "match": split(matched(found[side]), found[side])}
+                marks = split(found[side].marks, found[side])
+                ways = {how: mark_agreement(one, marks) for how, one in risks.items()}
                 if part == "test21":
-                    apart = compare_marks(ways["trained"], ways["match"])["auc"]
+                    apart = compare_marks(risks["trained"], risks["match"], marks)["auc"]
                     better.append(f"{pair} {side}: {apart.difference:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}]")
                 if part == "dev" and side == "candidate":
                     given = [np.array(row["xmover_shap"].split(), dtype=np.float64) for row in rows]

@@ -159,7 +159,7 @@ def page(found: dict[str, dict[str, dict[str, Any]]], drawn: str) -> str:
     lines = [HEAD, f"![Accuracy by layer, training and test language]({drawn})", ""]
     for task, content in found.items():
         lines += block(task, content)
-    signatures = {one["signature"] for content in found.values() for one in content.values()}
+    signatures = {line for content in found.values() for one in content.values() for line in one["signatures"].values()}
     return "\n".join([*lines, "## Signatures", "", *(f"- `{one}`" for one in sorted(signatures))]) + "\n"
 
 

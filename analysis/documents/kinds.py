@@ -8,7 +8,6 @@ from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
-from bsx.analysis.documents.explaining import ExplainDocument
 from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproduceDocument
 
@@ -23,6 +22,5 @@ KINDS: dict[str, type[ResultDocument]] = {
     "card": CardDocument,
     "intervene": InterveneDocument,
     "reproduce": ReproduceDocument,
-    "explain": ExplainDocument,
 }
 """``provenance.kind`` -> class."""

@@ -187,12 +187,22 @@ def lines(
     series: int,
     span: tuple[float, float],
     ticks: Sequence[float],
+    bands: Sequence[tuple[Number, Number]] = (),
+    rule: float | None = None,
+    log: bool = False,
+    height: int = 130,
 ) -> dict[str, object]:
-    """Return a small line chart of points: position, series, value and name of the series each."""
+    """Return a small line chart of points: position, series, value and name of the series each.
+
+    ``bands`` holds the interval of each point, ``rule`` the position of an upright line, ``log`` asks for a logarithmic
+    axis of positions, ``height`` is in pixels.
+    """
     values: list[dict[str, object]] = [
         {"x": at, "series": place, "value": _drawn(value), "name": name} for at, place, value, name in points
     ]
-    spec = {**_spec(alt, values, series), "height": 130}
+    for value, (low, high) in zip(values, bands, strict=False):
+        value |= {"low": _drawn(low), "high": _drawn(high)}
+    spec = {**_spec(alt, values, series), "height": height}
     dash = {
         "field": "series",
         "type": "nominal",
@@ -204,7 +214,7 @@ def lines(
         "type": "quantitative",
         "title": x,
         "axis": {"values": list(ticks), "grid": False},
-        "scale": {"zero": False},
+        "scale": {"type": "log"} if log else {"zero": False},
     }
     up = {
         "field": "value",
@@ -216,7 +226,22 @@ def lines(
     tips = [{"field": "name", "title": "series"}, {"field": "x", "title": x}]
     tips.append({"field": "value", "title": y, "format": ".4f"})
     spec["encoding"] = {"x": across, "y": up}
+    below: list[dict[str, object]] = []
+    if bands:
+        drawn = [{"filter": "isValid(datum.low) && isValid(datum.high)"}]
+        ends = {"y": {**up, "field": "low"}, "y2": {"field": "high"}, **_scales(series, False)}
+        below.append({"transform": drawn, "mark": {"type": "area", "opacity": 0.15}, "encoding": ends})
+    if rule is not None:
+        upright = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
+        below.append(
+            {
+                "data": {"values": [{"x": rule}]},
+                "mark": upright,
+                "encoding": {"x": across, "y": {"value": 0}, "y2": {"value": "height"}},
+            }
+        )
     spec["layer"] = [
+        *below,
         {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {**_scales(series, False), "strokeDash": dash}},
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},

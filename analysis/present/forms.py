@@ -162,7 +162,11 @@ def frame_of(result: Shown) -> pd.DataFrame:
     Raises:
         MissingExtraError: if pandas is missing.
     """
-    frame: pd.DataFrame = need("pandas", "to_pandas").read_csv(io.StringIO(_csv(records_of(result))))
+    rows = records_of(result)
+    said = {name for row in rows for name, value in row.items() if isinstance(value, str) and value}
+    none = {name: [""] if name in said else ["", "nan"] for row in rows for name in row}  # a text may be the word nan
+    content = io.StringIO(_csv(rows))
+    frame: pd.DataFrame = need("pandas", "to_pandas").read_csv(content, keep_default_na=False, na_values=none)
     return frame
 
 

@@ -35,6 +35,8 @@ th, td { padding: .25rem .7rem; text-align: left } thead { border-bottom: 1px so
 tbody th { font-weight: normal } td.n { font-variant-numeric: tabular-nums }
 figure { margin: 0; break-inside: avoid } figcaption { font-weight: 600 }
 figure svg { display: block; max-width: 100%; height: auto; background: #fffefb }
+.heat { background: color-mix(in srgb, var(--mark) calc(var(--heat) * 6%), transparent) }
+.risky { text-decoration: underline } dt { color: var(--soft) } dd { margin-inline-start: 1.2rem }
 @media (max-width: 36rem) { th, td { padding: .25rem .4rem } table { font-size: .85rem } }
 @media print { :root { color-scheme: light } .scroll { overflow: visible }
   table { break-inside: avoid; font-size: 9pt } thead { display: table-header-group } }"""
@@ -45,7 +47,8 @@ _SCOPED = """.bsx-result table { border-collapse: collapse; border: 0; border-bl
 .bsx-result tbody th { font-weight: normal }
 .bsx-result thead { border-bottom: 1px solid } .bsx-result .n { text-align: right !important }
 .bsx-result td.n { font-variant-numeric: tabular-nums } .bsx-result p { max-width: 50rem; font-size: .9em }
-.bsx-result p.lead { font-size: 1em }"""
+.bsx-result p.lead { font-size: 1em } .bsx-result .risky { text-decoration: underline }
+.bsx-result .heat { background: color-mix(in srgb, #d4883a calc(var(--heat) * 6%), transparent) }"""
 
 
 def piece(parts: Sequence[Part]) -> str:
@@ -132,4 +135,7 @@ def _texts(texts: Iterable[tuple[str, tuple[Run, ...]]]) -> str:
 
 
 def _run(run: Run) -> str:
+    if run.heat is not None:
+        look = f'class="word heat{" risky" * run.differs}" style="--heat:{run.heat}"'
+        return f'<span {look} title="{escape(run.hint)}">{escape(run.text)}</span>'
     return f"<mark>{escape(run.text)}</mark>" if run.differs else escape(run.text)

@@ -48,3 +48,24 @@ class ItemAccuracies:
         right, tested = self._right[:, present], self._tested[present]
         blocks = bootstrap_counts(resamples, len(present), rng)
         return np.concatenate([(times @ right.T) / (times @ tested)[:, None] for times in blocks])
+
+
+Figures = tuple[float, float, float, float | None, float | None, float | None, float | None]
+
+
+def layer_figures(pooled: Array, draws: Array, *, control: bool) -> list[Figures]:
+    """Return accuracy with its ends, and with a control task its accuracy and selectivity with ends, of each layer.
+
+    Args:
+        pooled: accuracies (conditions, layers): of the task, then of its control task if there is one, then any.
+        draws: their bootstrap draws (resamples, conditions, layers).
+        control: whether there is a control task.
+    """
+    low, high = np.percentile(draws[:, 0], [2.5, 97.5], axis=0)
+    found = [pooled[0].tolist(), low.tolist(), high.tolist()]
+    if control:
+        bottom, top = np.percentile(draws[:, 0] - draws[:, 1], [2.5, 97.5], axis=0)
+        found += [pooled[1].tolist(), (pooled[0] - pooled[1]).tolist(), bottom.tolist(), top.tolist()]
+    else:
+        found += [[None] * pooled.shape[1]] * 4
+    return list(zip(*found, strict=True))  # a layer each

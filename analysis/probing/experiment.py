@@ -11,10 +11,10 @@ from collections.abc import Hashable, Sequence, Sized
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probing.bootstrap import ItemAccuracies
+from bsx.analysis.probing.bootstrap import ItemAccuracies, layer_figures
 from bsx.analysis.probing.classifiers import Probe
 from bsx.analysis.probing.control import Draw, number_types
-from bsx.analysis.probing.result import Control, Curve, ProbeResult
+from bsx.analysis.probing.result import Control, ProbedLayer, ProbeResult, TrainSize
 from bsx.analysis.probing.run import ProbeRun
 from bsx.analysis.probing.split import PARTS, SHARES, Codes, carve_validation, given_parts, random_parts
 from bsx.analysis.probing.transfer import TestData, TransferTest
@@ -113,34 +113,58 @@ def probe_layers(
         runs.append(run)
 
     first = 2 if kinds is not None else 1  # condition of the first smaller training set
-    counts = tuple(len(rows) for rows in runs[0].rows)
+    counts = [len(rows) for rows in runs[0].rows]
     pooled, draws = _pool(runs, group, resamples, np.random.default_rng(seeds[0]))
-    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
     by_seed = np.array([[right.mean(axis=1) for right in run.right] for run in runs]).transpose(2, 1, 0)
     order = np.argsort(-pooled[0], kind="stable")
     return ProbeResult(
         task=task,
         probe=probe,
-        layers=numbers,
-        labels=tuple(names.tolist()),
         n=len(y),
-        parts=(counts[0], counts[1], counts[2]),
-        given=given is not None,
+        train=counts[0],
+        validation=counts[1],
+        test=counts[2],
+        split="drawn" if given is None else "given",
+        labels=tuple(names.tolist()),
         seeds=tuple(seeds),
-        accuracy=pooled[0],
-        low=low[0],
-        high=high[0],
-        by_seed=by_seed[0],
-        macro_f1=np.mean([run.macro_f1 for run in runs], axis=0),
         baseline=float(np.mean([run.baseline for run in runs])),
-        chosen=np.array([run.chosen for run in runs]).T,
         best_layer=numbers[order[0]],
         runner_up=numbers[order[min(1, len(order) - 1)]],
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
-        control=None if kinds is None else _control(runs, kinds, pooled, draws),
-        curve=Curve(tuple(sizes), pooled[first:], low[first:], high[first:], by_seed[first:]) if sizes else None,
+        layers=_layers(runs, numbers, pooled, draws, by_seed[0]),
+        control=None if kinds is None else _control(runs, kinds),
+        curve=_curve(sizes, pooled[first:], draws[:, first:], by_seed[first:]),
+        tested_on=tuple(one.result(numbers, resamples, np.random.default_rng(seeds[0])) for one in further),
         notes=(*notes, *(note for one in further for note in one.notes), *_complaints(runs)),
-        transferred=tuple(one.result(resamples, np.random.default_rng(seeds[0])) for one in further),
+    )
+
+
+def _layers(
+    runs: Sequence[ProbeRun], numbers: Sequence[int], pooled: Array, draws: Array, by_seed: Array
+) -> tuple[ProbedLayer, ...]:
+    figures = layer_figures(pooled, draws, control=runs[0].control is not None)
+    spread = by_seed.std(axis=1, ddof=1).tolist() if len(runs) > 1 else [None] * len(numbers)
+    macro_f1 = np.mean([run.macro_f1 for run in runs], axis=0).tolist()
+    chosen = np.array([run.chosen for run in runs]).T.tolist()
+    return tuple(
+        ProbedLayer(layer, *figures[i], spread[i], macro_f1[i], tuple(by_seed[i].tolist()), tuple(chosen[i]))
+        for i, layer in enumerate(numbers)
+    )
+
+
+def _curve(sizes: Sequence[int], pooled: Array, draws: Array, by_seed: Array) -> tuple[TrainSize, ...]:
+    if not sizes:
+        return ()
+    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+    return tuple(
+        TrainSize(
+            size,
+            tuple(pooled[place].tolist()),
+            tuple(low[place].tolist()),
+            tuple(high[place].tolist()),
+            tuple(map(tuple, by_seed[place].tolist())),
+        )
+        for place, size in enumerate(sizes)
     )
 
 
@@ -178,16 +202,11 @@ def _pool(runs: Sequence[ProbeRun], group: Labels, resamples: int, rng: np.rando
     return items.accuracy().reshape(conditions, layers), draws.reshape(-1, conditions, layers)
 
 
-def _control(runs: Sequence[ProbeRun], types: Labels, pooled: Array, draws: Array) -> Control:
-    low, high = np.percentile(draws[:, 0] - draws[:, 1], [2.5, 97.5], axis=0)
+def _control(runs: Sequence[ProbeRun], types: Labels) -> Control:
     return Control(
-        accuracy=pooled[1],
         baseline=float(np.mean([run.control_baseline for run in runs])),
         types=int(types.max()) + 1,
         seen=float(np.mean([run.seen for run in runs])),
-        selectivity=pooled[0] - pooled[1],
-        low=low,
-        high=high,
     )
 
 

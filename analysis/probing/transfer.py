@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probing.bootstrap import ItemAccuracies
+from bsx.analysis.probing.bootstrap import ItemAccuracies, layer_figures
 from bsx.analysis.probing.classifiers import FittedProbe, Scale
 from bsx.analysis.probing.control import number_types
+from bsx.analysis.probing.result import LayerFigures, Transferred
 from bsx.analysis.probing.run import ProbeRun
 from bsx.errors import InputError
-from bsx.support.checks import Array
 
 Labels = NDArray[np.int64]
 
@@ -38,47 +38,6 @@ class TestData:
     labels: Sequence[Hashable]
     groups: Sequence[Hashable] | None = None
     types: Sequence[Hashable] | None = None
-
-
-@dataclass(frozen=True)
-class Transferred:
-    """What the probes find in further items.
-
-    Attributes:
-        name: what these are called.
-        n: items tested in the first seed.
-        accuracy: over all seeds (layers,).
-        low: lower end of its 95 % interval (layers,): bootstrap over groups of the further items.
-        high: upper end (layers,).
-        baseline: accuracy of always saying the training part's most frequent label, mean over seeds.
-        seen: share of items whose type stands in the training part; NaN without a control task.
-        control: accuracy on the control task (layers,); None without one. A type keeps its label across the data; a
-            type that was not trained on has a random one, which nothing can tell.
-        selectivity: accuracy minus that on the control task (layers,).
-        selectivity_low: lower end of its 95 % interval (layers,).
-        selectivity_high: upper end (layers,).
-    """
-
-    name: str
-    n: int
-    accuracy: Array
-    low: Array
-    high: Array
-    baseline: float
-    seen: float
-    control: Array | None
-    selectivity: Array | None
-    selectivity_low: Array | None
-    selectivity_high: Array | None
-
-    def measured(self, i: int) -> dict[str, object]:
-        """Return the figures of the layer in a place, by name."""
-        row: dict[str, object] = {name: float(getattr(self, name)[i]) for name in ("accuracy", "low", "high")}
-        row["baseline"] = self.baseline
-        for name in ("control", "selectivity", "selectivity_low", "selectivity_high"):
-            values = getattr(self, name)
-            row[name] = None if values is None else float(values[i])
-        return row
 
 
 class TransferTest:
@@ -175,26 +134,16 @@ class TransferTest:
         """End a seed."""
         self._pooled.add(self._rows, np.stack(self._right))
 
-    def result(self, resamples: int, rng: np.random.Generator) -> Transferred:
-        """Return the figures of all seeds."""
+    def result(self, layers: Sequence[int], resamples: int, rng: np.random.Generator) -> Transferred:
+        """Return the figures of all seeds; ``layers`` are their numbers."""
         shape = (self._layers, self._conditions)
         pooled = self._pooled.accuracy().reshape(shape).T
         draws = self._pooled.draws(resamples, rng).reshape(-1, *shape).transpose(0, 2, 1)
-        low, high = np.percentile(draws[:, 0], [2.5, 97.5], axis=0)
-        control = selectivity = bottom = top = None
-        if self._conditions == 2:
-            control, selectivity = pooled[1], pooled[0] - pooled[1]
-            bottom, top = np.percentile(draws[:, 0] - draws[:, 1], [2.5, 97.5], axis=0)
+        figures = layer_figures(pooled, draws, control=self._conditions == 2)
         return Transferred(
             name=self.data.name,
             n=self._counts[0],
-            accuracy=pooled[0],
-            low=low,
-            high=high,
             baseline=float(np.mean(self._baselines)),
             seen=float(np.mean(self._seen)) if self._seen else float("nan"),
-            control=control,
-            selectivity=selectivity,
-            selectivity_low=bottom,
-            selectivity_high=top,
+            layers=tuple(LayerFigures(layer, *one) for layer, one in zip(layers, figures, strict=True)),
         )

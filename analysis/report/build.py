@@ -8,13 +8,14 @@ from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.explanations.result import Explanations
+from bsx.analysis.probing.result import ProbedModel
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.agreement import agreement
 from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.ensembles import ensembles
-from bsx.analysis.report.sections.explanations import explanations
 from bsx.analysis.report.sections.interventions import interventions
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
@@ -68,7 +69,8 @@ def build_report(
         presented(documents, DisentangleResult, aligner),
         interventions(documents),
         robustness(documents, aligner, examples),
-        explanations(documents, examples),
+        presented(documents, Explanations, aligner, examples),
+        presented(documents, ProbedModel, aligner),
         ensembles(documents),
         *cards(documents),
         *reproduced(documents),

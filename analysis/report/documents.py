@@ -26,7 +26,7 @@ from bsx.support.result import Result
 
 _COMMANDS = (
     "bsx meta, compare, disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble, explain, "
-    "card and reproduce"
+    "probe, card and reproduce"
 )
 
 Model = TypeVar("Model", bound=BaseModel)

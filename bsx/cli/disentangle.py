@@ -44,8 +44,8 @@ def disentangle(
     from bsx.analysis.present.forms import files_in, save, save_pictures
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
-    from bsx.jobs.explaining import disentangle as run
-    from bsx.jobs.explaining import residuals
+    from bsx.jobs.disentangling import disentangle as run
+    from bsx.jobs.disentangling import residuals
     from bsx.support.provenance import Provenance, provenance
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None

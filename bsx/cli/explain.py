@@ -8,12 +8,9 @@ import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say
-from bsx.cli.options import OF_ONE_METRIC, Output, one_spec, take, take_keywords, with_settings
-from bsx.cli.output import form_of, progress_bar, write_result
+from bsx.cli.options import OF_ONE_METRIC, Full, Output, one_spec, take, take_keywords, with_settings
+from bsx.cli.output import form_of, progress_bar, write_result, write_shown
 from bsx.jobs.settings.factors import ExplainSettings
-
-_ROWS = 500
-"""Rows on a page; of more, the riskiest."""
 
 
 @with_settings("metric", config=ExplainSettings, before="format")
@@ -28,23 +25,24 @@ def explain(
     source: Annotated[str | None, typer.Option(help="Column of sources. [source]")] = None,
     marks: Annotated[
         str | None,
-        typer.Option(help="Column of people's marks: 0 or 1 (an error) for each word of the candidate, to measure by."),
+        typer.Option(help="Column of human marks: 0 or 1 (an error) for each word of the candidate, to measure by."),
     ] = None,
     source_marks: Annotated[str | None, typer.Option(help="The same for the source.")] = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="Metric whose score is explained: NAME[:field=value,…].")
     ] = None,
     format: Annotated[
-        Literal["text", "json", "jsonl", "html", "markdown"] | None,
+        Literal["text", "csv", "json", "jsonl", "latex", "markdown", "html"] | None,
         typer.Option(help="How to print: jsonl is one object a row. [what the name of -o ends in; text]"),
     ] = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Tell how likely each word of a candidate, and of its source, is an error."""
-    from bsx.jobs.word_risks import explain_table
-    from bsx.support.json_text import to_json
-    from bsx.support.provenance import provenance
+    from bsx.analysis.present.forms import parts_of
+    from bsx.analysis.present.parts import Answer
+    from bsx.jobs.explaining import explain_table, json_lines
 
     explained = one_spec(metric)
     if explained is not None:
@@ -63,24 +61,9 @@ def explain(
             progress=report,
             **how,
         )
-    form = form_of(format, output)
-    if form == "text":
-        write_result(found.to_text(), output)
-    elif form == "jsonl":
-        write_result(found.to_jsonl(), output)
-        if found.marks:
-            say(found.marks_text().split("\n"))
-    else:
-        origin = provenance("explain", [data], {found.by: found.signature})
-        content = {**found.to_dict(), "provenance": origin}
-        if form == "json":
-            write_result(to_json(content), output)
-        else:
-            from bsx.analysis.report.build import build_report
-            from bsx.analysis.report.documents import Document, parse_document
-
-            page = build_report(
-                [Document(data, None, parse_document(content, data))], title="Risk of each word", examples=_ROWS
-            )
-            write_result(page.to_html() if form == "html" else page.to_markdown(), output)
+    if form_of(format, output) != "jsonl":
+        write_shown(found, [data], format, output, full=full)
+        return
+    write_result(json_lines(found), output)
+    say(part.text for part in parts_of(found) if isinstance(part, Answer) and found.marks)
     say(found.notes)

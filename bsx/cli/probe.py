@@ -1,19 +1,16 @@
-"""``bsx probe``: what each layer of a model knows, side by side with how well it agrees with people."""
+"""``bsx probe``: what each layer of a model knows, side by side with how well it agrees with human judgments."""
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
-from bsx.cli.options import TableFormat, take, take_keywords, whole_numbers, with_settings
-from bsx.cli.output import FORMS, progress_bar, write_tables
+from bsx.cli.options import Full, TableFormat, take, take_keywords, whole_numbers, with_settings
+from bsx.cli.output import FORMS, progress_bar, write_shown
 from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
-from bsx.support.provenance import provenance
 
 _SCORING = (
     "all_layers",
@@ -60,12 +57,14 @@ def probe(
             writable=True,
         ),
     ] = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
     from bsx.data.picture import PICTURES
     from bsx.errors import InputError
     from bsx.jobs.probing.run import probe as run
+    from bsx.jobs.probing.run import save_rows
 
     rows = (".tsv", ".csv", ".jsonl", ".parquet")
     for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*rows, *FORMS))))):
@@ -79,7 +78,7 @@ def probe(
     plan = take({**settings, **chosen}, ProbePlan)
     people, config = take_keywords(settings, PeopleColumns), take(settings, ScorerConfig)
     with progress_bar() as report:
-        findings = run(
+        found = run(
             files,
             plan,
             tokens=tokens,
@@ -90,12 +89,10 @@ def probe(
             progress=report,
             **people,
         )
-    say(findings.notes)
     if plot is not None:
-        findings.plot(plot)
+        found.plot(plot)
     if output is not None and output.suffix in rows:
-        findings.save(output)
+        save_rows(found, output)
         output = None
     read = [*files, *(test_data or ()), *([judged] if judged is not None else [])]
-    origin = functools.partial(provenance, "probe", read, {findings.model: findings.signature})
-    write_tables(findings, format, origin, output, content=findings.to_dict)
+    write_shown(found, read, format, output, full=full)

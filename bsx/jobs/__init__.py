@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
     from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
-    from bsx.jobs.explaining import disentangle as disentangle
+    from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
     from bsx.jobs.fooling.challenge import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from bsx.jobs.intervening import IntervenedRun as IntervenedRun, intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
-    from bsx.jobs.probing.result import Findings as Findings
     from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from bsx.jobs.settings.layers import ProbePlan as ProbePlan
     from bsx.jobs.training.run import train as train
     from bsx.jobs.tuning import Tuning as Tuning, tune as tune
-    from bsx.jobs.word_risks import explain as explain, explain_table as explain_table
+    from bsx.jobs.explaining import explain as explain, explain_table as explain_table
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     __getattr__, __dir__ = public_face(__name__)

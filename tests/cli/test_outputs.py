@@ -57,7 +57,7 @@ def test_outputs_are_refused_before_anything_is_computed(
     monkeypatch.chdir(world)
     (tmp_path / "home").mkdir()
     monkeypatch.setattr("bsx.cli.output.user_folder", lambda: tmp_path / "home")
-    for job in ("training.run.TrainingJob.run", "explaining.regress", "combining.run.read_table"):
+    for job in ("training.run.TrainingJob.run", "disentangling.regress", "combining.run.read_table"):
         monkeypatch.setattr(f"bsx.jobs.{job}", computed)
     (cache_folder() / "models").mkdir(exist_ok=True)
     before = sorted(world.rglob("*"))

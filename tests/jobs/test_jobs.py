@@ -134,8 +134,8 @@ def test_probe_beside_people(judged: str, tiny_model: Model, tmp_path: Path) -> 
         judged=judged,
         settings=ScorerConfig(model=tiny_model("bert")),
     )
-    assert found.results[0].layers == (0, 3)
-    assert found.people is not None
+    assert [one.layer for one in found.tasks[0].layers] == [0, 3]
+    assert found.agreement is not None
 
 
 def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:

@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bsx.analysis.present.forms import SECTIONS, load_presenters, parts_of
-from bsx.analysis.present.parts import Answer, Example, Heading, Part, Section, Surprise
+from bsx.analysis.present.parts import Answer, Example, Heading, Part, Passages, Section, Surprise
 from bsx.analysis.report.alignments import Aligner
 from bsx.analysis.report.documents import Document
 from bsx.support.result import Result
 
 
-def presented(documents: Sequence[Document], kind: type[Result], aligner: Aligner) -> Section | None:
+def presented(
+    documents: Sequence[Document], kind: type[Result], aligner: Aligner, examples: int | None = None
+) -> Section | None:
     """Return the section of all results of a class, headings between several; None without any.
 
     Args:
         documents: the inputs of the report.
         kind: the class.
         aligner: for the tokens of examples.
+        examples: texts that are shown of each document, the first ones; all unless given.
     """
     load_presenters()
     found = [(one.name, one.content) for one in documents if isinstance(one.content, kind)]
@@ -32,13 +35,15 @@ def presented(documents: Sequence[Document], kind: type[Result], aligner: Aligne
             leads.append(first.text)
             section.answers |= first.answers
         section.blocks += [Heading(name)] if len(found) > 1 else []
-        section.blocks += [_aligned(part, aligner) for part in rest if not isinstance(part, Surprise)]
+        section.blocks += [_fitted(part, aligner, examples) for part in rest if not isinstance(part, Surprise)]
         section.surprises += [part for part in rest if isinstance(part, Surprise)]
     section.lead = " ".join(leads)
     return section
 
 
-def _aligned(part: Part, aligner: Aligner) -> Part:
+def _fitted(part: Part, aligner: Aligner, examples: int | None) -> Part:
+    if isinstance(part, Passages):
+        return replace(part, rows=part.rows[:examples])
     if not isinstance(part, Example) or not part.pairs:
         return part
     grids, remark = aligner.align(part.pairs)

@@ -1,16 +1,19 @@
-"""What each layer of a model knows: encode each sentence once for all layers, fit probes, ask how people agree."""
+"""What each layer of a model knows: encode sentences once for all layers, fit probes, compare with judgments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.analysis.present.forms import records_of
 from bsx.analysis.probing.beside_people import probe_with_agreement
 from bsx.analysis.probing.experiment import probe_layers
-from bsx.analysis.probing.result import ProbeResult
+from bsx.analysis.probing.result import ProbedModel, ProbeResult
 from bsx.analysis.probing.tasks import ProbingTask
 from bsx.analysis.probing.transfer import TestData
 from bsx.analysis.stats.layers import Statistic
@@ -18,6 +21,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
+from bsx.data.output import ScoreTable
 from bsx.encode.features import Features, sentence_features, word_features
 from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
@@ -25,7 +29,6 @@ from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.jobs.judged import Judged, read_judged
 from bsx.jobs.probing.input import agreement, read_tasks
-from bsx.jobs.probing.result import Findings, People
 from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
 from bsx.support.idle import refuse_idle
 from bsx.support.optional import need
@@ -43,7 +46,7 @@ def _run(
     settings: ScorerConfig,
     registry: Catalog,
     progress: Progress | None,
-) -> Findings:
+) -> ProbedModel:
     run = set_fields(settings, "model", "final_norm", "registry")
     encoders = Encoders(model=settings.model, registry=registry, **run)
     located = encoders.locate(None)
@@ -51,7 +54,8 @@ def _run(
     chosen = tuple(range(depth + 1)) if plan.layers is None else plan.layers
     view = encoders.encoder(located, final_norm=settings.final_norm).view(chosen)
     tokenizer = located.tokenizer()
-    used, results, notes = [], [], []
+    results: list[ProbeResult] = []
+    notes: list[str] = []
     budget = encoders.budget // (2 + len(others))
     further: list[TestData] = []
     for other in others:
@@ -63,25 +67,17 @@ def _run(
         task, vectors, said = _without_vectorless(task, features)
         result = _probe(plan, task, vectors, chosen, further, progress)
         notes += [f"{task.name}: {note}" for note in (*said, *_ceiling(task), *result.notes)]
-        used.append(task)
-        results.append(result)
-    beside, facts = None, None
+        results.append(replace(result, ceiling=task.ceiling, notes=()))
+    beside = None
     if judged is not None and settings.model is not None:
         scorer = Scorer(settings.model, all_layers=True, registry=registry, **set_fields(settings, "model", "registry"))
         people, signature = agreement(scorer, judged, statistic, progress)
-        beside = probe_with_agreement(results, people)
+        beside = replace(probe_with_agreement(results, people), data=judged.names[0], signature=signature)
         notes += [*judged.notes, *people.notes]
-        facts = People(
-            data=judged.names[0],
-            groups=list(people.groups),
-            n=people.n,
-            best_layer=people.best_layer,
-            signature=signature,
-        )
     fields = _fields(plan, encoders.dtype, located.identity, tokenizer, chosen, depth, tasks[0])
-    signature = str(Signature.of(fields))
-    notes += encoders.notes
-    return Findings(located.choice.name, signature, used, results, beside, facts, notes)
+    model, notes = located.choice.name, [*notes, *encoders.notes]
+    signatures = {model: str(Signature.of(fields))}
+    return ProbedModel(model, plan.probe, tuple(results), beside, signatures=signatures, notes=tuple(notes))
 
 
 def _encode(
@@ -181,7 +177,7 @@ def probe(
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **people: Unpack[PeopleColumns],
-) -> Findings:
+) -> ProbedModel:
     """Fit probes on every layer's frozen vectors.
 
     Args:
@@ -219,3 +215,13 @@ def probe(
     registry = load_registry(settings.registry)
     table = None if judged is None else read_judged([judged], asked, find_language(asked["lang"], registry).code)
     return _run(plan, tasks, others, table, asked["statistic"], settings, registry, progress)
+
+
+def save_rows(found: ProbedModel, path: Path) -> None:
+    """Write a row a task and layer, with the signature beside it."""
+    rows = records_of(found)
+    columns = {name: None for row in rows for name in row}  # a size may be beyond one task's training part
+    with ScoreTable(path) as table:
+        table.signature = found.signatures[found.model]
+        for row in rows:
+            table.write({name: row.get(name) for name in columns})

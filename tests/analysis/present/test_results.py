@@ -129,10 +129,7 @@ def _challenge() -> analysis.ChallengeResult:
 
 
 def _side_by_side() -> analysis.SideBySide:
-    probes, people = made("ProbeResult"), made("LayerAgreement")
-    assert isinstance(probes, analysis.ProbeResult)
-    assert isinstance(people, analysis.LayerAgreement)
-    return analysis.probe_with_agreement([probes], people)
+    return analysis.probe_with_agreement([made("ProbeResult")], made("LayerAgreement"))
 
 
 def _wald() -> WaldTest:
@@ -174,7 +171,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "EnsembleResult": lambda: analysis.ensemble(table(), NAMES[:2], "human", resamples=20),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
     "Explanations": lambda: analysis.Explanations(
-        [analysis.ExplainedRow("a b_c", np.array([0.1, 0.9]))], "m_1", {"candidate": "erasure"}, {"candidate": False}
+        "m_1", {"candidate": "erasure"}, {"candidate": False}, (analysis.ExplainedRow("a b_c", (0.1, 0.9)),)
     ),
     "FactorScores": lambda: analysis.compute_factors("lex", ["A plane flies.", "a b"], ["A plane lands.", "a c"])[
         "lex"
@@ -225,6 +222,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         lang="en",
     ),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
+    "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("SideBySide")),
     "SideBySide": lambda: _side_by_side(),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
         {"m_1": (table()["good"], table()["50%_x"]), "n": (table()["good"], table()["poor & slow"])}, resamples=20
