@@ -7,9 +7,7 @@ from bsx.analysis.documents.agreement import CompareDocument, JudgmentsDocument,
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
-from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.documents.explaining import ExplainDocument
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
@@ -20,9 +18,7 @@ KINDS: dict[str, type[ResultDocument]] = {
     "adversarial-pairs": PairsDocument,
     "adversarial-perturb": PerturbDocument,
     "adversarial-challenge": ChallengeDocument,
-    "ensemble": EnsembleDocument,
     "card": CardDocument,
-    "intervene": InterveneDocument,
     "reproduce": ReproduceDocument,
     "explain": ExplainDocument,
 }

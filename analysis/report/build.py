@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.ensembles.result import EnsembleResult
+from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.agreement import agreement
 from bsx.analysis.report.sections.cards import cards
-from bsx.analysis.report.sections.ensembles import ensembles
 from bsx.analysis.report.sections.explanations import explanations
-from bsx.analysis.report.sections.interventions import interventions
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
 from bsx.analysis.report.sections.reproduction import reproduced
@@ -65,10 +65,10 @@ def build_report(
         agreement(documents),
         compared(documents),
         presented(documents, DisentangleResult, aligner),
-        interventions(documents),
+        presented(documents, Interventions, aligner),
         robustness(documents, aligner, examples),
         explanations(documents, examples),
-        ensembles(documents),
+        presented(documents, EnsembleResult, aligner),
         *cards(documents),
         *reproduced(documents),
         segments(documents),

@@ -218,7 +218,7 @@ def as_json(value: object) -> Any:
         return str(value)
     if value is None or isinstance(value, str | int):
         return value
-    return as_json(value.item())  # type: ignore[attr-defined] # a number of NumPy
+    return as_json(value.tolist())  # type: ignore[attr-defined] # a number or an array of NumPy
 
 
 def _is_default(one: Any, value: object) -> bool:
