@@ -207,7 +207,7 @@ def _adjusted(effects: list[Effect], correction: Correction) -> list[Effect]:
         values = [getattr(effect, kind) for effect in found]
         p = adjust([np.nan if value is None else value for value in values], correction)
         found = [
-            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})
+            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
             for effect, value, new in zip(found, values, p, strict=True)
         ]
     return found

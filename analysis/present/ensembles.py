@@ -166,8 +166,8 @@ def _gains(result: EnsembleResult) -> TablePart:
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
     gains = [
-        charts.Point(name, 0, *(100 * value for value in (gain, *ends)))
-        for name, gain, ends in (
+        charts.Point(name, 0, 100 * gain, 100 * low, 100 * high)
+        for name, gain, (low, high) in (
             *((group.group, group.gain, group.ci) for group in result.groups),
             ("average", result.average_gain, result.average_ci),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from bsx.analysis.intervening.result import ALPHA, Effect, Interventions
@@ -135,7 +136,7 @@ def _chart(result: Interventions, finding: str) -> Chart:
             if effect.metric == fit.metric:
                 sides = ((effect.observed, effect.observed_ci), (effect.edited, effect.edited_ci))
                 points += [
-                    charts.Point(effect.factor, place, value, *(ends or (None, None)), _SIDES[place])
+                    charts.Point(effect.factor, place, value, *(ends or (math.nan, math.nan)), _SIDES[place])
                     for place, (value, ends) in enumerate(sides)
                     if value is not None
                 ]

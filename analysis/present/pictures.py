@@ -40,6 +40,10 @@ class Picture:
     def __init__(self, spec: Mapping[str, object]) -> None:
         self.spec = spec
 
+    def __repr__(self) -> str:
+        titles: Any = self.spec.get("title", {})
+        return f"Picture({titles.get('text', '')!r})"
+
     def svg(self) -> str:
         """Return it as SVG."""
         drawn: str = _library().vegalite_to_svg(self.spec)
