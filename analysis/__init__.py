@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
     from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold
     from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult
-    from bsx.analysis.ensembles.run import ensemble as ensemble
+    from bsx.analysis.ensembles.run import Combined as Combined, combine as combine, ensemble as ensemble
     from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
     from bsx.analysis.explanations.attribution import Attribution as Attribution, erasure as erasure
     from bsx.analysis.explanations.attribution import shapley as shapley
@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.vectors import train_vectors as train_vectors, write_vectors as write_vectors
     from bsx.analysis.factors.zoo import compute_factors as compute_factors, get_factor as get_factor
     from bsx.analysis.factors.zoo import get_factors as get_factors
-    from bsx.analysis.intervening.plots import draw_interventions as draw_interventions
-    from bsx.analysis.intervening.result import EditedText as EditedText, Interventions as Interventions
+    from bsx.analysis.intervening.pairs import EditedText as EditedText, save_pairs as save_pairs
+    from bsx.analysis.intervening.result import Interventions as Interventions
     from bsx.analysis.intervening.run import intervene as intervene
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
     from bsx.analysis.perturbations.catalogue import get_perturbation as get_perturbation

@@ -19,16 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.documents.base import Interval
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.plots import draw_interventions
 from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene
-from bsx.analysis.render.numbers import p_value
+from bsx.analysis.present.numbers import p_value
 from bsx.analysis.report.documents import parse_document
 from bsx.data.output import atomic_text
 from bsx.data.picture import COLOURS, picture
+from bsx.support.result import Interval
 
 ROWS = 100
 METRICS = "bertscore:model=minilm,bertscore:model=me5-small-q4,chrf,sentbleu"
@@ -75,18 +73,18 @@ def command(base: str) -> str:
     )
 
 
-def measure(work: Path, models: Path, base: str) -> InterveneDocument:
+def measure(work: Path, models: Path, base: str) -> Interventions:
     target = work / f"{base}.json"
     if not target.exists():
         words = command(base).replace("DATA/models/stanza_en", str(models)).split()[1:]
         subprocess.run([sys.executable, "-m", "bsx", *words], check=True, cwd=work)
     found = parse_document(json.loads(target.read_text(encoding="utf-8")), target.name)
-    if not isinstance(found, InterveneDocument):
+    if not isinstance(found, Interventions):
         raise TypeError(f"{target} is no document of bsx intervene")
     return found
 
 
-def disagreements(found: Mapping[str, InterveneDocument]) -> str:
+def disagreements(found: Mapping[str, Interventions]) -> str:
     """Return a table of the tests that observed and edited coefficients are the same."""
     lines = ["| metric | factor | observed | edited: references | p | edited: candidates | p |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
@@ -101,12 +99,11 @@ def disagreements(found: Mapping[str, InterveneDocument]) -> str:
     return "\n".join(lines)
 
 
-def _number(value: float | None, ends: Interval) -> str:
-    low, high = ends or (None, None)
-    return "" if value is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+def _number(value: float | None, ends: Interval | None) -> str:
+    return "" if value is None or ends is None else f"{value:.2f} [{ends[0]:.2f}, {ends[1]:.2f}]"
 
 
-def page(found: Mapping[str, InterveneDocument]) -> str:
+def page(found: Mapping[str, Interventions]) -> str:
     first = found["reference"]
     origin = first.provenance
     versions: Any = origin.versions if origin is not None else {}
@@ -128,10 +125,7 @@ def page(found: Mapping[str, InterveneDocument]) -> str:
         FINDINGS,
         "## Where the two disagree\n\n" + disagreements(found),
         "![Coefficients with intervals, observed and under edits](interventions.svg)",
-        *(
-            f"## {base.capitalize()}s edited\n\n" + Interventions(content, ()).to_markdown().strip()
-            for base, content in found.items()
-        ),
+        *(f"## {base.capitalize()}s edited\n\n" + content.to_markdown().strip() for base, content in found.items()),
         "\n".join(f"- {name}: `{line}`" for name, line in (origin.signatures if origin is not None else {}).items()),
         ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
     ]
@@ -201,7 +195,7 @@ def draw_planted(path: Path) -> None:
             candidates=candidates,
             lang="en",
         )
-        unit = one.document.fits[0].sd / next(row.unit for row in one.document.scales if row.factor == "lex")  # type: ignore[operator]
+        unit = one.fits[0].sd / next(scale.unit for scale in one.scales if scale.factor == "lex")
         row = one.effect("m", "lex")
         found.append(
             [
@@ -239,7 +233,7 @@ def main() -> None:
     if not (arguments.work / "words.vec").exists():
         write_vectors(models, arguments.work / "words.vec")
     found = {base: measure(arguments.work, models, base) for base in BASES}
-    draw_interventions(found["reference"], repository / "benchmarks/agreement/interventions.svg")
+    found["reference"].plot(repository / "benchmarks/agreement/interventions.svg")
     with atomic_text(repository / "benchmarks/agreement/interventions.md") as stream:
         stream.write(page(found))
 

@@ -8,7 +8,6 @@ from bsx.analysis.documents.adversarial import DetectionRow, DropRow, LeftOutRow
 from bsx.analysis.documents.agreement import PeopleCurveRow
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 from bsx.analysis.documents.challenge import ChallengedMetric
-from bsx.analysis.documents.intervening import EffectRow
 from bsx.support.result import Notice
 
 SCHEMA = 1
@@ -93,9 +92,27 @@ class ProfileRow(DocumentPart):
     warnings: list[Notice] = []
 
 
-class InterventionRow(EffectRow):
-    """One factor: what scores go with, and what moves them when texts are edited on purpose, on ``n`` texts."""
+class InterventionRow(DocumentPart):
+    """One factor: what scores go with, and what moves them when texts are edited on purpose, on ``n`` texts.
 
+    Fields are those of `bsx.analysis.intervening.result.Effect`.
+    """
+
+    metric: str
+    factor: str
+    observed: Number = None
+    observed_se: Number = None
+    observed_ci: Interval = None
+    observed_p: Number = None
+    edited: Number = None
+    edited_se: Number = None
+    edited_ci: Interval = None
+    edited_p: Number = None
+    edited_p_adjusted: Number = None
+    difference: Number = None
+    difference_ci: Interval = None
+    p: Number = None
+    p_adjusted: Number = None
     data: str
     group: str
     n: int

@@ -7,8 +7,6 @@ from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
-from bsx.analysis.documents.ensembles import EnsembleDocument
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
@@ -18,9 +16,7 @@ KINDS: dict[str, type[ResultDocument]] = {
     "adversarial-pairs": PairsDocument,
     "adversarial-perturb": PerturbDocument,
     "adversarial-challenge": ChallengeDocument,
-    "ensemble": EnsembleDocument,
     "card": CardDocument,
-    "intervene": InterveneDocument,
     "reproduce": ReproduceDocument,
 }
 """``provenance.kind`` -> class."""

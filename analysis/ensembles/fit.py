@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bsx.analysis.documents.ensembles import FoldWeights
+from bsx.analysis.ensembles.result import FoldWeights
 from bsx.analysis.ensembles.settings import EnsembleSettings, How
 from bsx.analysis.ensembles.weights import (
     equal_weights,

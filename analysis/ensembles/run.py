@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from bsx.analysis.documents.ensembles import FoldWeights
 from bsx.analysis.ensembles.fit import (
     Profiles,
     Training,
@@ -26,14 +25,15 @@ from bsx.analysis.ensembles.fit import (
     weighted,
 )
 from bsx.analysis.ensembles.gain import Measured, gains
-from bsx.analysis.ensembles.result import EnsembleResult
+from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
 from bsx.analysis.ensembles.settings import LEARNED, EnsembleOptions, EnsembleSettings
 from bsx.analysis.ensembles.weights import equal_weights
 from bsx.analysis.stats.folds import Fold, Rows, given_folds, group_folds, refuse_leak, unit_folds, units
-from bsx.catalog.combination import Member, Normalise
+from bsx.catalog.combination import Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Notice
 from bsx.support.settings import build_config, takes
 
 TEXTS = ("source", "reference", "candidate", "sentence1", "sentence2")
@@ -74,6 +74,20 @@ class _Scored:
     rivals: Sequence[int] = ()
     choice: Sequence[int] = ()
     folds: list[FoldWeights] = field(default_factory=list)
+
+
+class Combined(NamedTuple):
+    """An ensemble in use.
+
+    Attributes:
+        result: what it is worth.
+        combination: the ensemble as it would be saved.
+        scores: of each row of the table (n,), those that the gains are measured with; NaN where a number was missing.
+    """
+
+    result: EnsembleResult
+    combination: Combination
+    scores: Array
 
 
 @takes(EnsembleSettings)
@@ -127,16 +141,38 @@ def ensemble(
         InputError: for cells that are not numbers, columns that do not vary, too few rows, or folds that leak.
     """
     config = build_config(settings, EnsembleSettings, spelling="`{}=`")
+    more = {"group": group, "segment": segment, "texts": texts, "fold": fold, "fit": fit, "profiles": profiles}
+    return combine(table, metrics, human, config, lower=lower, **more).result  # type: ignore[arg-type]
+
+
+def combine(
+    table: TableLike,
+    metrics: Sequence[str],
+    human: str,
+    config: EnsembleSettings,
+    *,
+    group: str | None = None,
+    segment: str | None = None,
+    texts: Sequence[str] | None = None,
+    fold: str | None = None,
+    lower: Sequence[str] = (),
+    fit: TableLike | None = None,
+    profiles: Profiles | None = None,
+) -> Combined:
+    """Combine metrics as `ensemble` does, and return what can be saved and the scores of rows too.
+
+    Arguments and errors are those of `ensemble`, its settings as one.
+    """
     names = _names(metrics, human, lower)
     if fit is not None and fold is not None:
         raise InputError("`fold=` names folds of one table; with a table to fit on there are none")
     places = {"group": group, "segment": segment, "fold": fold}
     data = _read(table, names, human, places, texts, config)
     source = data if fit is None else _read(fit, names, human, {**places, "fold": None}, texts, config)
-    notes = [f"lower is better for {name}: its sign is turned" for name in lower]
+    warnings = [Notice("lower-is-better", name) for name in lower]
     learns = config.how in LEARNED
     if not data.keys and (learns or config.best == "training"):
-        notes.append("no column names segments or holds texts: every row counts as a segment of its own")
+        warnings.append(Notice("rows-alone"))
     normalise = normalisation(config.how)
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
@@ -179,33 +215,34 @@ def ensemble(
         scored.choice,
     )
     draw = {"resamples": config.resamples, "confidence": config.confidence, "seed": config.seed}
-    groups, average, (low, high), p = gains(measured, **draw)  # type: ignore[arg-type]
-    notes += _notes(config, final, scored.folds, data)
-    notes += [
-        f"{one.group}: the interval leaves out {one.undefined} of {config.resamples} resamples, in which the best "
-        "member's r is not above 0"
+    groups, average, ends, p = gains(measured, **draw)  # type: ignore[arg-type]
+    warnings += _notices(config, final, scored.folds, data)
+    warnings += [
+        Notice("undefined-resamples", one.group, {"undefined": one.undefined_resamples, "resamples": config.resamples})
         for one in groups
-        if one.undefined and not np.isnan(one.gain)
+        if one.undefined_resamples and not np.isnan(one.gain)
     ]
-    used = {**config.model_dump(), "penalty": final.penalty}
     scores = np.full(data.size, np.nan)
     scores[data.kept] = scored.ensemble
-    return EnsembleResult(
-        combination,
-        tuple(groups),
-        average,
-        low,
-        high,
-        p,
-        tuple(scored.folds),
-        tuple(data.keys),
-        int(data.of.max()) + 1,
-        len(source.human),
-        data.omitted,
-        used,
-        tuple(notes),
-        scores,
+    result = EnsembleResult(
+        how=combination.how,
+        normalise=combination.normalise,
+        members=tuple(names),
+        lower=tuple(member.metric for member in combination.members if member.lower),
+        weights=combination.weights,
+        groups=tuple(groups),
+        average_gain=average,
+        average_ci=ends,
+        average_p=p,
+        folds=tuple(scored.folds),
+        kept_together=tuple(data.keys),
+        units=int(data.of.max()) + 1,
+        fitted=len(source.human),
+        omitted=data.omitted,
+        warnings=tuple(warnings),
+        settings={**config.model_dump(), "penalty": final.penalty},
     )
+    return Combined(result, combination, scores)
 
 
 def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str]:
@@ -288,29 +325,17 @@ def _rivals(folds: Sequence[FoldWeights]) -> str:
     return counts[0][0] if len(counts) == 1 else ", ".join(f"{name} ({count})" for name, count in counts)
 
 
-def _notes(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[str]:
-    notes = []
-    if settings.best == "sample":
-        notes.append(
-            "the member to beat is the best of the rows it is compared on, which favours it; `best=training` takes one "
-            "that could have been chosen"
-        )
+def _notices(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[Notice]:
+    found = [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
     purged = sum(fold.purged for fold in folds)
     if purged:
-        notes.append(
-            f"{purged} times a row was left out of training because it shares a segment or a text with the group tested"
-        )
+        found.append(Notice("purged", values={"times": purged}))
     fallen = sum(fold.fell_back for fold in folds)
     if fallen or final.fell_back:
-        where = f"in {fallen} of {len(folds)} folds" if fallen else "on all rows"
-        notes.append(f"{where} no metric was worth a weight, so all got the same")
+        found.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
     largest = int(np.bincount(data.of).max())
     if folds and settings.by == "segment" and largest > 2 * len(data.of) / settings.folds and data.fold is None:
-        notes.append(f"{largest} of {len(data.of)} rows hang together by shared texts and are in one fold")
+        found.append(Notice("hang-together", values={"rows": largest, "of": len(data.of)}))
     if len(data.of) > int(data.of.max()) + 1:
-        notes.append(
-            "rows share segments or texts: the Williams test takes them as independent, the bootstrap does not"
-        )
-    if data.omitted:
-        notes.append(f"{data.omitted} rows miss a number and are left out")
-    return notes
+        found.append(Notice("rows-share-texts"))
+    return found

@@ -6,25 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, Literal, SupportsFloat, TypeAlias, TypedDict
+from typing import Annotated, ClassVar, Generic, Literal, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypeVar
 
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import draw_histogram
-from bsx.analysis.render.sheets import Sheet
 from bsx.catalog.entries.metrics import FactorEntry
 from bsx.data.columns import number_column
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
 from bsx.support.progress import Progress, Watch, told
+from bsx.support.result import Shown
 from bsx.support.settings import check_ranges
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SHORT = 1_024  # characters of sentences that fit in any budget
 Values = NDArray[np.float64]
@@ -162,8 +157,8 @@ class Resources(BaseModel):
             self.progress(phase, done, total)
 
 
-@dataclass(frozen=True, repr=False)
-class FactorScores(InNotebooks):
+@dataclass(frozen=True, repr=False, eq=False)
+class FactorScores(Shown):
     """A factor's scores.
 
     Attributes:
@@ -177,28 +172,6 @@ class FactorScores(InNotebooks):
     details: dict[str, object]
     notes: tuple[str, ...] = ()
     excluded: str | None = None
-
-    @property
-    def short(self) -> str:
-        """How many there are, and their mean."""
-        return (
-            f"{len(self.values)} pairs, mean {np.nanmean(self.values):.3f}; {int(np.isnan(self.values).sum())} missing"
-        )
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return mean, deviation and ends."""
-        known = self.values[~np.isnan(self.values)]
-        figures = {"mean": known.mean(), "sd": known.std(), "lowest": known.min(), "highest": known.max()}
-        rows = [[name, f"{value:.3f}"] for name, value in figures.items()]
-        return [Sheet(f"Factor, n = {len(known)} of {len(self.values)} pairs", ["figure", "value"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a pair."""
-        return [{"pair": number, "value": float(value)} for number, value in enumerate(self.values, start=1)]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw how the values are spread."""
-        return draw_histogram({"": self.values[~np.isnan(self.values)]}, "factor", path)
 
 
 class Factor(ABC, Generic[ConfigT]):

@@ -8,17 +8,18 @@ Gardner et al. 2020 and Kaushik, Hovy & Lipton 2020).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.documents.intervening import EffectRow, InterveneDocument
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.edits import DEFAULT_SHARE, SURFACE, make_pairs
-from bsx.analysis.intervening.result import Interventions
+from bsx.analysis.intervening.pairs import EditedText
+from bsx.analysis.intervening.result import Effect, Interventions
 from bsx.analysis.intervening.world import SEM, Function, World
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import Perturbed
@@ -55,6 +56,7 @@ def intervene(
     confidence: float = 0.95,
     correction: Correction = "none",
     nan: NanPolicy = "error",
+    keep: Callable[[Sequence[EditedText]], object] | None = None,
     progress: Watch = None,
 ) -> Interventions:
     """Edit texts factor by factor, measure by how much each factor changed, and explain the falls of scores by that.
@@ -92,10 +94,11 @@ def intervene(
         confidence: level of the intervals.
         correction: of p for the number of tests (metrics x factors): ``none``, ``holm`` or ``bh``.
         nan: ``error``, or ``omit`` to leave out pairs without a score.
+        keep: called with every minimal pair, what it moved and what that cost, such as ``extend`` of a list.
         progress: called with what is scored, done and total; True draws bars.
 
     Returns:
-        The coefficients, their differences, and every edit with what it moved.
+        The coefficients, their differences, and every edit with what it moved on average.
 
     Raises:
         InputError: if sizes do not match, an edit or factor cannot be used, or a regression is not defined.
@@ -125,28 +128,31 @@ def intervene(
             raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
     measured, notes = _measured(factors, references, texts, written, made, lang, resources)
     sentences = units([references, *([written] if written is not None else [])], len(references))
-    world = World(references, texts, written, human, made, measured, sentences, meaning, notes)
+    world = World(references, texts, written, human, made, measured, sentences, meaning)
     tables = []
     for done, (name, metric) in enumerate(metrics.items()):
         if progress is not None:
             progress(f"scoring with {name}", done, len(metrics))
         tables.append(world.of_metric(name, metric, nan, confidence))
-    effects = _adjusted([row for table in tables for row in table.effects], correction)
-    document = InterveneDocument(
+    effects = _adjusted([effect for table in tables for effect in table.effects], correction)
+    if keep is not None:
+        keep(world.pairs({table.fit.metric: table.falls for table in tables}))
+    return Interventions(
         base=base,
-        factors=world.names,
-        effects=effects,
-        fits=[table.fit for table in tables],
-        edits=world.rows(),
-        drops=[row for table in tables for row in table.drops],
-        scales=world.scales(),
+        factors=tuple(world.names),
+        effects=tuple(effects),
+        fits=tuple(table.fit for table in tables),
+        edits=tuple(world.edits()),
+        drops=tuple(drop for table in tables for drop in table.drops),
+        scales=tuple(world.scales()),
         left_out=left_out,
         confidence=confidence,
         correction=correction,
+        skipped=(),
+        warnings=tuple(world.warnings),
         settings={"lang": lang, "strength": strength, "seed": seed, "meaning": meaning, "rows": len(references)},
-        notes=world.notes,
+        notes=tuple(notes),
     )
-    return Interventions(document, tuple(world.pairs({table.fit.metric: table.falls for table in tables})))
 
 
 def _measured(
@@ -194,14 +200,14 @@ def _measured(
     return found, notes
 
 
-def _adjusted(effects: list[EffectRow], correction: Correction) -> list[EffectRow]:
+def _adjusted(effects: list[Effect], correction: Correction) -> list[Effect]:
     """Return the effects with p corrected for the number of tests of each kind."""
     found = effects
     for kind in ("p", "edited_p"):
-        values = [getattr(row, kind) for row in found]
+        values = [getattr(effect, kind) for effect in found]
         p = adjust([np.nan if value is None else value for value in values], correction)
         found = [
-            row if value is None else row.model_copy(update={f"{kind}_adjusted": float(new)})
-            for row, value, new in zip(found, values, p, strict=True)
+            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
+            for effect, value, new in zip(found, values, p, strict=True)
         ]
     return found

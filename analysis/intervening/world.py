@@ -8,27 +8,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.documents.intervening import EditDropRow, EditRow, EffectFitRow, EffectRow, ScaleRow
 from bsx.analysis.intervening.edits import AIMS, SURFACE
 from bsx.analysis.intervening.estimate import Difference, FactorSample, compare_sides, inflation, mean_by_sentence
-from bsx.analysis.intervening.result import EditedText
+from bsx.analysis.intervening.pairs import EditedText
+from bsx.analysis.intervening.result import Edit, EditDrop, Effect, EffectFit, FactorScale
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.regression import Ols, WaldTest
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
+from bsx.support.result import Interval, Notice
 
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 """A metric: candidates and references -> scores (n,), higher is better."""
 SEM = "sem"
+VIF_LIMIT = 10.0  # Marquardt 1970
 
 
 @dataclass(frozen=True, eq=False)
 class MetricEffects:
     """One metric's coefficients, its two fits, what each edit costs it, and the falls of its scores (n,) by edit."""
 
-    effects: list[EffectRow]
-    fit: EffectFitRow
-    drops: list[EditDropRow]
+    effects: list[Effect]
+    fit: EffectFit
+    drops: list[EditDrop]
     falls: list[Array]
 
 
@@ -45,10 +47,9 @@ class World:
         measured: Mapping[str, Sequence[Array]],
         sentences: NDArray[np.int64],
         meaning: float | None,
-        notes: Sequence[str],
     ) -> None:
         self._references, self._texts, self._written, self._made = references, texts, written, made
-        self._meaning, self.notes = meaning, list(notes)
+        self._meaning, self.warnings = meaning, list[Notice]()
         self._sentences = np.asarray(sentences, dtype=np.float64)
         self._row = np.concatenate([np.flatnonzero(one.changed) for one in made])
         self._of = np.concatenate([np.full(int(one.changed.sum()), place) for place, one in enumerate(made)])
@@ -68,7 +69,7 @@ class World:
         self._seen = [name for name in order if written is not None and name in observed]
         self.names = [name for name in order if name in self._moved or name in self._seen]
         still = [name for name in measured if name not in self._moved]
-        self.notes += [f"no edit moves {name}, so that it has no edited coefficient" for name in still]
+        self.warnings += [Notice("not-moved", name) for name in still]
         there = ~np.isnan(np.column_stack([observed[name] for name in self._seen])).any(axis=1) if self._seen else None
         self._there = np.flatnonzero(there) if there is not None else np.array([], dtype=np.int64)
         whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
@@ -77,7 +78,7 @@ class World:
             ("edited texts", int((~whole_pairs).sum())),
         ):
             if missing:
-                self.notes.append(f"{missing} {what} lack a factor or human score and are left out")
+                self.warnings.append(Notice("rows-left-out", what, {"rows": missing}))
         self._good = whole_pairs
         if len(np.unique(self._sentences[self._row[whole_pairs]])) < 2:
             raise InputError("edited texts are of one sentence or none: standard errors by sentence need two at least")
@@ -93,15 +94,12 @@ class World:
             z = np.column_stack([observed[name][self._there] / self._unit[name] for name in self._seen])
             self._z = z - z.mean(axis=0)
         if SEM in self._moved:
-            self.notes.append(
-                "sem is declared by the kind of each edit, not rated: a changed meaning counts as "
-                + (f"{meaning:g} points of the human score" if meaning is not None else "one unit; `meaning=` sets it")
-            )
+            self.warnings.append(Notice("meaning-declared", values={"meaning": meaning}))
         vif = inflation(self._x[self._good])
         self._inflation = dict(zip(self._moved, map(float, vif), strict=True))
-        high = [f"{name} {value:.1f}" for name, value in self._inflation.items() if value > 10]
+        high = {name: value for name, value in self._inflation.items() if value > VIF_LIMIT}
         if high:
-            self.notes.append(f"edits hardly tell factors apart (variance inflation above 10: {', '.join(high)})")
+            self.warnings.append(Notice("edits-alike", values={"vif": high}))
 
     def _scale(self, name: str, observed: Mapping[str, Array], changes: Mapping[str, Array]) -> tuple[float, str]:
         if name == SURFACE:
@@ -115,20 +113,22 @@ class World:
             return 1.0, "a changed meaning, declared"
         return float(np.sqrt(np.nanmean(np.square(changes[name])))), "root mean square of the edits' changes"
 
-    def scales(self) -> list[ScaleRow]:
+    def scales(self) -> list[FactorScale]:
         """Return the unit of each factor and where it is from."""
         return [
-            ScaleRow(factor=name, unit=self._unit[name], source=self._source[name], inflation=self._inflation.get(name))
+            FactorScale(
+                factor=name, unit=self._unit[name], source=self._source[name], inflation=self._inflation.get(name)
+            )
             for name in self.names
         ]
 
-    def rows(self) -> list[EditRow]:
+    def edits(self) -> list[Edit]:
         """Return each edit with what it moved on average."""
         found = []
         for place, one in enumerate(self._made):
             mine = (self._of == place) & self._good
             found.append(
-                EditRow(
+                Edit(
                     edit=one.perturbation.name,
                     aim=AIMS[one.perturbation.name],
                     preserves=one.perturbation.preserves,
@@ -137,7 +137,7 @@ class World:
                     unchanged=one.unchanged,
                     not_applicable=one.not_applicable,
                     changes={
-                        name: float(self._changes[name][mine].mean()) if mine.any() else None
+                        name: float(self._changes[name][mine].mean()) if mine.any() else float("nan")
                         for name in self._moved
                         if name != SURFACE
                     },
@@ -200,17 +200,17 @@ class World:
         own_names = ["" if name == SEM and self._meaning is None else name for name in self._moved]
         if observed is not None and set(self._seen) & set(own_names):
             differences, test = compare_sides(observed, replace(edited, names=own_names), confidence)
-        fit = EffectFitRow(
+        fit = EffectFit(
             metric=name,
             n_observed=n,
             r2_observed=r2,
             n_edited=int(kept.sum()),
             r2_edited=moved.r2,
             sd=sd,
-            statistic=None if test is None else test.statistic,
+            statistic=_defined(None if test is None else test.statistic),
             df1=0 if test is None else test.df1,
-            df2=None if test is None else test.df2,
-            p=None if test is None else test.p,
+            df2=_defined(None if test is None else test.df2),
+            p=_defined(None if test is None else test.p),
         )
         effects = [self._effect(name, factor, seen, moved, differences.get(factor)) for factor in self.names]
         expected = self._x @ moved.coef
@@ -220,7 +220,7 @@ class World:
             if mine.any():
                 fall, low, high = mean_by_sentence(drops[mine] / sd, self._sentences[self._row[mine]], confidence)
                 rows.append(
-                    EditDropRow(
+                    EditDrop(
                         metric=name,
                         edit=one.perturbation.name,
                         n=int(mine.sum()),
@@ -231,27 +231,20 @@ class World:
                 )
         return MetricEffects(effects, fit, rows, falls)
 
-    def _effect(
-        self, metric: str, factor: str, seen: Ols | None, moved: Ols, difference: Difference | None
-    ) -> EffectRow:
-        found: dict[str, object] = {}
+    def _effect(self, metric: str, factor: str, seen: Ols | None, moved: Ols, difference: Difference | None) -> Effect:
+        found: dict[str, float] = {}
+        ends: dict[str, Interval] = {}
         for side, fit, names in (("observed", seen, self._seen), ("edited", moved, self._moved)):
             if fit is None or factor not in names:
                 continue
             at = names.index(factor)
-            found |= {
-                side: float(fit.coef[at]),
-                f"{side}_se": float(fit.se[at]),
-                f"{side}_ci": (float(fit.low[at]), float(fit.high[at])),
-                f"{side}_p": float(fit.p[at]),
-            }
+            found |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at]), f"{side}_p": float(fit.p[at])}
+            ends[f"{side}_ci"] = float(fit.low[at]), float(fit.high[at])
         if difference is not None:
-            found |= {
-                "difference": difference.value,
-                "difference_ci": (difference.low, difference.high),
-                "p": difference.p,
-            }
-        return EffectRow.model_validate({"metric": metric, "factor": factor, **found})
+            found |= {"difference": difference.value, "p": difference.p}
+            ends["difference_ci"] = difference.low, difference.high
+        defined = {name: value for name, value in found.items() if np.isfinite(value)}
+        return Effect(metric, factor, **defined, **ends)  # type: ignore[arg-type]
 
     def _scored(
         self, name: str, metric: Function, texts: Sequence[str], changed: NDArray[np.bool_] | None, nan: NanPolicy
@@ -270,3 +263,7 @@ class World:
             if np.isinf(values).any():
                 raise InputError(f"{name}: row {int(np.flatnonzero(np.isinf(values))[0]) + 1} has an infinite score")
         return values
+
+
+def _defined(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else value

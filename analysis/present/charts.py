@@ -394,3 +394,24 @@ def heatmap(
         ends = {"values": [{"row": i, "column": j} for i, j in marked]}
         layers.append({"data": ends, "mark": drawn, "encoding": place})
     return {**spec, "layer": layers}
+
+
+def histogram(values: Sequence[float], *, alt: str, axis: str, bins: int = 30) -> dict[str, object]:
+    """Return how many values lie in each of some bins of one width."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    width = (high - low) / bins or 1.0
+    counts = [0] * bins
+    for value in finite:
+        counts[min(bins - 1, int((value - low) / width))] += 1
+    bars: list[dict[str, object]] = [
+        {"from": low + place * width, "to": low + (place + 1) * width, "count": count, "series": 0}
+        for place, count in enumerate(counts)
+        if count
+    ]
+    spec = {**_spec(alt, bars, 1), "height": 180}
+    x = {"field": "from", "type": "quantitative", "title": _title(axis), "scale": {"zero": False}}
+    y = {"field": "count", "type": "quantitative", "title": "pairs", "axis": {"tickCount": 5}}
+    spec["mark"] = {"type": "bar", "color": colour(0)}
+    spec["encoding"] = {"x": x, "x2": {"field": "to"}, "y": y, "y2": {"datum": 0}}
+    return spec

@@ -41,8 +41,8 @@ class Picture:
         self.spec = spec
 
     def __repr__(self) -> str:
-        title: Any = self.spec["title"]
-        return f"Picture({title['text']!r})"
+        titles: Any = self.spec.get("title", {})
+        return f"Picture({titles.get('text', '')!r})"
 
     def svg(self) -> str:
         """Return it as SVG."""

@@ -8,15 +8,15 @@ from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.explanations.result import Explanations
+from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.probing.result import ProbedModel
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.agreement import agreement
 from bsx.analysis.report.sections.cards import cards
-from bsx.analysis.report.sections.ensembles import ensembles
-from bsx.analysis.report.sections.interventions import interventions
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
 from bsx.analysis.report.sections.reproduction import reproduced
@@ -67,11 +67,11 @@ def build_report(
         agreement(documents),
         presented(documents, CompareResult, aligner),
         presented(documents, DisentangleResult, aligner),
-        interventions(documents),
+        presented(documents, Interventions, aligner),
         robustness(documents, aligner, examples),
         presented(documents, Explanations, aligner, examples),
         presented(documents, ProbedModel, aligner),
-        ensembles(documents),
+        presented(documents, EnsembleResult, aligner),
         *cards(documents),
         *reproduced(documents),
         segments(documents),

@@ -62,7 +62,7 @@ def gains(columns: dict[str, Array], spreads: tuple[float, ...]) -> dict[str, bo
     held = {}
     for best in ("sample", "training"):
         found = ensemble(columns, names, "human", best=best, resamples=DRAWS)
-        held[f"gain over the best of the {best}"] = covers((found.low, found.high), truth)
+        held[f"gain over the best of the {best}"] = covers(found.average_ci, truth)
     return held
 
 

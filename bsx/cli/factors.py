@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ import typer
 from bsx.analysis.factors.base import Resources
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.messages import say, spelled
-from bsx.cli.options import OF_ONE_METRIC, Format, Output, TableFormat, specs, take, take_keywords, with_settings
-from bsx.cli.output import names, progress_bar, show, write_run
+from bsx.cli.options import OF_ONE_METRIC, Format, Full, Output, TableFormat, specs, take, take_keywords, with_settings
+from bsx.cli.output import names, progress_bar, show, write_shown
 from bsx.jobs.settings.factors import FactorSettings, InterveneSettings
 
 
@@ -70,15 +71,13 @@ def intervene(
     ] = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Edit texts factor by factor and explain how far scores fall, beside what scores go with as they come."""
-    from bsx.data.output import check_table
     from bsx.data.picture import check_picture
     from bsx.jobs.intervening import intervene as run
 
-    if save is not None:
-        check_table(save)
     if plot is not None:
         check_picture(plot)
     how = take_keywords(settings, InterveneSettings)
@@ -88,20 +87,14 @@ def intervene(
             specs(metric),
             edits=None if edit == "all" else names([edit]),
             factors=specs(factor) or None,
-            keep=save is not None,
+            save=save,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,
         )
-    if save is not None:
-        found.result.save_pairs(save, found.rows)
     if plot is not None:
-        found.result.plot(plot)
+        found.plot(plot)
+    left_out = {name: spelled(why) for name, why in found.left_out.items()}
+    found = replace(found, left_out=left_out, notes=tuple(map(spelled, found.notes)))
     read: list[str | Path] = [file, *(path for path in (how["parses"], how["treebank"]) if path is not None)]
-    said = {
-        "notes": [spelled(note) for note in found.notes],
-        "left_out": {name: spelled(why) for name, why in found.result.document.left_out.items()},
-    }
-    content = found.to_dict() | said
-    write_run(found.result, "intervene", read, found.metrics.signatures, format, output, lambda: content)
-    say([*found.metrics.about, *found.notes])
+    write_shown(found, read, format, output, full=full)

@@ -43,7 +43,7 @@ _COMMANDS = {  # called otherwise than the function
 _LISTS = {"languages": "models --languages", "models": "models", "metrics": "metrics"}  # of the registry
 _RENAMED = {("get_dataset", "source"): "--from"}
 _OF_SCORE = {"output=FILE": "-o"}
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = re.compile(r"\\?`([^`]+?)\\?`")  # Markdown escapes the marks of what is no code to it
 _LIST = re.compile(r"bsx\.load_registry\(\)\.(\w+)")
 _CALL = re.compile(r"bsx\.(?:jobs\.|analysis\.)?(\w+)\((.*)\)")
 _SETTING = re.compile(r"([a-z]\w*)=(.*)")
@@ -51,12 +51,14 @@ _ARGUMENT = re.compile(r"\s*(?:\w+=)?(?:\[[^]]*\]|'[^']*'|[^,]+)")
 
 
 def spelled(message: str) -> str:
-    """Return a message of the library with the settings and calls that it names as options and commands.
+    r"""Return a message of the library with the settings and calls that it names as options and commands.
 
     >>> spelled("use `long='window'`, or drop `strict=True`")
     'use --long window, or drop --strict'
     >>> spelled("`bsx.jobs.train(…, seeds=[1, 2])` trains several")
     '`bsx train … --seeds 1,2` trains several'
+    >>> spelled(r"\`meaning=\` sets it")
+    '--meaning sets it'
     """
     return _CODE.sub(_spell, message)
 

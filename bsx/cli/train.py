@@ -12,7 +12,7 @@ import typer
 
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.cli.messages import say
-from bsx.cli.options import Column, Output, TableFormat, take, take_keywords, whole_numbers, with_settings
+from bsx.cli.options import Column, Full, Output, TableFormat, take, take_keywords, whole_numbers, with_settings
 from bsx.cli.output import group, progress_bar
 from bsx.encode.run_config import RunConfig
 from bsx.jobs.settings.combining import EnsembleColumns, TrainingColumns
@@ -172,11 +172,13 @@ def ensemble(
     ] = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.cli.output import names, write_run
+    from bsx.cli.output import names, write_shown
     from bsx.jobs.combining.run import ensemble as combine
+    from bsx.jobs.combining.save import place_of
 
     more = take_keywords(settings, EnsembleColumns)
     found = combine(
@@ -187,8 +189,7 @@ def ensemble(
         settings=take(settings, EnsembleSettings),
         **more,
     )
-    result = found.result
-    write_run(result, "ensemble", found.files, found.signatures, format, output, result.to_dict)
-    say([*found.notes, *result.notes])
-    if found.saved is not None:
-        print(f"bsx: saved {found.saved}; use it as --metric ensemble:{more['save']}", file=sys.stderr)
+    files = [path for path in (file, more["fit"], more["profiles"]) if path is not None]
+    write_shown(found, files, format, output, full=full)
+    if (save := more["save"]) is not None:
+        print(f"bsx: saved {place_of(save, more['registry'])}; use it as --metric ensemble:{save}", file=sys.stderr)

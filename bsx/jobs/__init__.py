@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bsx.jobs.carding.evidence import AddedEvidence as AddedEvidence, add_evidence as add_evidence
     from bsx.jobs.carding.result import CardRun as CardRun
     from bsx.jobs.carding.run import metric_card as metric_card
-    from bsx.jobs.combining.run import Combined as Combined, ensemble as ensemble
     from bsx.jobs.comparing import ScoresFile as ScoresFile, compare as compare
+    from bsx.jobs.combining.run import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
     from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bsx.jobs.fooling.pairs import fool_pairs as fool_pairs
     from bsx.jobs.fooling.result import Fooled as Fooled
     from bsx.jobs.fooling.triples import fool_triples as fool_triples
-    from bsx.jobs.intervening import IntervenedRun as IntervenedRun, intervene as intervene
+    from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
     from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
     from bsx.jobs.probing.run import probe as probe

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack, cast
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.zoo import get_factors
-from bsx.analysis.intervening.result import PAIR_COLUMNS, Interventions
+from bsx.analysis.intervening.pairs import PAIR_COLUMNS, EditedText, save_pairs
+from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.columns import read_columns
 from bsx.data.long import systems_together
-from bsx.data.output import refuse_taken
+from bsx.data.output import check_table, refuse_taken
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
@@ -28,35 +29,6 @@ from bsx.support.progress import Watch, told
 from bsx.support.settings import complete, takes
 
 
-@dataclass(frozen=True, eq=False)
-class IntervenedRun:
-    """What came out.
-
-    Attributes:
-        result: coefficients, edits and pairs.
-        parses: where parses are from.
-        metrics: the metrics, with signatures and rows that failed.
-        notes: what the reader should know.
-        rows: the table's rows, if they were kept.
-    """
-
-    result: Interventions
-    parses: dict[str, object] | None
-    metrics: MetricFunctions
-    notes: list[str]
-    rows: Sequence[Mapping[str, object]] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        content = self.result.to_dict()
-        settings = cast(dict[str, object], content["settings"])
-        return content | {
-            "skipped": self.metrics.skipped,
-            "settings": {**settings, "parses": self.parses},
-            "notes": self.notes,
-        }
-
-
 @takes(InterveneSettings)
 def intervene(
     file: str,
@@ -64,11 +36,11 @@ def intervene(
     *,
     edits: Sequence[str] | None = None,
     factors: Sequence[str] | None = None,
-    keep: bool = False,
+    save: Path | None = None,
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[InterveneSettings],
-) -> IntervenedRun:
+) -> Interventions:
     """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
 
     It reads files; `bsx.analysis.intervene` works on columns.
@@ -78,8 +50,8 @@ def intervene(
         metrics: their specs.
         edits: names of perturbations that aim at one factor; all that can be made unless given.
         factors: to measure, ``syn``, ``lex``, ``mor``; those for which a parser and vectors are given unless named.
-        keep: keep the table's other columns, for `bsx.analysis.Interventions.save_pairs`, and refuse any that is called
-            as one of it.
+        save: table to write: every minimal pair, what it moved and what that cost, with the table's other columns, none
+            of which may be called as one of it.
         settings: model, language, and where and within what limits to run.
         progress: called with phase, done and total; True draws bars.
         **how: columns, parses, and how big edits are.
@@ -88,6 +60,8 @@ def intervene(
         InputError: for a table, metric, edit or factor that cannot be used.
     """
     progress = told(progress)
+    if save is not None:
+        check_table(save)
     asked = complete(how, InterveneSettings)
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang in (None, "auto"):
@@ -110,8 +84,8 @@ def intervene(
     if asked["meaning"] is not None and human is None:
         raise InputError("`meaning=` is in units of human scores: name their column with `human=`")
     opened = Table(file)
-    rows = list(opened.rows()) if keep else []
-    if keep:
+    rows = list(opened.rows()) if save is not None else []
+    if save is not None:
         refuse_taken(set(opened.columns) - {asked["reference"]}, PAIR_COLUMNS)
     table = read_columns(opened, [human] if human is not None else [], texts=list(dict.fromkeys(columns)))
     written = cast(list[str], table[asked["candidate"]]) if asked["candidate"] is not None else None
@@ -134,7 +108,8 @@ def intervene(
     )
     functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
     treebank: Path | None = asked["treebank"]
-    result = run(
+    pairs: list[EditedText] = []
+    found = run(
         texts.references,
         functions.functions,
         edits,
@@ -152,11 +127,15 @@ def intervene(
         confidence=asked["confidence"],
         correction=asked["correction"],
         nan="omit" if asked["skip_errors"] else "error",
+        keep=pairs.extend,
         progress=progress,
     )
-    notes = [*functions.notes, *systems_together(opened), *result.document.notes]
-    reasons: dict[str, list[str]] = {}
-    for name, why in result.document.left_out.items():
-        reasons.setdefault(why, []).append(name)
-    notes += [f"left out: {', '.join(names)}: each {why}" for why, names in reasons.items()]
-    return IntervenedRun(result, origin, functions, [*notes, *functions.left_out()], rows)
+    if save is not None:
+        save_pairs(pairs, save, rows)
+    return replace(
+        found,
+        skipped=tuple(functions.skipped),
+        settings={**found.settings, "parses": origin},
+        signatures=functions.signatures,
+        notes=(*functions.notes, *systems_together(opened), *found.notes, *functions.left_out(), *functions.about),
+    )

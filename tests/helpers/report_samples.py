@@ -392,26 +392,38 @@ def ensemble() -> dict[str, Any]:
     groups = []
     for k, name in enumerate(("cs-en", "de-en", "zh-en")):
         members = {metric: 0.6 - 0.1 * j + 0.02 * k for j, metric in enumerate(METRICS)}
-        test = {"a": "ensemble", "b": "bertscore", "test": "williams", "difference": 0.03, "p": 0.01}
+        test = {"a": "ensemble", "b": "bertscore", "difference": 0.03, "p": 0.01}
         groups.append(
             {
                 "group": name,
                 "n": 560,
                 "members": members,
                 "ensemble": 0.63 + 0.02 * k,
+                "best": "bertscore",
+                "best_r": members["bertscore"],
                 "gain": 0.05,
                 "ci": [0.01, 0.09],
-                "tests": [test],
+                "undefined_resamples": 0,
+                "tests": [{**test, "test": "williams", "ci": [0.01, 0.05]}, {**test, "test": "bootstrap"}],
             }
         )
     return {
         "groups": groups,
         "average_gain": 0.05,
+        "average_ci": [0.02, 0.08],
+        "average_p": 0.01,
         "how": "z",
+        "normalise": "z",
         "members": list(METRICS),
+        "lower": [],
         "weights": dict.fromkeys(METRICS, 1 / 3),
-        "settings": {"seed": 1},
-        "notes": [],
+        "folds": [],
+        "kept_together": ["reference"],
+        "units": 1680,
+        "fitted": 1680,
+        "omitted": 0,
+        "warnings": [{"name": "best-of-the-same-rows"}],
+        "settings": {"seed": 1, "confidence": 0.95},
         "provenance": provenance("ensemble"),
     }
 
@@ -459,8 +471,8 @@ def intervene() -> dict[str, Any]:
         "confidence": 0.95,
         "correction": "none",
         "skipped": [],
+        "warnings": [{"name": "meaning-declared", "values": {"meaning": None}}],
         "settings": {"seed": 1},
-        "notes": ["sem is declared"],
         "provenance": provenance("intervene"),
     }
 

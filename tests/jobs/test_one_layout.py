@@ -107,7 +107,7 @@ def test_the_scores_of_an_ensemble_are_those_it_is_measured_by(chain: Path, tmp_
     found = ensemble(chain / "f.tsv", scores_out=tmp_path / "e.tsv", settings=EnsembleSettings(how="ridge", folds=3))
     rows = rows_of(tmp_path / "e.tsv")
     own, people = (np.array([float(row[name]) for row in rows]) for name in ("ensemble", "human"))
-    assert np.corrcoef(own, people)[0, 1] == pytest.approx(found.result.groups[0].ensemble, abs=1e-8)  # nine digits
+    assert np.corrcoef(own, people)[0, 1] == pytest.approx(found.groups[0].ensemble, abs=1e-8)  # nine digits
     with pytest.raises(bsx.InputError, match="has a column 'ensemble' already"):
         ensemble(tmp_path / "e.tsv", ["chrf", "ter"], scores_out=tmp_path / "again.tsv")
     assert not (tmp_path / "again.tsv").exists()

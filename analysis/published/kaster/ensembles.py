@@ -157,7 +157,7 @@ def reproduce_ensembles(scores: Scores, judgments: Path, facts: EnsembleFacts) -
         }
         theirs, proper = (found[join] for join in JOINS)
         gains = [(group.gain, group.group) for group in theirs.groups] + [(theirs.average_gain, "Avg")]
-        ends = [(g.gain, g.low, g.high) for g in proper.groups] + [(proper.average_gain, proper.low, proper.high)]
+        ends = [(g.gain, *g.ci) for g in proper.groups] + [(proper.average_gain, *proper.average_ci)]
         for (gain, group), (whole, low, high), paper in zip(gains, ends, facts["printed"][name], strict=True):
             same = round(100 * gain) == paper
             cells.append(GainCell(name, group, paper, 100 * gain, same, 100 * whole, 100 * low, 100 * high))

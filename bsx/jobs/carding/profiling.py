@@ -10,12 +10,14 @@ from bsx.analysis.disentangling.fit import disentangle
 from bsx.analysis.documents.cards import InterventionRow, ProfileRow
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
+from bsx.analysis.present.intervening import worded
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.rows import test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 
 _NEED_PARSES = ("syn", "mor")
 
@@ -68,14 +70,13 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
     except BsxError as error:
         found.add("factors", name, notes=[f"{one.name}: no interventional profile: {error}"])
         return
-    document = result.document
     moved = [
-        InterventionRow.model_validate({**row.to_dict(), "data": one.name, "group": one.lang, "n": most}).to_dict()
-        for row in document.effects
+        InterventionRow.model_validate({**as_json(row), "data": one.name, "group": one.lang, "n": most}).to_dict()
+        for row in result.effects
     ]
     tests = [
         row
-        for effect in document.effects
+        for effect in result.effects
         for kind, value, ends, p in (
             ("coefficient under edits", effect.edited, effect.edited_ci, effect.edited_p),
             ("coefficient under edits less observed", effect.difference, effect.difference_ci, effect.p),
@@ -93,12 +94,14 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
             method="standard errors by sentence",
         )
     ]
-    reasons = dict.fromkeys(document.left_out.values())
+    reasons = dict.fromkeys(result.left_out.values())
     left = [
-        f"{one.lang}: edits left out: {', '.join(edit for edit, own in document.left_out.items() if own == why)}: {why}"
+        f"{one.lang}: edits left out: {', '.join(edit for edit, own in result.left_out.items() if own == why)}: {why}"
         for why in reasons
     ]
-    found.add("factors", name, interventional=moved, tests=tests, notes=[*document.notes, *left])
+    found.add(
+        "factors", name, interventional=moved, tests=tests, notes=[*result.notes, *map(worded, result.warnings), *left]
+    )
 
 
 def _factors(desk: Desk, one: DataSet, content: JudgedRows) -> tuple[dict[str, Array], dict[str, str]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from bsx.analysis.ensembles.result import EnsembleResult
-from bsx.analysis.ensembles.run import ensemble as combine
+from bsx.analysis.ensembles.run import combine
 from bsx.analysis.ensembles.settings import EnsembleSettings
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, together
 from bsx.data.output import ScoreTable, check_table, refuse_taken
@@ -20,45 +20,10 @@ from bsx.errors import InputError
 from bsx.jobs.combining.inputs import read_profiles, read_table
 from bsx.jobs.combining.save import new_place, save_ensemble
 from bsx.jobs.settings.combining import EnsembleColumns
-from bsx.support.settings import complete, set_fields, takes
+from bsx.support.settings import complete, takes
 
 ENSEMBLE = "ensemble"
 """The column of the ensemble's scores."""
-
-
-@dataclass(frozen=True, eq=False)
-class Combined:
-    """What came out.
-
-    Attributes:
-        result: gains over the best metric, with intervals and tests, and weights.
-        files: what was read.
-        signatures: of the columns, where known.
-        saved: where the ensemble was saved, if it was.
-        notes: what the reader should know of the rows.
-        file: the table.
-    """
-
-    result: EnsembleResult
-    files: list[Path]
-    signatures: dict[str, str]
-    saved: Path | None = None
-    notes: Sequence[str] = ()
-    file: Path | None = None
-
-    def save_scores(self, path: Path) -> None:
-        """Write the table with one more column, ``ensemble``; where weights are learnt, scores of rows held out.
-
-        Raises:
-            InputError: if the table has a column of that name, or was changed.
-        """
-        table = Table(self.file if self.file is not None else self.files[0])
-        refuse_taken(table.columns, [ENSEMBLE])
-        with ScoreTable(path, table.types() if path.suffix == ".parquet" else None) as written:
-            for row, score in zip(table.rows(), self.result.scores.tolist(), strict=True):
-                written.write({**row, ENSEMBLE: score})
-            own = {"metric": ENSEMBLE, "higher_is_better": True}
-            written.sidecar = {"metrics": [*carried(table.file.path), own]}
 
 
 @as_one_run
@@ -71,7 +36,7 @@ def ensemble(
     scores_out: Path | None = None,
     settings: EnsembleSettings | None = None,
     **more: Unpack[EnsembleColumns],
-) -> Combined:
+) -> EnsembleResult:
     """Combine columns of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
     It reads files; `bsx.analysis.ensemble` works on columns.
@@ -80,7 +45,7 @@ def ensemble(
         file: table of scores.
         columns: those to combine; those that are known to be metrics unless given.
         human: column of human scores; ``human``, ``human_z`` or ``z`` unless given.
-        scores_out: table to write: this one with the column ``ensemble``; see `Combined.save_scores`.
+        scores_out: table to write: this one with the column ``ensemble``; of learnt weights, scores of rows held out.
         settings: of the rule and the comparison.
         **more: other columns, other files, and where to save; ``lower`` adds to what the table's sidecar knows.
 
@@ -122,10 +87,11 @@ def ensemble(
             one[usual] = [f"{lp} {name}" for lp, name in zip(one[pair], one[usual], strict=True)]
     source = file if fit is None else fit
     known = [name for name in lower_by_sidecar(source) if name in columns and name not in lower]
-    result = combine(
+    found = combine(
         table,
         columns,
         people,
+        settings,
         group=group,
         segment=segment,
         fold=fold,
@@ -133,19 +99,25 @@ def ensemble(
         lower=[*lower, *known],
         fit=other,
         profiles=read_profiles(profiles, source, columns, factors, settings.nan),
-        **set_fields(settings),
     )
-    saved = None
     if save is not None:
-        saved = save_ensemble(result, save, member, people, [source], known_signatures(source, columns), registry)
-    files = [path for path in (file, fit, profiles) if path is not None]
+        save_ensemble(found, save, member, people, [source], known_signatures(source, columns), registry)
+    if scores_out is not None:
+        _save_scores(file, found.scores.tolist(), scores_out)
     said = [] if system is None or system == group else together([str(name) for name in table[system]], system)
     if system is not None and segment is not None and (texts := texts_of_rows(opened)) is not None:
         pairing = Pairing()
         for one, unit, content in zip(table[system], table[segment], texts, strict=True):
             pairing.add(str(one), unit, content)
         said += pairing.notes(missing=False)
-    found = Combined(result, files, known_signatures(file, columns), saved, said, file)
-    if scores_out is not None:
-        found.save_scores(scores_out)
-    return found
+    return replace(found.result, signatures=known_signatures(file, columns), notes=tuple(said))
+
+
+def _save_scores(file: Path, scores: Sequence[float], path: Path) -> None:
+    """Write a table with one more column, ``ensemble``."""
+    table = Table(file)
+    with ScoreTable(path, table.types() if path.suffix == ".parquet" else None) as written:
+        for row, score in zip(table.rows(), scores, strict=True):
+            written.write({**row, ENSEMBLE: score})
+        own = {"metric": ENSEMBLE, "higher_is_better": True}
+        written.sidecar = {"metrics": [*carried(table.file.path), own]}

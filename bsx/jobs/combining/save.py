@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 from bsx.errors import BsxError, InputError
 
 if TYPE_CHECKING:
-    from bsx.analysis.ensembles.result import EnsembleResult
+    from bsx.analysis.ensembles.run import Combined
     from bsx.catalog.catalog import Catalog
     from bsx.catalog.combination import Member
 
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
+
+
+def place_of(name: str, registry: Path | None) -> Path:
+    """Return the file of an ensemble of this name, or of this file."""
+    from bsx.catalog.overlay import ensemble_file
+
+    return Path(name) if name.endswith((".yaml", ".yml")) else ensemble_file(name, registry)
 
 
 def new_place(name: str, registry: Path | None) -> Path:
@@ -23,19 +30,17 @@ def new_place(name: str, registry: Path | None) -> Path:
     Raises:
         InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
     """
-    from bsx.catalog.overlay import ensemble_file
-
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     if not _NAME.match(name if file is None else file.stem):
         raise InputError(f"`save={name}`: a name has letters, digits, -, _ and +; a file ends in .yaml")
-    place = file if file is not None else ensemble_file(name, registry)
+    place = place_of(name, registry)
     if place.exists():
         raise InputError(f"`save={name}`: {place} is there already: choose another name, or remove it first")
     return place
 
 
 def save_ensemble(
-    result: EnsembleResult,
+    found: Combined,
     name: str,
     members: Sequence[str],
     human: str,
@@ -46,7 +51,7 @@ def save_ensemble(
     """Write an ensemble as YAML; members of weight 0 are left out.
 
     Args:
-        result: the ensemble.
+        found: the ensemble.
         name: what to call it, or the path of a ``.yaml`` file.
         members: ``column=metric`` where a column is not called as its metric.
         human: column it was fitted to.
@@ -66,8 +71,8 @@ def save_ensemble(
     file = Path(name) if name.endswith((".yaml", ".yml")) else None
     stem = name if file is None else file.stem
     new_place(name, registry)
-    specs = dict(_named(part, result.combination.weights) for part in members)
-    used = [member for member in result.combination.members if member.weight]
+    specs = dict(_named(part, found.combination.weights) for part in members)
+    used = [member for member in found.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     renamed = [
         member.model_copy(
@@ -80,7 +85,7 @@ def save_ensemble(
         raise InputError(f"`save=`: two members are the metric {twice[0]}; one column of it is enough")
     source = provenance("ensemble", files)
     fitted = EnsembleOrigin(
-        rows=result.fitted,
+        rows=found.result.fitted,
         human=human,
         files=source["files"],
         command=source["command"],
@@ -91,7 +96,7 @@ def save_ensemble(
             if before.metric in signatures
         },
     )
-    combination = result.combination.model_copy(update={"members": renamed})
+    combination = found.combination.model_copy(update={"members": renamed})
     return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
 
 

@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from bsx.analysis import disentangle, intervene, parse_document
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.intervening.estimate import FactorSample, compare_sides
+from bsx.analysis.intervening.pairs import EditedText, save_pairs
+from bsx.analysis.intervening.result import Interventions
 from bsx.errors import InputError
 from bsx.support.provenance import provenance
 
@@ -62,11 +63,10 @@ def planted(of_lex: float, of_shape: float, hidden: dict[str, float]) -> Functio
     return score
 
 
-def scaled(value: float, factor: str, result: object) -> float:
+def scaled(value: float, factor: str, result: Interventions) -> float:
     """Return a planted coefficient in the units that results are in."""
-    document = result.document  # type: ignore[attr-defined]
-    unit = next(row.unit for row in document.scales if row.factor == factor)
-    return value * unit / document.fits[0].sd
+    unit = next(scale.unit for scale in result.scales if scale.factor == factor)
+    return value * unit / result.fits[0].sd
 
 
 @pytest.mark.parametrize("base", ["reference", "candidate"])
@@ -88,7 +88,7 @@ def test_known_coefficients_are_found(base: str) -> None:
     assert found.effect("m", "sem").edited == pytest.approx(0, abs=1e-9)
     assert found.effect("m", "surface").edited == pytest.approx(0, abs=1e-9)
     assert found.effect("m", "sem").observed is None  # no human scores
-    assert found.document.fits[0].r2_edited == pytest.approx(1)
+    assert found.fits[0].r2_edited == pytest.approx(1)
 
 
 def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> None:
@@ -179,22 +179,54 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
 def test_the_document_and_the_pairs(tmp_path: Path) -> None:
     references, candidates, _ = world(30)
     metric = planted(0.7, 0.3, {})
+    pairs: list[EditedText] = []
     found = intervene(
-        references, {"m": metric}, ["synonyms", "lower"], factors={"lex": lex}, candidates=candidates, lang="en"
+        references,
+        {"m": metric},
+        ["synonyms", "lower"],
+        factors={"lex": lex},
+        candidates=candidates,
+        lang="en",
+        keep=pairs.extend,
     )
     content = json.loads(json.dumps(found.to_dict() | {"provenance": provenance("intervene", [], {})}))
     read = parse_document(content, "x")
-    assert isinstance(read, InterveneDocument)
-    assert [row.to_dict() for row in read.effects] == content["effects"]
-    assert len(found.pairs) == sum(row.n for row in found.document.edits)
-    pair = found.pairs[0]
+    assert isinstance(read, Interventions)
+    assert {name: value for name, value in read.to_dict().items() if name != "provenance"} == found.to_dict()
+    assert len(pairs) == sum(edit.n for edit in found.edits)
+    pair = pairs[0]
     fall = metric([pair.original], [pair.reference]) - metric([pair.edited], [pair.reference])
     assert pair.falls["m"] == pytest.approx(fall[0])
     assert pair.changes["lex"] == pytest.approx(1 - bleu1(pair.reference.split(), pair.edited.split()))
-    found.save_pairs(tmp_path / "pairs.tsv")
-    assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == 1 + len(found.pairs)
-    assert "synonyms" in found.to_text()
-    assert "| lex |" in found.to_markdown()
+    save_pairs(pairs, tmp_path / "pairs.tsv")
+    assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == 1 + len(pairs)
+    assert "synonyms" in found.to_text(full=True)
+    assert "| m | lex |" in found.to_markdown()
+
+
+def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
+    references, candidates, _ = world()
+    draw = np.random.default_rng(4)
+
+    def noise(texts: Sequence[str], _: Sequence[str]) -> Array:
+        return draw.normal(size=len(texts))
+
+    lexical = planted(0.7, 0.0, {})
+    found = intervene(
+        references,
+        {"noise": noise, "lexical": lambda texts, wanted: lexical(texts, wanted) + 0.01 * noise(texts, wanted)},
+        ["synonyms", "opposites", "typos"],
+        factors={"lex": lex},
+        candidates=candidates,
+        lang="en",
+        correction="holm",
+    )
+    said = found.to_text().partition("\n")[0]
+    for metric in ("noise", "lexical"):
+        own = next(part for part in said.split(";") if f"{metric} reacts to" in part)
+        for effect in found.effects:
+            if effect.metric == metric and effect.edited_p_adjusted is not None:
+                assert (f"{effect.factor} (" in own) == (effect.edited_p_adjusted < 0.05)
 
 
 @pytest.mark.parametrize(
@@ -234,5 +266,7 @@ def test_pairs_without_a_score_are_refused_or_left_out() -> None:
 
     with pytest.raises(InputError, match="m: row 5 has no score"):
         intervene(references, {"m": metric}, ["typos"], factors={"lex": lex}, lang="en")
-    found = intervene(references, {"m": metric}, ["synonyms"], factors={"lex": lex}, lang="en", nan="omit")
-    assert found.document.fits[0].n_edited == len(found.pairs) - sum(pair.row == 5 for pair in found.pairs)
+    pairs: list[EditedText] = []
+    how: dict[str, Any] = {"factors": {"lex": lex}, "lang": "en", "nan": "omit", "keep": pairs.extend}
+    found = intervene(references, {"m": metric}, ["synonyms"], **how)
+    assert found.fits[0].n_edited == len(pairs) - sum(pair.row == 5 for pair in pairs)

@@ -19,7 +19,6 @@ import bsx
 import bsx.analysis as analysis
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.documents.cards import AgreementPart, AgreementRow, CardDocument, CardParts, FamilyRow
-from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproducedCell, ReproduceDocument, ReproducedTable
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart
@@ -35,6 +34,7 @@ NO_RESULTS = {
         "Catalog",
         "Check",
         "ChallengeSet",
+        "Combined",
         "Document",
         "EditedText",
         "Encoders",
@@ -102,13 +102,6 @@ def _reproduced() -> analysis.Reproduced:
     return analysis.Reproduced(ReproduceDocument(ok=True, tables={"kaster2021": content}))
 
 
-def _intervened() -> analysis.Interventions:
-    effect = {"metric": "m_1", "factor": "lex", "edited": 0.3, "edited_ci": (0.1, 0.5), "p_adjusted": 0.01}
-    fit = {"metric": "m_1", "n_observed": 0, "r2_observed": None, "n_edited": 9, "r2_edited": 0.4, "sd": 1.0}
-    content = {"effects": [effect], "fits": [fit], "edits": [], "drops": [], "factors": ["lex"], "correction": "none"}
-    return analysis.Interventions(InterveneDocument.model_validate({**content, "confidence": 0.95, "base": "lex"}), ())
-
-
 def _challenge() -> analysis.ChallengeResult:
     pairs = [
         MinimalPair(
@@ -168,15 +161,10 @@ BUILDERS: dict[str, Callable[[], object]] = {
     ),
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
     "DisentangleResult": lambda: analysis.disentangle(table(), metrics=["good"], factors=["50%_x", "poor & slow"]),
-    "EnsembleResult": lambda: analysis.ensemble(table(), NAMES[:2], "human", resamples=20),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
     "Explanations": lambda: analysis.Explanations(
         "m_1", {"candidate": "erasure"}, {"candidate": False}, (analysis.ExplainedRow("a b_c", (0.1, 0.9)),)
     ),
-    "FactorScores": lambda: analysis.compute_factors("lex", ["A plane flies.", "a b"], ["A plane lands.", "a c"])[
-        "lex"
-    ],
-    "Interventions": _intervened,
     "Judgments": lambda: analysis.Judgments(
         tuple(analysis.meta_evaluate(table(), metrics=NAMES[1:], human=human) for human in ("human", "good"))
     ),

@@ -235,7 +235,8 @@ def test_parts_are_headed_by_what_they_show() -> None:
     ]
     assert "kendall with human" in heads
     assert heads.count("pearson with human (meta.json)") == 2  # the same twice: only the file tells them apart
-    assert not any(head.endswith(".json") for head in heads if head not in ("disentangle.json", "compare.json"))
+    named = ("disentangle.json", "compare.json", "ensemble.json")
+    assert not any(head.endswith(".json") for head in heads if head not in named)
 
 
 def test_settings_are_told_where_the_report_is_repeated(report: Report) -> None:
@@ -269,8 +270,10 @@ def test_examples_beyond_the_third_are_folded() -> None:
 def test_ensembles_are_what_the_document_says(report: Report) -> None:
     shown = values(table(report, "ensembles", "Agreement of members and ensemble"))
     first = samples.ensemble()["groups"][0]
-    assert shown[0] == ["cs-en", 560, *first["members"].values(), 0.63, 0.05, 0.01]
-    assert "agree 5.0 % more with people than the best of them alone" in section(report, "ensembles").lead
+    assert shown[0] == ["cs-en", 560, *first["members"].values(), 0.63]
+    gains = next(b for b in section(report, "ensembles").blocks if isinstance(b, TablePart))
+    assert values(gains)[0] == ["cs-en", "bertscore", 560, 0.6, 0.63, 0.05, 0.01]
+    assert "agree significantly better with human judgments than the best" in section(report, "ensembles").lead
 
 
 def test_the_segments_are_all_there_with_their_own_systems_text(report: Report) -> None:
@@ -310,7 +313,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
     ("triples", lambda d: d["results"][0].update(rate="high"), "triples.json: results.0.rate: .*not 'high'"),
     ("triples", lambda d: d["worst"][0].pop("anchor"), "triples.json: worst.0.anchor: is missing"),
     ("perturb", lambda d: d["results"][3].pop("preserves"), "perturb.json: results.3.preserves: is missing"),
-    ("ensemble", lambda d: d.update(groups={}), "ensemble.json: groups: .*list"),
+    ("ensemble", lambda d: d.update(groups={}), "ensemble.json: groups: .*tuple"),
     (
         "pairs",
         lambda d: d["provenance"].update(kind="poetry"),
@@ -629,7 +632,7 @@ def test_the_largest_surprise_stands_after_the_rankings() -> None:
             row |= {"n": 60, "rate": 0.1, "ci": [0.05, 0.2]}
 
     def worse(content: dict[str, Any]) -> None:
-        content |= {"average_gain": -0.3, "average_ci": [-0.4, -0.2]}
+        content |= {"average_gain": -0.3, "average_ci": [-0.4, -0.2], "average_p": 0.99}
 
     documents = [read_only("ensemble", worse), read_only("triples", fooled), read_only("compare")]
     report = build_report(documents)
