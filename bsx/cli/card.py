@@ -14,9 +14,8 @@ from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, specs, take, t
 from bsx.cli.output import form_of, names, progress_bar, write_result
 from bsx.errors import InputError
 from bsx.jobs.carding.desk import CardSettings
-from bsx.support.idle import refuse_idle
 from bsx.support.json_text import to_json
-from bsx.support.settings import settings_of
+from bsx.support.settings import refuse_idle, settings_of
 
 _WORDS = ("notes", "reason", "why", "message", "left_out")
 """What in a card is said by the library, which names settings as Python does."""

@@ -13,8 +13,8 @@ from bsx.cli.messages import say, spelled
 from bsx.cli.options import OF_ONE_METRIC, Column, Lower, Output, Segment, System, take, with_settings
 from bsx.cli.output import form_of, names, progress_bar, show, write_result
 from bsx.errors import InputError
-from bsx.support.idle import refuse_idle
 from bsx.support.json_text import to_json
+from bsx.support.settings import refuse_idle
 
 
 def report(

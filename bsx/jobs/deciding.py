@@ -25,9 +25,8 @@ from bsx.jobs.settings.combining import MbrSettings
 from bsx.metrics.risk import Decision, Decoder, Utilities, drawn
 from bsx.metrics.summary import about
 from bsx.support.aligned import text_table
-from bsx.support.idle import refuse_idle
 from bsx.support.progress import Say, Watch, told
-from bsx.support.settings import complete, in_range, set_fields, takes
+from bsx.support.settings import complete, in_range, refuse_idle, set_fields, takes
 
 _BLOCK = 8  # lists that a run which is stopped may lose
 

@@ -28,11 +28,10 @@ from bsx.metrics.base import Metric
 from bsx.metrics.zoo import get_metric
 from bsx.risk.explainer import RiskMethod, Side, TextRow, WordRisks, idf_weights
 from bsx.support.checks import Array
-from bsx.support.idle import refuse_idle
 from bsx.support.json_text import to_json
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.result import as_json
-from bsx.support.settings import complete, set_fields, takes
+from bsx.support.settings import complete, refuse_idle, set_fields, takes
 
 _DIGITS = 9
 """Decimals of a risk; beyond them processors differ."""

@@ -22,8 +22,7 @@ from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.jobs.settings.factors import FactorSettings
 from bsx.support.aligned import text_table
-from bsx.support.idle import refuse_idle
-from bsx.support.settings import complete, takes
+from bsx.support.settings import complete, refuse_idle, takes
 
 USUAL = ("syn", "lex", "mor")
 

@@ -24,9 +24,8 @@ from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
 from bsx.jobs.perturbing import MetricFunctions, Texts, find_parses
 from bsx.jobs.settings.factors import InterveneSettings
-from bsx.support.idle import refuse_idle
 from bsx.support.progress import Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.settings import complete, refuse_idle, takes
 
 
 @takes(InterveneSettings)

@@ -22,9 +22,8 @@ from bsx.jobs.settings.fooling import PerturbSettings
 from bsx.jobs.settings.shared import ParseSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
-from bsx.support.idle import refuse_idle
 from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.settings import complete, refuse_idle, takes
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse

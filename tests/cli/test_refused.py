@@ -11,7 +11,7 @@ import pytest
 
 from bsx.cli.commands import COMMANDS
 from bsx.errors import InputError, RegistryError, shortened
-from bsx.support.idle import refuse_idle
+from bsx.support.settings import refuse_idle
 
 Cli = Callable[..., Any]
 

@@ -12,8 +12,7 @@ from bsx.analysis.datasets.triples import Triple
 from bsx.data.files import TableFile
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
-from bsx.support.idle import refuse_idle
-from bsx.support.settings import in_range
+from bsx.support.settings import in_range, refuse_idle
 
 if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import Tagger

@@ -30,10 +30,9 @@ from bsx.errors import InputError
 from bsx.jobs.judged import Judged, read_judged
 from bsx.jobs.probing.input import agreement, read_tasks
 from bsx.jobs.settings.layers import PeopleColumns, ProbePlan
-from bsx.support.idle import refuse_idle
 from bsx.support.optional import need
 from bsx.support.progress import Progress, Watch, told
-from bsx.support.settings import complete, set_fields, takes
+from bsx.support.settings import complete, refuse_idle, set_fields, takes
 from bsx.support.signature import Signature
 
 
