@@ -214,7 +214,7 @@ def lines(
         "type": "quantitative",
         "title": x,
         "axis": {"values": list(ticks), "grid": False},
-        "scale": {"type": "log"} if log else {"zero": False},
+        "scale": {"type": "log", "nice": False} if log else {"zero": False},
     }
     up = {
         "field": "value",
@@ -230,7 +230,9 @@ def lines(
     if bands:
         drawn = [{"filter": "isValid(datum.low) && isValid(datum.high)"}]
         ends = {"y": {**up, "field": "low"}, "y2": {"field": "high"}, **_scales(series, False)}
-        below.append({"transform": drawn, "mark": {"type": "area", "opacity": 0.15}, "encoding": ends})
+        below.append(
+            {"transform": drawn, "mark": {"type": "area", "opacity": 1, "fillOpacity": 0.15}, "encoding": ends}
+        )
     if rule is not None:
         upright = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
         below.append(
