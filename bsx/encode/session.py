@@ -9,16 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
 from bsx.encode.architecture import Architecture
-from bsx.encode.cache.encoding import open_cache
 from bsx.encode.devices import Precision, choose_device, choose_dtype
-from bsx.encode.opening import Opener
 from bsx.encode.run_config import RunConfig, RunSettings
-from bsx.encode.shared import SharedEncoder
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.errors import InputError, LanguageError
 from bsx.models.choice import Choice, choose
@@ -29,6 +26,11 @@ from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.support.settings import build_config, takes
 from bsx.support.untyped import Settings, Untyped, blaming
+
+# What runs encoders is imported where one is opened: metrics without a model need none of it.
+if TYPE_CHECKING:
+    from bsx.encode.cache.folder import VectorCache
+    from bsx.encode.shared import SharedEncoder
 
 
 def memory_budget(memory: str | None, device: str) -> int:
@@ -177,7 +179,11 @@ class Encoders:
         self.budget = memory_budget(self.config.memory, self.device)
         self._remember = remember
         self._uses: dict[int, int] = {}
-        self._cache = open_cache(self.config.cache, self.config.cache_size)
+        self._cache: VectorCache | None = None
+        if self.config.cache is not None:
+            from bsx.encode.cache.folder import VectorCache
+
+            self._cache = VectorCache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []
         self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
@@ -250,6 +256,9 @@ class Encoders:
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
+        from bsx.encode.opening import Opener
+        from bsx.encode.shared import SharedEncoder
+
         key = (located.checkpoint.folder, final_norm)
         if key not in self._encoders:
             opener = Opener(
