@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
 from bsx.encode.architecture import Architecture
-from bsx.encode.cache.encoding import open_cache
 from bsx.encode.devices import Precision, choose_device, choose_dtype
-from bsx.encode.opening import Opener
 from bsx.encode.run_config import RunConfig, RunSettings
-from bsx.encode.shared import SharedEncoder
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.errors import InputError, LanguageError
 from bsx.models.choice import Choice, choose, path_as_name
@@ -31,6 +28,11 @@ from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
 from bsx.support.settings import build_config, made_of, takes
 from bsx.support.untyped import Settings, Untyped, blaming
+
+# What runs encoders is imported where one is opened: metrics without a model need none of it.
+if TYPE_CHECKING:
+    from bsx.encode.cache.folder import VectorCache
+    from bsx.encode.shared import SharedEncoder
 
 
 def memory_budget(memory: str | None, device: str) -> int:
@@ -183,7 +185,11 @@ class Encoders:
         self._remember = remember
         self._uses: Counter[int] = Counter()
         self._lock = threading.RLock()
-        self._cache = open_cache(self.config.cache, self.config.cache_size)
+        self._cache: VectorCache | None = None
+        if self.config.cache is not None:
+            from bsx.encode.cache.encoding import open_cache
+
+            self._cache = open_cache(self.config.cache, self.config.cache_size)
         self._doubts: list[str] = []
         self._replaced: list[str] = []
         self._heard: list[list[str]] = []
@@ -276,6 +282,9 @@ class Encoders:
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
+        from bsx.encode.opening import Opener
+        from bsx.encode.shared import SharedEncoder
+
         key = (located.checkpoint.folder, final_norm)
         with self._lock:
             if key not in self._encoders:

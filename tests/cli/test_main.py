@@ -405,6 +405,18 @@ def test_starting_imports_nothing_heavy(start: str) -> None:
     assert out.splitlines()[-1] == "[]"
 
 
+def test_scoring_imports_what_it_runs(tmp_path: Path) -> None:
+    """Nothing that analyses or shows; without a model, nothing that runs one."""
+    (tmp_path / "a.txt").write_text("a cat\n", encoding="utf-8")
+    words = ["bsx", "score", "-c", str(tmp_path / "a.txt"), "-r", str(tmp_path / "a.txt"), "--metric", "chrf"]
+    out = run_python(
+        f"import sys; sys.argv = {words}\nfrom bsx.cli.main import _status\n_status()\nprint(*sys.modules)"
+    )
+    loaded = set(out.splitlines()[-1].split())
+    assert "bsx.metrics.run" in loaded
+    assert not {name for name in loaded if name.startswith(("bsx.analysis", "bsx.encode.light.embedder"))}
+
+
 def test_help_starts_fast() -> None:
     """Half a second of the processor, or as much longer as Python itself takes longer to start on this machine."""
     import resource
