@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bsx.analysis.adversarial.challenge import ChallengeResult
+from bsx.analysis.adversarial.pairs import PairsResult
+from bsx.analysis.adversarial.result import Robustness
+from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
-from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
@@ -18,7 +20,6 @@ from bsx.analysis.report.sections.interventions import interventions
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
 from bsx.analysis.report.sections.reproduction import reproduced
-from bsx.analysis.report.sections.robustness import robustness
 from bsx.analysis.report.sections.scored import compared, scored, segments
 from bsx.errors import InputError
 from bsx.support.settings import in_range
@@ -27,9 +28,9 @@ from bsx.support.settings import in_range
 def has_examples(document: Document) -> bool:
     """Return whether a document has examples whose tokens could be aligned."""
     content = document.content
-    if isinstance(content, ChallengeDocument):
+    if isinstance(content, ChallengeResult):
         return any(example.reference is not None for example in content.examples)
-    return isinstance(content, TriplesDocument | PerturbDocument) and bool(content.worst)
+    return isinstance(content, TriplesResult | Robustness) and bool(content.worst)
 
 
 @in_range
@@ -66,7 +67,7 @@ def build_report(
         compared(documents),
         presented(documents, DisentangleResult, aligner),
         interventions(documents),
-        robustness(documents, aligner, examples),
+        presented(documents, (ChallengeResult, TriplesResult, PairsResult, Robustness), aligner, examples),
         explanations(documents, examples),
         ensembles(documents),
         *cards(documents),

@@ -17,7 +17,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs.settings import combining, factors, fooling, layers
+from bsx.jobs.settings import adversarial, combining, factors, layers
 from bsx.jobs.settings.layers import ProbePlan
 from bsx.support.provenance import provenance
 from bsx.support.settings import as_model, complete
@@ -61,7 +61,7 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.probe, layers.PeopleColumns),
     (bsx.jobs.factors, factors.FactorSettings),
     (bsx.jobs.disentangle, factors.DisentangleSettings),
-    (bsx.jobs.perturb, fooling.PerturbSettings),
+    (bsx.jobs.perturb, adversarial.PerturbSettings),
     (bsx.jobs.mbr, combining.MbrSettings),
     (bsx.jobs.ensemble, combining.EnsembleColumns),
 ]
