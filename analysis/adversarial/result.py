@@ -136,7 +136,7 @@ class Robustness(Result):
     worst: tuple[DropExample, ...]
     ranges: tuple[MetricRange, ...]
     left_out: tuple[NotApplied, ...]
-    skipped: tuple[dict[str, Any], ...] = ()
+    skipped: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False)

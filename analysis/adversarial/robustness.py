@@ -211,6 +211,7 @@ def falls(
         tuple(examples),
         tuple(ranges),
         tuple(NotApplied(name, why) for name, why in found.left_out.items()),
+        (),
         notes=tuple(notes),
         settings={**found.settings, "correction": correction, **how},
     )

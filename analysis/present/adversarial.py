@@ -268,7 +268,7 @@ def _harder_answer(result: PairsResult) -> list[str]:
     lost = [f"{one.metric} ({number(one.drop).text})" for one in result.drops if one.p < ALPHA]
     if not lost:
         return [f"No metric loses significantly on {result.against.name}."]
-    return [f"On {result.against.name}, AUC is significantly lower under {_some(lost)}."]
+    return [f"On {result.against.name}, AUC is significantly lower (one-sided) under {_some(lost)}."]
 
 
 def _lost(result: PairsResult) -> str:
@@ -324,16 +324,19 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     answer = _perturbed_answer(result)
     yield Answer(answer)
     yield _overview(result, preserves=False)
-    yield from _noted(result.notes)
+    left_out = [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
+    notes = [note for note in result.notes if note not in left_out]
+    if left_out:
+        notes.append(f"left out: {', '.join(one.perturbation for one in result.left_out)}; all tables say why")
+    yield from _noted(notes)
     yield from _drop_chart(result, answer)
     kept = _overview(result, preserves=True)
     yield from [kept] if kept.rows else []
     strengths = _strength_chart(result)
     yield from [strengths] if strengths is not None else []
     yield _drops(result)
-    left_out = [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
     left_out += [f"Left out: {_said(entry)}" for entry in result.skipped]
-    yield from _noted([one for one in left_out if one not in result.notes], full=True)
+    yield from _noted(left_out, full=True)
     yield from _drop_examples(result)
     yield from _perturbed_surprises(result)
 
@@ -362,14 +365,15 @@ def _perturbed_answer(result: Robustness) -> str:
         found = [
             one
             for one in result.results
-            if one.metric == metric and not one.preserves and min(one.n, one.excess_n) >= FEWEST
+            if one.metric == metric and not one.preserves and one.perturbation not in _WHOLE
         ]
+        found = [one for one in found if min(one.n, one.excess_n) >= FEWEST]
         tested = [one for one in found if not math.isnan(one.p_adjusted)]
         if not tested:
             continue
         more = [one for one in tested if one.p_adjusted < ALPHA]
         rest = [_phrase(one) for one in sorted(tested, key=lambda one: one.excess) if one not in more]
-        said = f"under {metric} {len(more)} of {len(tested)} changes of meaning cost significantly more"
+        said = f"{len(more)} of {len(tested)} changes of meaning cost significantly more under {metric}"
         phrases.append(said + (f" (not {_some(rest)})" if rest else ""))
     if not phrases:
         return f"No perturbation that changes the meaning can be tested on {FEWEST} texts or more."
@@ -426,6 +430,10 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
             mark = "" if one is None else _dagger(one.p_adjusted)
             cells.append(Cell(NONE) if value is None else percent(value, heat=heat(value, 0, 1), mark=mark))
         rows.append(cells)
+    if not preserves:
+        controls = {one.metric: one for one in result.results if one.perturbation == _control(result)}
+        values = [controls[metric].relative_drop if metric in controls else None for metric in metrics]
+        rows.append([text(f"{_control(result)} (control)"), *map(percent, values)])
     what, should = ("stays", "near 0") if preserves else ("changes", "large")
     correction = str(result.settings.get("correction", "none"))
     note = (
@@ -435,7 +443,8 @@ def _overview(result: Robustness, *, preserves: bool) -> TablePart:
     )
     most = max((one.n for one in cases.values()), default=0)
     caption = f"Relative drop where the meaning {what}: should be {should}; n = {most:,} texts at most"
-    return table(caption, ["perturbation", *metrics], rows, note=note, full=preserves)
+    heads = ["perturbation", *metrics]
+    return table(caption, heads, rows, note=note, full=preserves, foot=0 if preserves else 1)
 
 
 def _drops(result: Robustness) -> TablePart:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import SHORT
+from bsx.cli.messages import SHORT, spelled
 from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
@@ -276,6 +277,8 @@ def perturb(
             progress=report,
             **how,
         )
+    left_out = tuple(replace(one, why=spelled(one.why)) for one in found.left_out)
+    found = replace(found, left_out=left_out, notes=tuple(map(spelled, found.notes)))
     read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
     write_shown(found, read, format, output, full=full)
 

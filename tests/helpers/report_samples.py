@@ -329,6 +329,7 @@ def perturb() -> dict[str, Any]:
             {"metric": name, "clean": 0.9, "unrelated": 0.9 - 1 / 1.4, "range": 1 / 1.4, "n": 500} for name in METRICS
         ],
         "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
+        "skipped": [],
         "settings": {"control": "lower case", "seed": 1},
         "notes": [],
         "provenance": provenance("adversarial-perturb"),
