@@ -63,6 +63,9 @@ class Picture:
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    def __repr__(self) -> str:
+        return f"Picture({str(self.spec.get('description', ''))!r})"
+
 
 def picture(chart: Chart) -> Picture:
     """Return a chart as a picture by itself."""
