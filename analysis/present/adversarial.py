@@ -456,14 +456,14 @@ def _drops(result: Robustness) -> TablePart:
         row += [number(one.unchanged), number(one.mean_score), number(one.drop), interval(one.ci)]
         row += [percent(one.relative_drop), number(one.excess), interval(one.excess_ci)]
         rows.append([*row, p_value(one.p_adjusted, mark=_dagger(one.p_adjusted)), percent(one.unnoticed)])
-    heads = ["metric", "perturbation", "strength", "meaning", "changed texts", "not applicable", "unchanged"]
-    heads += ["mean score", "drop", "interval of drop", "relative drop", "drop less control's", "interval of that", "p"]
+    heads = ["metric", "perturbation", "strength", "meaning", "texts", "n/a", "same"]
+    heads += ["mean score", "drop", "interval of drop", "relative drop", "less control's", "interval of that", "p"]
     note = (
-        "A drop is the clean text's score less the changed text's. Texts that a perturbation leaves as they are do not "
-        "count in it: they are under “unchanged”. p: one-sided, the drop is larger than the control's. Not noticed: "
-        "share of changed texts that score no lower than before."
+        "A drop is the clean text's score less the changed text's, over the texts that changed; n/a: nothing to act "
+        "on; same: left as they were. p: one-sided, the drop is larger than the control's. Unseen: share of changed "
+        "texts that score no lower than before."
     )
-    return table("All drops", [*heads, "not noticed"], rows, note=note, names=2, folded=True, full=True)
+    return table("All drops", [*heads, "unseen"], rows, note=note, names=2, folded=True, full=True)
 
 
 def _drop_chart(result: Robustness, answer: str) -> Iterator[Chart]:
