@@ -24,7 +24,7 @@ from bsx.analysis.ensembles.settings import EnsembleOptions, EnsembleSettings
 from bsx.analysis.factors.base import ResourceOptions, Resources
 from bsx.bertscore.config import ScorerSettings
 from bsx.encode.run_config import RunSettings
-from bsx.jobs.settings.fooling import PairSettings, TripleSettings
+from bsx.jobs.settings.adversarial import PairSettings, TripleSettings
 from bsx.support.settings import settings_of
 
 ROOT = Path(__file__).resolve().parent.parent

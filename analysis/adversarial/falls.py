@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.adversarial.result import CaseResult, MetricRange
-from bsx.analysis.documents.adversarial import DropExampleRow
+from bsx.analysis.adversarial.result import CaseResult, DropExample, MetricRange
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.resample import Resampling, Seed, bootstrap_counts, percentile_interval, permutation_p, swaps
@@ -22,8 +21,9 @@ def metric_range(name: str, before: Array, unrelated: Array) -> MetricRange:
     """Return how far a metric's scores (n,) can fall: to those of unrelated texts (n,)."""
     both = ~np.isnan(before) & ~np.isnan(unrelated)
     if not both.any():
-        return MetricRange(name, _mean(before[~np.isnan(before)]), float("nan"), 0)
-    return MetricRange(name, float(before[both].mean()), float(unrelated[both].mean()), int(both.sum()))
+        return MetricRange(name, _mean(before[~np.isnan(before)]), float("nan"), float("nan"), 0)
+    clean, least = float(before[both].mean()), float(unrelated[both].mean())
+    return MetricRange(name, clean, least, clean - least, int(both.sum()))
 
 
 def fall(
@@ -58,16 +58,14 @@ def fall(
         mean_clean=_mean(before[there]),
         mean_score=_mean(after[there]),
         drop=drop,
-        low=low,
-        high=high,
         relative_drop=drop / scale.range if scale.range > 0 else float("nan"),
         unnoticed=1 - _mean(noticed.astype(np.float64)),
         excess=more,
-        excess_low=more_low,
-        excess_high=more_high,
         excess_n=len(excess),
         p=p,
         p_adjusted=p,
+        ci=(low, high),
+        excess_ci=(more_low, more_high),
     )
 
 
@@ -103,13 +101,17 @@ def worst_rows(
     clean: Sequence[str],
     count: int,
     nearer: NDArray[np.bool_],
-) -> list[DropExampleRow]:
-    """Return the smallest drops if the meaning changed, away from the reference, and the largest if it stayed."""
+    every: Mapping[str, tuple[Array, Array]],
+) -> list[DropExample]:
+    """Return the smallest drops if the meaning changed, away from the reference, and the largest if it stayed.
+
+    ``every`` holds all metrics' scores of the clean and of the changed texts, (n,) each.
+    """
     drops = before - after
     order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
     rows = [int(row) for row in order if not np.isnan(drops[row]) and not nearer[row]][:count]
     return [
-        DropExampleRow(
+        DropExample(
             metric=name,
             perturbation=case.perturbation.name,
             strength=case.strength,
@@ -120,6 +122,7 @@ def worst_rows(
             score=float(before[row]),
             perturbed_score=float(after[row]),
             drop=float(drops[row]),
+            scores={other: (float(both[0][row]), float(both[1][row])) for other, both in every.items()},
         )
         for row in rows
     ]

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.falls import fall, metric_range, worst_rows
-from bsx.analysis.adversarial.result import CaseResult, Robustness
-from bsx.analysis.documents.adversarial import DropExampleRow
+from bsx.analysis.adversarial.result import CaseResult, DropExample, NotApplied, PerturbedScores, Robustness
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.catalogue import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation
@@ -82,6 +81,45 @@ def robustness(
         InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
             setting is wrong.
     """
+    choice("correction", correction, ("none", "holm", "bh"))
+    settings(resamples=resamples, confidence=confidence)
+    found = perturbed_scores(
+        references,
+        metrics,
+        perturbations,
+        candidates=candidates,
+        sources=sources,
+        parses=parses,
+        lang=lang,
+        strengths=strengths,
+        control=control,
+        seed=seed,
+        nan=nan,
+        progress=progress,
+    )
+    return falls(found, resamples=resamples, confidence=confidence, correction=correction, worst=worst)
+
+
+@in_range
+def perturbed_scores(
+    references: Sequence[str],
+    metrics: Mapping[str, Metric],
+    perturbations: Sequence[str] | None = None,
+    *,
+    candidates: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
+    parses: Sequence[Parse | None] | None = None,
+    lang: str | None = None,
+    strengths: Sequence[float] = STRENGTHS,
+    control: str = DEFAULT_CONTROL,
+    seed: int = 1,
+    nan: NanPolicy = "error",
+    progress: Watch = None,
+) -> PerturbedScores:
+    """Perturb texts and score them, text by text; `falls` says what that comes to.
+
+    Args and errors: as `robustness`.
+    """
     progress = told(progress)
     references = as_texts(references, "references")
     clean = as_texts(candidates, "candidates") if candidates is not None else references
@@ -89,8 +127,6 @@ def robustness(
         raise InputError(f"{len(clean)} candidates, {len(references)} references: numbers must match")
     if not references or not metrics:
         raise InputError("there is nothing to measure: give at least one text and one metric")
-    settings(resamples=resamples, confidence=confidence)
-    choice("correction", correction, ("none", "holm", "bh"))
     base = get_perturbation(control)
     if base.graded or not base.preserves:
         fit = ", ".join(name for name, one in PERTURBATIONS.items() if one.preserves and not one.graded)
@@ -102,52 +138,82 @@ def robustness(
         for one in chosen
         for strength in (dict.fromkeys(strengths) if one.graded else (None,))
     ]
-    towards = {id(case): _towards(case, clean, references) for case in cases}
     unrelated = next(
         (case for case in cases if case.perturbation.name == _UNRELATED), perturb(clean, _UNRELATED, seed=seed)
     )
-    notes = _notes(cases, len(clean), candidates is None, sum(int(rows.sum()) for rows in towards.values()))
-    how: Resampling = {"resamples": resamples, "confidence": confidence, "seed": seed}
-    results: list[CaseResult] = []
-    examples: list[DropExampleRow] = []
-    ranges, clean_scores, case_scores = [], {}, {}
+    clean_scores, case_scores, unrelated_scores = {}, {}, {}
     for name, metric in metrics.items():
         scored = _Scored(name, metric, references, nan, progress, len(cases) + 2)
-        before = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
+        clean_scores[name] = scored.score(clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
         after = {id(case): scored.score(case.texts, case.changed, _called(case)) for case in [*cases, unrelated]}
-        scale = metric_range(name, before, after[id(unrelated)])
-        ranges.append(scale)
-        if not scale.range > 0:
-            why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
-            notes.append(f"{name}: {why}, so relative drops are undefined")
-        own = before - after[id(next(case for case in cases if case.perturbation is base))]
-        for case in cases:
-            nearer = towards[id(case)]
-            results.append(fall(name, case, before, after[id(case)], own, scale, base, how, nearer))
-            examples += worst_rows(name, case, before, after[id(case)], references, clean, worst, nearer)
-        clean_scores[name] = before
         case_scores[name] = np.array([after[id(case)] for case in cases])
-    places = {(case.perturbation.name, case.strength): place for place, case in enumerate(cases)}
-    examples = [_beside(one, places[one.perturbation, one.strength], clean_scores, case_scores) for one in examples]
-    adjusted = adjust([result.p for result in results], correction)
-    return Robustness(
-        tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
-        tuple(examples),
-        tuple(ranges),
+        unrelated_scores[name] = after[id(unrelated)]
+    return PerturbedScores(
+        tuple(references),
+        tuple(clean),
+        tuple(cases),
+        next(place for place, case in enumerate(cases) if case.perturbation is base),
+        clean_scores,
+        case_scores,
+        unrelated_scores,
         left_out,
-        tuple(notes),
         {
             "clean": "references" if candidates is None else "candidates",
             "control": control,
             "lang": lang,
             "strengths": list(strengths),
-            "correction": correction,
             "rows": len(clean),
-            **how,
+            "seed": seed,
         },
-        tuple(cases),
-        clean_scores,
-        case_scores,
+    )
+
+
+def falls(
+    found: PerturbedScores,
+    *,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    correction: Correction = "none",
+    worst: int = 3,
+) -> Robustness:
+    """Return how far scores fall under each perturbation, beside the control.
+
+    Args:
+        found: of `perturbed_scores`.
+        resamples: of bootstrap intervals and of swaps.
+        confidence: level of the intervals.
+        correction: of p for the number of tests in the table: ``none``, ``holm`` or ``bh``.
+        worst: how many rows to show for each metric, perturbation and strength.
+    """
+    references, clean, cases = found.references, found.clean, found.cases
+    base = cases[found.control].perturbation
+    towards = [_towards(case, clean, references) for case in cases]
+    notes = _notes(cases, len(clean), found.settings["clean"] == "references", sum(int(rows.sum()) for rows in towards))
+    how: Resampling = {"resamples": resamples, "confidence": confidence, "seed": found.settings["seed"]}
+    results: list[CaseResult] = []
+    examples: list[DropExample] = []
+    ranges = []
+    for name, before in found.clean_scores.items():
+        after = found.case_scores[name]
+        scale = metric_range(name, before, found.unrelated_scores[name])
+        ranges.append(scale)
+        if not scale.range > 0:
+            why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
+            notes.append(f"{name}: {why}, so relative drops are undefined")
+        own = before - after[found.control]
+        for place, (case, nearer) in enumerate(zip(cases, towards, strict=True)):
+            every = {other: (found.clean_scores[other], rows[place]) for other, rows in found.case_scores.items()}
+            results.append(fall(name, case, before, after[place], own, scale, base, how, nearer))
+            examples += worst_rows(name, case, before, after[place], references, clean, worst, nearer, every)
+    adjusted = adjust([result.p for result in results], correction)
+    return Robustness(
+        tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
+        tuple(examples),
+        tuple(ranges),
+        tuple(NotApplied(name, why) for name, why in found.left_out.items()),
+        (),
+        notes=tuple(notes),
+        settings={**found.settings, "correction": correction, **how},
     )
 
 
@@ -249,12 +315,3 @@ class _Scored:
                 row = int(np.flatnonzero(np.isinf(values))[0]) + 1
                 raise InputError(f"{self._name} on {what}: row {row} has an infinite score")
         return values
-
-
-def _beside(
-    example: DropExampleRow, place: int, clean: Mapping[str, Array], changed: Mapping[str, Array]
-) -> DropExampleRow:
-    """Return an example with the scores of every metric."""
-    row = int(example.row) - 1
-    scores = {name: (float(before[row]), float(changed[name][place][row])) for name, before in clean.items()}
-    return example.model_copy(update={"scores": scores})

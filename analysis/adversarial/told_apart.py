@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bsx.analysis.adversarial.falls import ROUNDING
-from bsx.analysis.adversarial.result import Robustness
+from bsx.analysis.adversarial.result import PerturbedScores
 from bsx.analysis.stats.preference import clustered_share
 from bsx.support.checks import Array
 
@@ -39,7 +39,7 @@ class ToldApart:
     right: Array = field(repr=False)
 
 
-def told_apart(result: Robustness, metric: str) -> ToldApart:
+def told_apart(found: PerturbedScores, metric: str, *, confidence: float = 0.95) -> ToldApart:
     """Return how often a metric takes off more for a changed meaning than for the control's change of the same text.
 
     Counted are single changes of meaning, such as a negation or another number, in texts that the control changed too;
@@ -47,26 +47,24 @@ def told_apart(result: Robustness, metric: str) -> ToldApart:
     is Wilson's, with as many changes as would be as informative if no two were of the same text.
 
     Args:
-        result: of `robustness`.
+        found: of `bsx.analysis.adversarial.robustness.perturbed_scores`.
         metric: one of its metrics.
+        confidence: level of the interval.
     """
-    control = next(
-        place for place, one in enumerate(result.cases) if one.perturbation.name == result.settings["control"]
-    )
     counted = [
         place
-        for place, case in enumerate(result.cases)
+        for place, case in enumerate(found.cases)
         if not (case.perturbation.preserves or case.perturbation.graded or case.perturbation.name in _TRIVIAL)
     ]
-    scores = result.case_scores[metric]
-    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(result.clean_scores[metric])
+    scores, control = found.case_scores[metric], found.control
+    there = ~np.isnan(scores[counted]) & ~np.isnan(scores[control]) & ~np.isnan(found.clean_scores[metric])
     rounding = ROUNDING * np.maximum(1.0, np.abs(scores[control]))
     right = np.where(there, scores[control] - scores[counted] > rounding, np.nan)
     _, texts = np.nonzero(there)
-    name, n = result.settings["control"], len(texts)
+    name, n = found.cases[control].perturbation.name, len(texts)
     if not n:
         return ToldApart(metric, name, 0, 0, float("nan"), float("nan"), float("nan"), right)
-    found = right[there] == 1
+    costly = right[there] == 1
     distinct, of = np.unique(texts, return_inverse=True)
-    low, high = clustered_share(found, of, result.settings["confidence"])
-    return ToldApart(metric, name, n, len(distinct), float(found.mean()), low, high, right)
+    low, high = clustered_share(costly, of, confidence)
+    return ToldApart(metric, name, n, len(distinct), float(costly.mean()), low, high, right)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bsx.analysis.documents.adversarial import DetectionRow, DropRow, LeftOutRow, TripleRow
 from bsx.analysis.documents.agreement import PeopleCurveRow
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
-from bsx.analysis.documents.challenge import ChallengedMetric
 from bsx.support.result import Notice
 
 SCHEMA = 1
@@ -24,6 +22,116 @@ PartName = Literal[
     "cost",
     "languages",
 ]
+
+
+class TripleRow(DocumentPart):
+    """How often a metric prefers the paraphrase."""
+
+    metric: str
+    n: int
+    prefers_paraphrase: int
+    ties: int
+    rate: Number
+    ci: Interval
+    mean_paraphrase: Number = None
+    mean_nonparaphrase: Number = None
+    mean_margin: Number
+    margin_ci: Interval = None
+    p: Number = None
+    p_two_sided: Number = None
+
+
+class EstimateRow(DocumentPart):
+    """A statistic with its interval."""
+
+    estimate: Number
+    ci: Interval
+
+
+class AccuracyRow(DocumentPart):
+    """The accuracy of a metric with a threshold."""
+
+    threshold: Number
+    in_sample: Number
+    cross_validated: Number
+    ci: Interval
+    majority: Number
+    folds: int
+
+
+class DetectionRow(DocumentPart):
+    """A metric as a detector of paraphrases."""
+
+    metric: str
+    n: int
+    positives: Number = None
+    auc: Number
+    ci: Interval
+    p: Number = None
+    average_precision: EstimateRow | None = None
+    accuracy: AccuracyRow | None = None
+
+
+class DropRow(DocumentPart):
+    """What one perturbation of one strength does to a metric's scores."""
+
+    metric: str
+    perturbation: str
+    strength: Number
+    preserves: bool
+    n: int
+    unchanged: int
+    not_applicable: int = 0
+    failed: int = 0
+    nearer: int = 0
+    mean_clean: Number = None
+    mean_score: Number
+    drop: Number
+    relative_drop: Number
+    unnoticed: Number = None
+    excess: Number
+    excess_n: int = 0
+    p: Number
+    p_adjusted: Number = None
+    ci: Interval
+    excess_ci: Interval
+
+
+class LeftOutRow(DocumentPart):
+    """A perturbation that could not be applied."""
+
+    perturbation: str
+    why: str
+
+
+class ChallengeRow(DocumentPart):
+    """How often a metric scores the good translation above the bad one, on some rows."""
+
+    n: int
+    right: int
+    tied: int
+    items: int = 0
+    rate: Number
+    ci: Interval
+    kendall: Number = None
+    drop: Number = None
+    sensitivity: Number = None
+
+
+class PhenomenonRow(ChallengeRow):
+    """The same on the rows of one phenomenon."""
+
+    severity: str = ""
+
+
+class ChallengedMetric(DocumentPart):
+    """One metric on a challenge set."""
+
+    overall: ChallengeRow | None = None
+    macro: Number = None
+    weighted: Number = None
+    severities: dict[str, ChallengeRow] = {}
+    phenomena: dict[str, PhenomenonRow]
 
 
 class CardTest(DocumentPart):

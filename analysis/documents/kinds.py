@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TriplesDocument
 from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
-from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
     "meta": MetaDocument,
     "meta-judgments": JudgmentsDocument,
-    "adversarial-triples": TriplesDocument,
-    "adversarial-pairs": PairsDocument,
-    "adversarial-perturb": PerturbDocument,
-    "adversarial-challenge": ChallengeDocument,
     "card": CardDocument,
     "reproduce": ReproduceDocument,
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bsx.analysis.adversarial.challenge import ChallengeResult
+from bsx.analysis.adversarial.pairs import PairsResult
+from bsx.analysis.adversarial.result import Robustness
+from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.disentangling.result import DisentangleResult
-from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
-from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.explanations.result import Explanations
 from bsx.analysis.intervening.result import Interventions
@@ -20,7 +22,6 @@ from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
 from bsx.analysis.report.sections.reproduction import reproduced
-from bsx.analysis.report.sections.robustness import robustness
 from bsx.analysis.report.sections.scored import scored, segments
 from bsx.errors import InputError
 from bsx.support.settings import in_range
@@ -29,9 +30,9 @@ from bsx.support.settings import in_range
 def has_examples(document: Document) -> bool:
     """Return whether a document has examples whose tokens could be aligned."""
     content = document.content
-    if isinstance(content, ChallengeDocument):
+    if isinstance(content, ChallengeResult):
         return any(example.reference is not None for example in content.examples)
-    return isinstance(content, TriplesDocument | PerturbDocument) and bool(content.worst)
+    return isinstance(content, TriplesResult | Robustness) and bool(content.worst)
 
 
 @in_range
@@ -68,7 +69,7 @@ def build_report(
         presented(documents, CompareResult, aligner),
         presented(documents, DisentangleResult, aligner),
         presented(documents, Interventions, aligner),
-        robustness(documents, aligner, examples),
+        presented(documents, (ChallengeResult, TriplesResult, PairsResult, Robustness), aligner, examples),
         presented(documents, Explanations, aligner, examples),
         presented(documents, ProbedModel, aligner),
         presented(documents, EnsembleResult, aligner),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import SHORT, say, spelled
+from bsx.cli.messages import SHORT, spelled
 from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
     Format,
+    Full,
     Lower,
     Output,
     Score,
@@ -22,16 +23,12 @@ from bsx.cli.options import (
     take_keywords,
     with_settings,
 )
-from bsx.cli.output import form_of, group, names, progress_bar, refuse_beside, show, write_result, write_run
+from bsx.cli.output import form_of, group, names, progress_bar, refuse_beside, show, write_result, write_shown
 from bsx.data.cells import finite
 from bsx.errors import InputError
-from bsx.jobs.settings.fooling import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
+from bsx.jobs.settings.adversarial import ChallengeSettings, PairSettings, PerturbSettings, TripleSettings
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
-
-if TYPE_CHECKING:
-    from bsx.jobs.fooling.challenge import ChallengeRun
-    from bsx.jobs.fooling.result import Fooled
 
 adversarial = group()
 
@@ -71,14 +68,12 @@ def pairs(
     ] = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests."""
-    from bsx.data.output import check_table
-    from bsx.jobs.fooling.pairs import fool_pairs
+    from bsx.jobs.adversarial.pairs import fool_pairs
 
-    if curves is not None:
-        check_table(curves)
     with progress_bar() as report:
         found = fool_pairs(
             file,
@@ -89,13 +84,12 @@ def pairs(
             sentence1=sentence1,
             sentence2=sentence2,
             lower=names(lower),
+            curves=curves,
             progress=report,
             **take_keywords(settings, PairSettings),
             settings=take(settings, ScorerConfig),
         )
-    if curves is not None:
-        found.save_curves(curves)
-    _finish(found, "pairs", found.files, format, output)
+    write_shown(found, [file] if against is None else [file, against], format, output, full=full)
 
 
 @adversarial.command()
@@ -113,10 +107,11 @@ def triples(
     lower: Lower = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
-    from bsx.jobs.fooling.triples import fool_triples
+    from bsx.jobs.adversarial.triples import fool_triples
 
     with progress_bar() as report:
         found = fool_triples(
@@ -128,7 +123,7 @@ def triples(
             **take_keywords(settings, TripleSettings),
             settings=take(settings, ScorerConfig),
         )
-    _finish(found, "triples", found.files, format, output)
+    write_shown(found, [file], format, output, full=full)
 
 
 @adversarial.command()
@@ -154,11 +149,12 @@ def challenge(
     ] = None,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
     from bsx.data.picture import check_picture
-    from bsx.jobs.fooling.challenge import challenge_metrics
+    from bsx.jobs.adversarial.challenge import challenge_metrics
 
     if plot is not None:
         check_picture(plot)
@@ -175,7 +171,7 @@ def challenge(
         )
     if plot is not None:
         found.plot(plot)
-    _finish(found, "challenge", sorted(file.glob("*.json")) if file.is_dir() else [file], format, output)
+    write_shown(found, sorted(file.glob("*.json")) if file.is_dir() else [file], format, output, full=full)
 
 
 def _weights(given: list[str] | None) -> dict[str, float] | None:
@@ -193,13 +189,6 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
         if found[name] < 0:
             raise InputError(f"--weight {part}: a weight is not negative")
     return found or None
-
-
-def _finish(
-    found: Fooled | ChallengeRun, kind: str, files: Sequence[Path], format: str | None, output: Path | None
-) -> None:
-    write_run(found, f"adversarial-{kind}", files, found.signatures, format, output, found.to_dict)
-    say([*found.about, *found.notes])
 
 
 @adversarial.command()
@@ -228,7 +217,7 @@ def build_triples(
     format: Format = "text",
 ) -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for `bsx adversarial triples`."""
-    from bsx.jobs.fooling.build import build_triples as build
+    from bsx.jobs.adversarial.build import build_triples as build
 
     made = build(
         file,
@@ -266,10 +255,10 @@ def perturb(
     list_all: Annotated[bool, typer.Option("--list", help="List the perturbations and stop.")] = False,
     format: TableFormat = None,
     output: Output = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Change texts on purpose and measure how far each metric's scores fall, beside a change that keeps the meaning."""
-    from bsx.data.output import check_table
     from bsx.jobs.perturbing import perturb as run
 
     if list_all:
@@ -278,8 +267,6 @@ def perturb(
         return
     if file is None or not metric:
         raise InputError("give FILE with texts and --metric METRICS; --list shows the perturbations")
-    if save is not None:
-        check_table(save)
     how = take_keywords(settings, PerturbSettings)
     with progress_bar() as report:
         found = run(
@@ -287,21 +274,15 @@ def perturb(
             metric,
             perturbations=None if perturbation == "all" else names([perturbation]),
             strengths=_strengths(strength),
-            keep=save is not None,
+            save=save,
             settings=take(settings, ScorerConfig),
             progress=report,
             **how,
         )
-    if save is not None:
-        found.save_cases(save)
+    left_out = tuple(replace(one, why=spelled(one.why)) for one in found.left_out)
+    found = replace(found, left_out=left_out, notes=tuple(map(spelled, found.notes)))
     read: list[str | Path] = [file, *([how["parses"]] if how["parses"] is not None else [])]
-    said = {
-        "notes": [spelled(note) for note in found.notes],
-        "left_out": [{"perturbation": name, "why": spelled(why)} for name, why in found.result.left_out.items()],
-    }
-    content = found.to_dict() | said
-    write_run(found.result, "adversarial-perturb", read, found.metrics.signatures, format, output, lambda: content)
-    say([*found.metrics.about, *found.notes])
+    write_shown(found, read, format, output, full=full)
 
 
 def _strengths(spelled: str) -> list[float]:

@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
-    from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples
-    from bsx.jobs.fooling.challenge import ChallengeRun as ChallengeRun, challenge_metrics as challenge_metrics
-    from bsx.jobs.fooling.pairs import fool_pairs as fool_pairs
-    from bsx.jobs.fooling.result import Fooled as Fooled
-    from bsx.jobs.fooling.triples import fool_triples as fool_triples
+    from bsx.jobs.adversarial.build import BuiltTriples as BuiltTriples, build_triples as build_triples
+    from bsx.jobs.adversarial.challenge import challenge_metrics as challenge_metrics
+    from bsx.jobs.adversarial.pairs import fool_pairs as fool_pairs
+    from bsx.jobs.adversarial.triples import fool_triples as fool_triples
     from bsx.jobs.intervening import intervene as intervene
     from bsx.jobs.layers import LayerSweep as LayerSweep, sweep_layers as sweep_layers
-    from bsx.jobs.perturbing import PerturbRun as PerturbRun, perturb as perturb
+    from bsx.jobs.perturbing import perturb as perturb
     from bsx.jobs.probing.run import probe as probe
     from bsx.jobs.reporting import ReproduceRun as ReproduceRun, report as report, reproduce as reproduce
     from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.adversarial.result import Robustness
-from bsx.analysis.adversarial.robustness import robustness
+from bsx.analysis.adversarial.result import PerturbedScores, Robustness
+from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.lines import NamedFile
 from bsx.data.long import together
-from bsx.data.output import refuse_taken
+from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.errors import InputError
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings.fooling import PerturbSettings
+from bsx.jobs.settings.adversarial import PerturbSettings
 from bsx.jobs.settings.shared import ParseSettings
 from bsx.metrics.failures import score_without_failures
 from bsx.metrics.summary import about
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bsx.metrics.base import Metric
 
 _SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "original", "perturbed")
-"""Columns of `PerturbRun.save_cases` beside scores."""
+"""Columns of the table of changed texts beside scores."""
 
 Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 
@@ -194,62 +194,6 @@ class MetricFunctions:
         return function
 
 
-@dataclass(frozen=True, eq=False)
-class PerturbRun:
-    """What came out.
-
-    Attributes:
-        result: falls of scores, with their tests.
-        texts: the texts as they were read.
-        column: what was changed.
-        parses: where parses are from.
-        metrics: the metrics, with signatures and rows that failed.
-        notes: what the reader should know.
-    """
-
-    result: Robustness
-    texts: Texts
-    column: str
-    parses: dict[str, object] | None
-    metrics: MetricFunctions
-    notes: list[str]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        return self.result.to_dict() | {
-            "skipped": self.metrics.skipped,
-            "settings": {**self.result.settings, "column": self.column, "parses": self.parses},
-            "notes": self.notes,
-        }
-
-    def save_cases(self, path: Path) -> None:
-        """Write every text that a perturbation changed, with the scores before and after.
-
-        If the table's rows were kept, its other columns stand between the texts and the scores.
-        """
-        from bsx.data.output import ScoreTable
-
-        kept = self.texts.rows
-        with ScoreTable(path) as table:
-            for number, case in enumerate(self.result.cases):
-                for row in map(int, case.changed.nonzero()[0]):
-                    cells: dict[str, object] = {
-                        "row": row + 1,
-                        "perturbation": case.perturbation.name,
-                        "strength": "" if case.strength is None else f"{case.strength:g}",
-                        "seed": case.seed,
-                        "preserves": str(case.perturbation.preserves).lower(),
-                        "reference": self.texts.references[row],
-                        "original": self.texts.clean[row],
-                        "perturbed": case.texts[row],
-                    }
-                    cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
-                    for metric, scores in self.result.case_scores.items():
-                        cells[f"{metric} original"] = float(self.result.clean_scores[metric][row])
-                        cells[metric] = float(scores[number, row])
-                    table.write(cells)
-
-
 @takes(PerturbSettings)
 def perturb(
     file: str,
@@ -257,11 +201,11 @@ def perturb(
     *,
     perturbations: Sequence[str] | None = None,
     strengths: Sequence[float] = (0.1, 0.3),
-    keep: bool = False,
+    save: Path | None = None,
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[PerturbSettings],
-) -> PerturbRun:
+) -> Robustness:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
     It reads files; `bsx.analysis.perturb` works on columns.
@@ -271,7 +215,8 @@ def perturb(
         metrics: their specs.
         perturbations: their names; all that can be applied unless given.
         strengths: shares of words or letters.
-        keep: keep the table's other columns for `PerturbRun.save_cases`, and refuse any that is called as one of it.
+        save: table to write: every text that a perturbation changed, with the scores before and after; the other
+            columns of the table that was read stand between, and none may be called as one of these.
         settings: model, language, and where and within what limits to run.
         progress: called with phase, done and total; True draws bars.
         **how: columns, parses, and what is measured.
@@ -280,38 +225,73 @@ def perturb(
         InputError: for a table, metric or perturbation that cannot be used.
     """
     progress = told(progress)
+    if save is not None:
+        check_table(save)
     asked = complete(how, PerturbSettings)
     settings = settings if settings is not None else ScorerConfig()
     if settings.lang == "auto":
         raise InputError("`lang='auto'`: perturbations have rules by language; say which it is")
     if asked["parser"] is None:
         refuse_idle(asked, PerturbSettings, "without `parser=`", "parser_dir", "download")
-    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=keep)
-    if keep:
+    texts = read_texts(file, asked["candidate"], asked["reference"], asked["source"], keep=save is not None)
+    if save is not None:
         made = [f"{spec}{end}" for spec in metrics for end in ("", " original")]
         refuse_taken(set(texts.rows[0]) - {asked["reference"]}, [*_SAVED, *made])
     column = asked["candidate"] or asked["reference"]
     cache = None if settings.cache is None else settings.cache / "parses"
-    found, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
+    parses, origin = find_parses(texts, column, settings.lang, asked, cache, progress)
     functions = MetricFunctions.of(open_metrics(metrics, settings), texts.sources, skip=asked["skip_errors"])
-    result = robustness(
+    found = perturbed_scores(
         texts.references,
         functions.functions,
         perturbations,
         candidates=texts.candidates,
         sources=texts.sources,
-        parses=found,
+        parses=parses,
         lang=settings.lang,
         strengths=strengths,
         control=asked["control"],
         seed=asked["seed"],
+        nan="omit" if asked["skip_errors"] else "error",
+        progress=progress,
+    )
+    if save is not None:
+        _write_cases(save, found, texts.rows)
+    result = falls(
+        found,
         resamples=asked["resamples"],
         confidence=asked["confidence"],
         correction=asked["correction"],
         worst=asked["worst"],
-        nan="omit" if asked["skip_errors"] else "error",
-        progress=progress,
     )
-    notes = [*functions.notes, *texts.notes, *result.notes]
-    notes += [f"{name} is left out: it {why}" for name, why in result.left_out.items()]
-    return PerturbRun(result, texts, column, origin, functions, [*notes, *functions.left_out()])
+    notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
+    notes += [f"{one.perturbation} is left out: it {one.why}" for one in result.left_out]
+    return replace(
+        result,
+        skipped=tuple(functions.skipped),
+        settings={**result.settings, "column": column, "parses": origin},
+        signatures=functions.signatures,
+        notes=(*notes, *functions.left_out()),
+    )
+
+
+def _write_cases(path: Path, found: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
+    """Write every text that a perturbation changed, with the scores before and after, and the kept rows' columns."""
+    with ScoreTable(path) as table:
+        for number, case in enumerate(found.cases):
+            for row in map(int, case.changed.nonzero()[0]):
+                cells: dict[str, object] = {
+                    "row": row + 1,
+                    "perturbation": case.perturbation.name,
+                    "strength": "" if case.strength is None else f"{case.strength:g}",
+                    "seed": case.seed,
+                    "preserves": str(case.perturbation.preserves).lower(),
+                    "reference": found.references[row],
+                    "original": found.clean[row],
+                    "perturbed": case.texts[row],
+                }
+                cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
+                for metric, scores in found.case_scores.items():
+                    cells[f"{metric} original"] = float(found.clean_scores[metric][row])
+                    cells[metric] = float(scores[number, row])
+                table.write(cells)

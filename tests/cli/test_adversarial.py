@@ -45,7 +45,7 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     done = cli("adversarial", "triples", long_triples, "--format", "json", "--worst", "2", "--bins", "2")
     assert done.status == 0, done.err
     content = json.loads(done.out)
-    assert set(content) == {"results", "tests", "splits", "worst", "settings", "notes", "provenance"}
+    assert set(content) == {"results", "tests", "splits", "worst", "settings", "provenance"}
     first, second = content["results"]
     assert {"metric", "n", "prefers_paraphrase", "ties", "rate", "ci", "mean_margin"} <= set(first)
     assert (first["metric"], first["n"], first["prefers_paraphrase"], first["ties"]) == ("a", 12, 8, 0)
@@ -64,12 +64,10 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
         cli("adversarial", "triples", long_triples, "--column", "b", "--lower", "b", "--format", "json").out
     )
     assert turned["results"][0]["prefers_paraphrase"] == 6
-    text = cli("adversarial", "triples", long_triples, "--correction", "holm").out
-    assert "p (two-sided)" in text.splitlines()[0]
-    assert "Exact McNemar tests" in text
-    assert "two-sided p)" in text
-    assert "corrected" in text
-    assert "Smallest margin of a: -0.5000, row 1" in text
+    text = cli("adversarial", "triples", long_triples, "--correction", "holm", "--full").out
+    assert "sign test, two-sided" in text
+    assert "McNemar tests, two-sided, p corrected for their number" in text
+    assert "Row 1: a prefers the non-paraphrase" in text
 
 
 def test_triples_scored_here(cli: Run, examples: Path) -> None:
@@ -128,8 +126,8 @@ def test_pairs(cli: Run, two_sets: tuple[Path, Path], tmp_path: Path) -> None:
     assert [file["name"] for file in content["provenance"]["files"]] == ["easy.tsv", "hard.tsv"]
     assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\nm\t")
     text = cli(*command, "--resamples", "50").out
-    assert "drop of AUC" in text
-    assert "Paired DeLong tests" in text
+    assert "ROC AUC lost on the harder pairs" in text
+    assert "DeLong tests" in text
     saved = tmp_path / "out.json"
     bare = write(tmp_path / "bare.tsv", "L\ta", "1\t3", "0\t1", "1\t2", "0\t4")
     done = cli("adversarial", "pairs", bare, "--label", "L", "--column", "a", "--format", "json", "-o", saved)

@@ -207,11 +207,19 @@ def triples() -> dict[str, Any]:
                 "ties": 0,
                 "rate": rate,
                 "ci": [max(0.0, rate - 0.1), rate + 0.12],
+                "mean_paraphrase": 0.4 + rate,
+                "mean_nonparaphrase": 0.9,
                 "mean_margin": rate - 0.5,
+                "margin_ci": [rate - 0.6, rate - 0.4],
+                "p": 1 - rate / 2,
+                "p_two_sided": rate / 5,
             }
             for name, rate in rates.items()
         ],
-        "tests": [{"a": "bertscore", "b": "chrf", "only_a": 22, "only_b": 1, "p": 0.00002}],
+        "tests": [
+            {"a": "bertscore", "b": "chrf", "n": 60, "only_a": 22, "only_b": 1, "both": 2, "p": 0.00002}
+            | {"p_better": 0.00001}
+        ],
         "splits": [
             {"metric": name, "low": low, "high": low + 0.3, "n": 20, "rate": rate - low / 2, "ci": [0.0, 0.5]}
             for name, rate in rates.items()
@@ -230,13 +238,20 @@ def pairs() -> dict[str, Any]:
             {
                 "metric": name,
                 "n": 677,
+                "positives": 0.3,
                 "auc": 0.7 - 0.06 * k,
                 "ci": [0.66 - 0.06 * k, 0.74 - 0.06 * k],
+                "p": 0.001,
                 "average_precision": {"estimate": 0.5, "ci": [0.4, 0.6]},
+                "accuracy": {"threshold": 0.9, "in_sample": 0.8, "cross_validated": 0.7, "ci": [0.6, 0.8]}
+                | {"majority": 0.7, "folds": 10},
             }
             for k, name in enumerate(METRICS)
         ],
-        "tests": [{"a": "bertscore", "b": "chrf", "difference": 0.06, "ci": [0.02, 0.1], "p": 0.003}],
+        "tests": [
+            {"a": "bertscore", "b": "chrf", "auc_a": 0.7, "auc_b": 0.64, "difference": 0.06, "ci": [0.02, 0.1]}
+            | {"z": 2.75, "p": 0.003, "p_two_sided": 0.006}
+        ],
         "settings": {"label": "label"},
         "notes": [],
         "provenance": provenance("adversarial-pairs"),
@@ -262,13 +277,20 @@ def perturb() -> dict[str, Any]:
                         "preserves": preserves,
                         "n": 480,
                         "unchanged": 20,
+                        "not_applicable": 0,
+                        "failed": 0,
+                        "nearer": 0,
+                        "mean_clean": 0.9,
                         "mean_score": 0.9 - drop,
                         "drop": drop,
                         "ci": [drop - 0.01, drop + 0.01],
                         "relative_drop": min(1.0, 1.4 * drop),
+                        "unnoticed": 0.1,
                         "excess": None if preserves else drop - 0.02,
+                        "excess_n": 0 if preserves else 450,
                         "excess_ci": [None, None] if preserves else [drop - 0.03, drop],
                         "p": None if preserves else 0.0005,
+                        "p_adjusted": None if preserves else 0.0005,
                     }
                 )
     worst = [
@@ -303,7 +325,11 @@ def perturb() -> dict[str, Any]:
     return {
         "results": results,
         "worst": worst,
+        "ranges": [
+            {"metric": name, "clean": 0.9, "unrelated": 0.9 - 1 / 1.4, "range": 1 / 1.4, "n": 500} for name in METRICS
+        ],
         "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
+        "skipped": [],
         "settings": {"control": "lower case", "seed": 1},
         "notes": [],
         "provenance": provenance("adversarial-perturb"),
@@ -316,6 +342,7 @@ def challenge() -> dict[str, Any]:
         "negation": {"severity": "critical", **row, "sensitivity": 0.2},
         "empty": {"severity": "base", **row, "right": 40, "rate": 1.0, "sensitivity": 1.0},
     }
+    row |= {"sensitivity": None}
     one = {"overall": row, "macro": 0.75, "weighted": 0.75, "severities": {"critical": row}, "phenomena": phenomena}
     test = {"a": "bertscore", "b": "chrf", "n": 40, "only_a": 5, "only_b": 2, "both": 25, "p": 0.45, "p_better": 0.23}
     return {

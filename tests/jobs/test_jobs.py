@@ -19,7 +19,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.cli.messages import spelled
 from bsx.errors import InputError
-from bsx.jobs.settings import combining, factors, fooling, layers
+from bsx.jobs.settings import adversarial, combining, factors, layers
 from bsx.jobs.settings.layers import ProbePlan
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import as_model, complete
@@ -63,7 +63,7 @@ SETTINGS: list[tuple[Callable[..., object], type]] = [
     (bsx.jobs.probe, layers.PeopleColumns),
     (bsx.jobs.factors, factors.FactorSettings),
     (bsx.jobs.disentangle, factors.DisentangleSettings),
-    (bsx.jobs.perturb, fooling.PerturbSettings),
+    (bsx.jobs.perturb, adversarial.PerturbSettings),
     (bsx.jobs.mbr, combining.MbrSettings),
     (bsx.jobs.ensemble, combining.EnsembleColumns),
 ]
@@ -151,8 +151,8 @@ def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
 
 def test_perturb(judged: str) -> None:
     found = bsx.jobs.perturb(judged, ["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20)
-    assert found.column == "reference"
-    assert found.to_dict()["skipped"] == []
+    assert found.settings["column"] == "reference"
+    assert found.skipped == ()
     with pytest.raises(InputError, match="`lang='auto'`: perturbations have rules by language"):
         bsx.jobs.perturb(judged, ["chrf"], settings=ScorerConfig(lang="auto"))
 
@@ -171,16 +171,17 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
         lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = bsx.jobs.fool_pairs(file, columns=["a", "b"], metrics=["chrf"], lower=["a"], against=file, resamples=20)
-    assert [one.metric for one in found.results[0].results] == ["a", "b", "chrf"]
+    curves = tmp_path / "curves.tsv"
+    how = {"columns": ["a", "b"], "metrics": ["chrf"], "lower": ["a"], "resamples": 20}
+    found = bsx.jobs.fool_pairs(file, against=file, curves=curves, **how)  # type: ignore[arg-type]
+    assert [one.metric for one in found.results] == ["a", "b", "chrf"]
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
-    found.save_curves(tmp_path / "curves.tsv")
-    assert (tmp_path / "curves.tsv").read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
+    assert curves.read_text(encoding="utf-8").startswith("metric\tthreshold\tprecision\trecall\na\t")
     with pytest.raises(InputError, match="`device=` goes with `metrics=`"):
         bsx.jobs.fool_pairs(file, columns=["a"], settings=ScorerConfig(device="cpu"))
     triples = bsx.jobs.fool_triples(file, columns=["b"], bins=0, resamples=20)
-    assert triples.to_text().startswith("metric")
+    assert [one.metric for one in triples.results] == ["b"]
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
     built = bsx.jobs.build_triples(file, tmp_path / "triples.tsv", keep=5)
     assert built.to_text().startswith("1 triples")

@@ -100,7 +100,17 @@ class TripleReproduction:
                 "metric": one.metric,
                 "mean_paraphrase": one.mean_paraphrase,
                 "mean_nonparaphrase": one.mean_nonparaphrase,
-                **asdict(one.preference),
+                "first": one.prefers_paraphrase,
+                "ties": one.ties,
+                "rate": one.rate,
+                "low": one.ci[0],
+                "high": one.ci[1],
+                "margin": one.mean_margin,
+                "margin_low": one.margin_ci[0],
+                "margin_high": one.margin_ci[1],
+                "p": one.p,
+                "p_two_sided": one.p_two_sided,
+                "confidence": 0.95,
             }
             for part in self.rates
             for one in part.metrics
@@ -175,7 +185,7 @@ def triples_text(result: TripleReproduction, names: Mapping[str, str]) -> list[s
     lines = ["Figure 3, share of triples with m(A, B) > m(A, C) and its 95 % Wilson interval (the paper prints none)"]
     rows = [["", *(f"| {part.name} {part.n}" for part in result.rates)]]
     for cells in zip(*(part.metrics for part in result.rates), strict=True):
-        shown = (f"| {c.preference.rate:.4f} [{c.preference.low:.3f}, {c.preference.high:.3f}]" for c in cells)
+        shown = (f"| {c.rate:.4f} [{c.ci[0]:.3f}, {c.ci[1]:.3f}]" for c in cells)
         rows.append([names.get(cells[0].metric, cells[0].metric), *shown])
     blocks = ["\n".join([*lines, text_table(rows, "l")])]
     if result.overlaps:

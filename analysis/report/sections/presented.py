@@ -13,24 +13,28 @@ from bsx.support.result import Result
 
 
 def presented(
-    documents: Sequence[Document], kind: type[Result], aligner: Aligner, examples: int | None = None
+    documents: Sequence[Document],
+    kind: type[Result] | tuple[type[Result], ...],
+    aligner: Aligner,
+    examples: int | None = None,
 ) -> Section | None:
     """Return the section of all results of a class, headings between several; None without any.
 
     Args:
         documents: the inputs of the report.
-        kind: the class.
+        kind: the class; or several that share a section, in the order of their parts.
         aligner: for the tokens of examples.
-        examples: texts that are shown of each document, the first ones; all unless given.
+        examples: how many of each result; None for all.
     """
     load_presenters()
-    found = [(one.name, one.content) for one in documents if isinstance(one.content, kind)]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    found = [(one.name, one.content) for each in kinds for one in documents if isinstance(one.content, each)]
     if not found:
         return None
-    section = Section(*SECTIONS[kind])
+    section = Section(*SECTIONS[kinds[0]])
     leads = []
     for name, result in found:
-        first, *rest = parts_of(result)
+        first, *rest = _at_most(parts_of(result), examples)
         if isinstance(first, Answer):
             leads.append(first.text)
             section.answers |= first.answers
@@ -48,3 +52,9 @@ def _fitted(part: Part, aligner: Aligner, examples: int | None) -> Part:
         return part
     grids, remark = aligner.align(part.pairs)
     return replace(part, alignments=grids, remark=remark)
+
+
+def _at_most(parts: Sequence[Part], examples: int | None) -> list[Part]:
+    """Return parts without the examples beyond so many; None keeps all."""
+    left = [part for part in parts if isinstance(part, Example)][examples:] if examples is not None else []
+    return [part for part in parts if not any(part is one for one in left)]

@@ -10,13 +10,13 @@ from bsx.analysis.adversarial.triples import prefer_paraphrase
 from bsx.analysis.cards.leaderboard import CHALLENGE, TRIPLES
 from bsx.analysis.datasets.challenge import ChallengeSet
 from bsx.analysis.datasets.triples import TripleTable
-from bsx.analysis.documents.base import DocumentPart
 from bsx.analysis.stats.folds import Rows, units
 from bsx.jobs.carding.data import DataSet, LabelledPairs, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.rows import add_mcnemar, add_sentinels, test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 
 Two = tuple[Array, Array]
 
@@ -50,7 +50,7 @@ def _pairs(found: CardFindings, desk: Desk, one: DataSet, content: LabelledPairs
         resamples=desk.how["resamples"],
         seed=desk.how["seed"],
     )
-    rows = {row.metric: row for row in result.to_set().results}
+    rows = {row.metric: row for row in result.results}
     figure = "ROC AUC"
     reached = {name: (row.auc, row.ci) for name, row in rows.items()}
     for subject in desk.subjects:
@@ -58,11 +58,11 @@ def _pairs(found: CardFindings, desk: Desk, one: DataSet, content: LabelledPairs
         if name not in rows:
             continue
         _add(found, one, "paraphrase", name, pairs=rows[name])
-        for (a, b), test in result.tests.items():
-            if name not in (a, b):
+        for test in result.tests:
+            if name not in (test.a, test.b):
                 continue
-            turned = b == name
-            other = a if turned else b
+            turned = test.b == name
+            other = test.a if turned else test.b
             row = test_row(
                 data=one.name,
                 group=one.lang,
@@ -70,9 +70,9 @@ def _pairs(found: CardFindings, desk: Desk, one: DataSet, content: LabelledPairs
                 a=name,
                 b=other,
                 difference=-test.difference if turned else test.difference,
-                ci=(-test.high, -test.low) if turned else (test.low, test.high),
+                ci=(-test.ci[1], -test.ci[0]) if turned else test.ci,
                 p=test.p_two_sided,
-                method=test.method,
+                method="DeLong test, paired",
             )
             found.add("sentinels" if other in desk.sentinels else "paraphrase", name, tests=row)
         add_sentinels(found, desk, one, name, figure, reached, 0.5, "by definition")
@@ -97,11 +97,13 @@ def _triples(found: CardFindings, desk: Desk, one: DataSet, content: TripleTable
         resamples=desk.how["resamples"],
         seed=desk.how["seed"],
     )
-    rows = {row.metric: row for row in result.to_document(triples, halves).results}
+    rows = {row.metric: row for row in result.results}
     reached = {name: (row.rate, row.ci) for name, row in rows.items()}
     for name in [subject.name for subject in desk.subjects if subject.name in rows]:
         _add(found, one, "paraphrase", name, triples=rows[name])
-        add_mcnemar(found, desk, one, "paraphrase", name, TRIPLES, result.tests, reached)
+        add_mcnemar(
+            found, desk, one, "paraphrase", name, TRIPLES, {(test.a, test.b): test.p for test in result.tests}, reached
+        )
         add_sentinels(found, desk, one, name, TRIPLES, reached, 0.0, "by definition: a tie is no preference")
 
 
@@ -126,12 +128,14 @@ def challenged(desk: Desk) -> CardFindings:
 
 
 def _challenge(found: CardFindings, desk: Desk, one: DataSet, result: ChallengeResult) -> None:
-    rows = result.to_document().metrics
+    rows = result.metrics
     reached = {name: (row.overall.rate, row.overall.ci) for name, row in rows.items() if row.overall is not None}
     for name in [subject.name for subject in desk.subjects if subject.name in rows]:
         found.add("challenge", name, notes=[f"{one.name}: {note}" for note in result.notes])
         _add(found, one, "challenge", name, sets=rows[name])
-        add_mcnemar(found, desk, one, "challenge", name, CHALLENGE, result.tests, reached)
+        add_mcnemar(
+            found, desk, one, "challenge", name, CHALLENGE, {(test.a, test.b): test.p for test in result.tests}, reached
+        )
         add_sentinels(found, desk, one, name, CHALLENGE, reached, 0.0, "by definition: a tie is an error")
 
 
@@ -176,7 +180,7 @@ def _sets(sides: Sequence[Sequence[str]]) -> Rows | None:
     return None if len(set(of.tolist())) in (1, n) else of
 
 
-def _add(found: CardFindings, one: DataSet, part: str, name: str, **rows: DocumentPart) -> None:
+def _add(found: CardFindings, one: DataSet, part: str, name: str, **rows: object) -> None:
     """Add one row to a list of a part, and what a reader must know of the table."""
-    added = {kind: [{**row.to_dict(), "data": one.name, "group": one.lang}] for kind, row in rows.items()}
+    added = {kind: [{**as_json(row), "data": one.name, "group": one.lang}] for kind, row in rows.items()}
     found.add(part, name, **added, notes=[f"{one.name}: {note}" for note in one.notes])

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.adversarial.robustness import robustness
+from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.told_apart import ToldApart, told_apart
 from bsx.analysis.cards.leaderboard import TOLD_APART
 from bsx.analysis.documents.cards import ToldApartRow
@@ -18,6 +18,7 @@ from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.rows import add_mcnemar, test_row
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 
 
 def perturbed(desk: Desk) -> CardFindings:
@@ -43,7 +44,7 @@ def perturbed(desk: Desk) -> CardFindings:
                 found.miss("perturbations", name, Problem(False, reason))
             elif (whole := _perturb(found, desk, one, name, texts)) is not None:
                 told[name] = whole
-        tests = {(a, b): test for a, b in combinations(told, 2) if (test := _paired(told[a].right, told[b].right))}
+        tests = {(a, b): test.p for a, b in combinations(told, 2) if (test := _paired(told[a].right, told[b].right))}
         reached = {name: (whole.rate, (whole.low, whole.high)) for name, whole in told.items()}
         for name in told:
             add_mcnemar(found, desk, one, "perturbations", name, TOLD_APART, tests, reached)
@@ -58,20 +59,19 @@ def _paired(a: Array, b: Array) -> McNemar | None:
 
 def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Sequence[str]) -> ToldApart | None:
     try:
-        result = robustness(
+        scored = perturbed_scores(
             texts,
             {name: desk.lab.pairwise(one.lang, name)},
             lang=one.lang,
             seed=desk.how["seed"],
-            resamples=desk.how["resamples"],
-            confidence=desk.how["confidence"],
-            worst=0,
             nan="omit",
         )
     except BsxError as error:
         found.miss("perturbations", name, Problem(True, f"{one.name}: {error}"))
         return None
-    rows = [{**case.to_row().to_dict(), "data": one.name, "group": one.lang} for case in result.results]
+    how = desk.how
+    result = falls(scored, resamples=how["resamples"], confidence=how["confidence"], worst=0)
+    rows = [{**as_json(case), "data": one.name, "group": one.lang} for case in result.results]
     tests = [
         row
         for case in result.results
@@ -83,12 +83,12 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
             a=case.perturbation + (f" {case.strength:g}" if case.strength is not None else ""),
             b=str(result.settings["control"]),
             difference=case.excess,
-            ci=(case.excess_low, case.excess_high),
+            ci=case.excess_ci,
             p=case.p,
             method="random swaps within rows, one-sided",
         )
     ]
-    whole = told_apart(result, name)
+    whole = told_apart(scored, name, confidence=how["confidence"])
     overall = (
         []
         if not whole.n
@@ -104,7 +104,7 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
             ).to_dict()
         ]
     )
-    missing = [{"perturbation": what, "why": f"{one.lang}: {why}"} for what, why in result.left_out.items()]
+    missing = [{"perturbation": what, "why": f"{one.lang}: {why}"} for what, why in scored.left_out.items()]
     note = f"{one.name}: {len(texts)} different references, changed and scored against themselves"
     found.add(
         "perturbations", name, rows=rows, overall=overall, tests=tests, left_out=missing, notes=[note, *result.notes]

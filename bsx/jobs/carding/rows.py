@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from bsx.analysis.documents.base import Interval, Number
 from bsx.analysis.documents.cards import CardTest, SentinelRow
-from bsx.analysis.stats.preference import McNemar
 from bsx.jobs.carding.data import DataSet
 from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.support.untyped import JsonObject
@@ -51,11 +50,11 @@ def add_mcnemar(
     part: str,
     name: str,
     figure: str,
-    tests: Mapping[tuple[str, str], McNemar],
+    tests: Mapping[tuple[str, str], float],
     reached: Reached,
 ) -> None:
-    """Add a metric's tests against all others; those against sentinels belong to the part of the sentinels."""
-    for (a, b), test in tests.items():
+    """Add a metric's tests, (a, b) -> p, against all others; those of sentinels belong to the part of the sentinels."""
+    for (a, b), p in tests.items():
         if name not in (a, b):
             continue
         other = a if b == name else b
@@ -67,7 +66,7 @@ def add_mcnemar(
             a=name,
             b=other,
             difference=None if mine is None or theirs is None else mine - theirs,
-            p=test.p,
+            p=p,
             method="McNemar, rows that share texts as clusters",
         )
         found.add("sentinels" if other in desk.sentinels else part, name, tests=row)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import CaseResult, Robustness
-from bsx.analysis.adversarial.robustness import Metric, robustness
+from bsx.analysis.adversarial.robustness import Metric, falls, perturbed_scores, robustness
 from bsx.analysis.adversarial.told_apart import told_apart
 from bsx.analysis.perturbations.perturb import perturb
 from bsx.analysis.stats.clusters import adjust
@@ -77,9 +77,7 @@ def test_every_number_against_plain_arithmetic(battery: Robustness) -> None:
             assert found.relative_drop == pytest.approx(drops.mean() / span, abs=1e-12)
             assert found.unnoticed == pytest.approx((drops <= 1e-6).mean(), abs=1e-12)
             draws = np.random.default_rng(1).integers(len(drops), size=(1000, len(drops)))
-            assert (found.low, found.high) == pytest.approx(
-                np.percentile(drops[draws].mean(axis=1), [2.5, 97.5]), abs=1e-9
-            )
+            assert found.ci == pytest.approx(np.percentile(drops[draws].mean(axis=1), [2.5, 97.5]), abs=1e-9)
             both = rows & control.changed
             more = (clean - np.asarray(function(made.texts, REFERENCES)) - own)[both]
             assert found.excess_n == both.sum()
@@ -161,12 +159,13 @@ def test_nothing_changed_is_no_robustness() -> None:
     entry = next(one for one in content["results"] if one["perturbation"] == "lower")
     assert entry["drop"] is None
     assert entry["ci"] == [None, None]
-    assert "lower" in result.to_text()
+    assert Robustness.from_dict(content).to_dict() == content
+    assert "lower" in result.to_text(full=True)
 
 
 def test_perturbations_that_cannot_be_applied() -> None:
     result = robustness(REFERENCES[:5], METRICS, lang="ja")
-    assert set(result.left_out) >= {"negation", "source", "noun-swap", "contractions"}
+    assert {one.perturbation for one in result.left_out} >= {"negation", "source", "noun-swap", "contractions"}
     assert "negation" not in {one.perturbation for one in result.results}
     with pytest.raises(InputError, match="perturbation negation is for .*, not ja"):
         robustness(REFERENCES[:5], METRICS, ["negation"], lang="ja")
@@ -211,6 +210,28 @@ def test_bad_input(how: dict[str, object], message: str) -> None:
         robustness(REFERENCES, **{"metrics": METRICS, "perturbations": ["shuffle"], **how})  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown perturbation 'nope'"):
         robustness(REFERENCES, METRICS, ["nope"])
+
+
+def test_a_change_is_said_to_cost_more_only_where_a_test_says_so() -> None:
+    def planted(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+        """Take off 1 for other digits, and 0.01 for a lost comma; nothing else counts."""
+
+        def kept(text: str, wanted: str) -> str:
+            return "".join(character for character in text if character in wanted)
+
+        digits, stops = "0123456789", ",!.;"
+        return [
+            -1.0 * (kept(a, digits) != kept(b, digits)) - 0.01 * (kept(a, stops) != kept(b, stops))
+            for a, b in zip(candidates, references, strict=True)
+        ]
+
+    found = robustness(
+        [f"{text}." for text in REFERENCES], {"m": planted}, ["numbers", "negation", "unrelated"], lang="en"
+    )
+    said = found.to_text().splitlines()[0]
+    more = [one.perturbation for one in found.results if not one.preserves and one.p_adjusted < 0.05]
+    assert more == ["numbers", "unrelated"]
+    assert "1 of 2 changes of meaning cost significantly more under m (not a negation)" in said  # nor an unrelated text
 
 
 def test_seed_decides() -> None:
@@ -259,13 +280,16 @@ def test_changed_meanings_are_told_from_the_control() -> None:
         return score
 
     for share in (0.0, 0.4, 1.0):
-        result = robustness(texts, {"m": planted(share)}, ["negation", "numbers", "drop-words", "unrelated"], lang="en")
-        found = told_apart(result, "m")
+        names = ["negation", "numbers", "drop-words", "unrelated"]
+        scored = perturbed_scores(texts, {"m": planted(share)}, names, lang="en")
+        found = told_apart(scored, "m")
         assert (found.control, found.texts) == ("no-punctuation", 30)
-        assert found.n == sum(case.n for case in result.results if case.perturbation in ("negation", "numbers"))
+        assert found.n == sum(case.n for case in falls(scored).results if case.perturbation in ("negation", "numbers"))
         assert found.rate == pytest.approx(share)
         assert found.low - 1e-9 <= share <= found.high + 1e-9
-    same = robustness(texts, {"m": lambda candidates, references: [0.0] * len(candidates)}, ["negation"], lang="en")
+    same = perturbed_scores(
+        texts, {"m": lambda candidates, references: [0.0] * len(candidates)}, ["negation"], lang="en"
+    )
     assert told_apart(same, "m").rate == 0  # a tie is an error
-    kept = robustness(texts, {"m": planted(1)}, ["lower"], lang="en")
+    kept = perturbed_scores(texts, {"m": planted(1)}, ["lower"], lang="en")
     assert told_apart(kept, "m").n == 0

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from bsx.analysis.adversarial.triples import prefer_paraphrase
+from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.long import systems_together
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.jobs.fooling.result import Fooled
-from bsx.jobs.fooling.scores import OwnScores, tied_rows, turned_columns
-from bsx.jobs.settings.fooling import TripleSettings
+from bsx.jobs.adversarial.scores import OwnScores, tied_rows, turned_columns
+from bsx.jobs.settings.adversarial import TripleSettings
 from bsx.support.checks import Array
 from bsx.support.progress import Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.settings import complete, set_fields, takes
 
 
 @takes(TripleSettings)
@@ -30,7 +30,7 @@ def fool_triples(
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[TripleSettings],
-) -> Fooled:
+) -> TriplesResult:
     """Count how often metrics prefer a paraphrase to a sentence that only shares words: rates, margins, tests.
 
     Args:
@@ -67,10 +67,13 @@ def fool_triples(
     gap = _gap(triples, (settings and settings.lang) or "en", notes) if test["bins"] else None
     sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
     of = tied_rows(sides, test["cluster"], notes)
-    result = prefer_paraphrase(scores, gap=gap, **{**asked, "bins": test["bins"] or 1, "cluster": of})
-    if len(result.kept) < n:
-        notes.append(f"{n - len(result.kept)} of {n} triples miss a score and are left out for all metrics")
-    return own.fooled(result.to_document(triples, scores), [file], asked, settings, notes, [result])
+    how_many = {"bins": test["bins"] or 1, "cluster": of}
+    result = prefer_paraphrase(scores, triples=triples, gap=gap, **{**asked, **how_many})
+    left = n - result.results[0].n
+    if left:
+        notes.append(f"{left} of {n} triples miss a score and are left out for all metrics")
+    asked |= {name: str(value) for name, value in set_fields(settings).items()}
+    return replace(result, settings=asked, signatures=own.signatures, notes=(*own.about(), *notes))
 
 
 def _gap(triples: Sequence[Triple], lang: str, notes: list[str]) -> Array | None:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from bsx.analysis.adversarial.pairs import PairsResult, detect_pairs, easy_to_hard
-from bsx.analysis.adversarial.tables import pairs_document
+from bsx.analysis.adversarial.pairs import (
+    HarderDrop,
+    HarderSet,
+    PairsResult,
+    detect_pairs,
+    easy_to_hard,
+    precision_by_threshold,
+)
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.stats.folds import Rows
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.long import systems_together
+from bsx.data.output import ScoreTable, check_table
 from bsx.data.sidecar import scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.fooling.result import Fooled
-from bsx.jobs.fooling.scores import OwnScores, tied_rows, turned_columns
-from bsx.jobs.settings.fooling import PairSettings
+from bsx.jobs.adversarial.scores import OwnScores, tied_rows, turned_columns
+from bsx.jobs.settings.adversarial import PairSettings
 from bsx.support.checks import Array
 from bsx.support.progress import Watch, told
-from bsx.support.settings import complete, takes
+from bsx.support.settings import complete, set_fields, takes
 
 
 @takes(PairSettings)
@@ -34,10 +41,11 @@ def fool_pairs(
     sentence1: str | None = None,
     sentence2: str | None = None,
     lower: Sequence[str] = (),
+    curves: Path | None = None,
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[PairSettings],
-) -> Fooled:
+) -> PairsResult:
     """Take metrics for paraphrase detectors: ROC AUC, average precision, best threshold, paired tests.
 
     Args:
@@ -49,6 +57,7 @@ def fool_pairs(
         sentence1: column of references; sentence1, question1 or reference unless given.
         sentence2: column of candidates; sentence2, question2 or candidate unless given.
         lower: those of ``columns`` of which lower is better, beside those that the tables' sidecars know.
+        curves: table to write: precision and recall by threshold on the first table.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total; True draws bars.
         **how: intervals, tests, and what becomes of missing scores.
@@ -57,6 +66,8 @@ def fool_pairs(
         InputError: for a table or metric that cannot be used.
     """
     progress = told(progress)
+    if curves is not None:
+        check_table(curves)
     if not columns and not metrics:
         columns = scored_columns(file, Table(file).columns)
     if not columns and not metrics:
@@ -74,22 +85,30 @@ def fool_pairs(
         clusters.append(tied_rows(sides, test["cluster"], said))
         result = detect_pairs(labels, scores, **{**asked, "cluster": clusters[-1]})
         said += systems_together(Table(one))
-        left_out = len(labels) - len(result.kept)
+        left_out = len(labels) - result.results[0].n
         said += [f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics"] * bool(left_out)
         notes += [f"{one.name}: {note}" for note in said]
         sets.append((labels, scores))
         results.append(result)
-    if against is None:
-        document = results[0].to_document()
-    else:
-        first, second = (
-            found.to_set(one.name if one is against else None) for one, found in zip(files, results, strict=True)
-        )
+    found = results[0]
+    if against is not None:
         of = (clusters[0], clusters[1])
         drops = easy_to_hard(*sets, clusters=of, confidence=asked["confidence"], nan=asked["nan"])
-        document = pairs_document(first, second, drops)
+        lost = tuple(HarderDrop(name, d.a, d.b, d.difference, (d.low, d.high), d.p) for name, d in drops.items())
+        harder = HarderSet(against.name, results[1].results, results[1].tests)
+        found = replace(found, against=harder, drops=lost)
+    if curves is not None:
+        _write_curves(curves, precision_by_threshold(*sets[0], nan=asked["nan"]))
     asked |= {"label": label, "reference": sentence1, "candidate": sentence2}
-    return own.fooled(document, files, asked, settings, notes, results)
+    asked |= {name: str(value) for name, value in set_fields(settings).items()}
+    return replace(found, settings=asked, signatures=own.signatures, notes=(*own.about(), *notes))
+
+
+def _write_curves(path: Path, curves: Mapping[str, Array]) -> None:
+    with ScoreTable(path) as table:
+        for name, points in curves.items():
+            for threshold, precision, recall in points.tolist():
+                table.write({"metric": name, "threshold": threshold, "precision": precision, "recall": recall})
 
 
 def _read_pairs(

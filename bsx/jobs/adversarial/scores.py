@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bsx.analysis.adversarial.pairs import PairsResult
-from bsx.analysis.adversarial.triples import TriplesResult
-from bsx.analysis.documents.adversarial import PairsDocument, TriplesDocument
 from bsx.analysis.stats.folds import Rows, units
 from bsx.bertscore.config import ScorerConfig
 from bsx.data.sidecar import lower_by_sidecar
 from bsx.errors import InputError
-from bsx.jobs.fooling.result import Fooled
 from bsx.jobs.metrics import open_metrics
-from bsx.jobs.settings.fooling import FoolSettings
+from bsx.jobs.settings.adversarial import FoolSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress
@@ -102,18 +98,9 @@ class OwnScores:
         del asked["skip_errors"]
         return {**asked, "nan": "omit"} if self.failed else asked
 
-    def fooled(
-        self,
-        document: PairsDocument | TriplesDocument,
-        files: list[Path],
-        asked: Settings,
-        settings: ScorerConfig | None,
-        notes: list[str],
-        results: list[PairsResult] | list[TriplesResult],
-    ) -> Fooled:
-        """Return what came out, with the settings that were asked for."""
-        asked |= {name: str(value) for name, value in set_fields(settings).items()}
-        return Fooled(document, files, asked, self.signatures, notes, about(self.metrics), results)
+    def about(self) -> list[str]:
+        """Return what the metrics say of themselves."""
+        return about(self.metrics)
 
 
 def tied_rows(sides: Sequence[Sequence[str]], how: str, notes: list[str]) -> Rows | None:

@@ -3,76 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 
-from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
-from bsx.analysis.adversarial.challenge_tables import challenge_text
+from bsx.analysis.adversarial.challenge import ChallengeExample, ChallengeResult, challenge
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
-from bsx.analysis.documents.challenge import ChallengeDocument, ChallengeExampleRow
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.sheets import Sheet
 from bsx.bertscore.config import ScorerConfig
 from bsx.errors import InputError
-from bsx.jobs.fooling.scores import open_distinct
-from bsx.jobs.settings.fooling import ChallengeColumns, ChallengeSettings
+from bsx.jobs.adversarial.scores import open_distinct
+from bsx.jobs.settings.adversarial import ChallengeColumns, ChallengeSettings
 from bsx.metrics.failures import RowScores, score_all
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import complete, in_range, set_fields, takes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-@dataclass(eq=False, repr=False)
-class ChallengeRun(InNotebooks):
-    """What came out.
-
-    Attributes:
-        result: accuracies and tests.
-        document: the same, as it is printed.
-        settings: what was asked for, by name.
-        signatures: metric -> signature, of those that scored here.
-        notes: what the reader should know.
-        about: what the metrics say of themselves.
-    """
-
-    result: ChallengeResult
-    document: ChallengeDocument
-    settings: dict[str, object]
-    signatures: dict[str, str]
-    notes: list[str]
-    about: list[str]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything but the provenance, for other programs."""
-        return {**self.document.to_dict(), "settings": self.settings, "notes": self.notes}
-
-    @property
-    def short(self) -> str:
-        """Metrics and pairs."""
-        return self.result.short
-
-    def to_text(self) -> str:
-        """Return tables, for people."""
-        return challenge_text(self.document)
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return accuracies by severity and by phenomenon, and the tests."""
-        return self.result.sheets()
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return one row a metric and phenomenon, then one a metric and severity."""
-        return self.result.records()
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the accuracies as a map of metrics and phenomena."""
-        return self.result.plot(path)
 
 
 @in_range
@@ -87,7 +34,7 @@ def challenge_metrics(
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[ChallengeSettings],
-) -> ChallengeRun:
+) -> ChallengeResult:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity.
 
     Args:
@@ -98,7 +45,7 @@ def challenge_metrics(
         weights: severity -> weight of its rows; critical 25, major 5, minor 1 unless given.
         settings: model, language, and where and within what limits ``metrics`` run.
         progress: called with phase, done and total; True draws bars.
-        **how: see `bsx.jobs.settings.fooling.ChallengeSettings`.
+        **how: see `bsx.jobs.settings.adversarial.ChallengeSettings`.
 
     Raises:
         InputError: for a file or metric that cannot be used.
@@ -134,10 +81,10 @@ def challenge_metrics(
         confidence=asked["confidence"],
         nan="omit" if missing and asked["skip_errors"] else asked["nan"],
     )
-    if len(result.kept) < len(found.pairs):
-        left = len(found.pairs) - len(result.kept)
+    kept = np.flatnonzero(np.all([np.isfinite(side) for both in scores.values() for side in both], axis=0)).tolist()
+    left = len(found.pairs) - len(kept)
+    if left:
         notes.append(f"{left} of {len(found.pairs)} pairs miss a score and are left out for all metrics")
-    notes += result.notes
     named = {
         **asked,
         "columns": list(columns),
@@ -146,22 +93,23 @@ def challenge_metrics(
         "weights": dict(result.weights),
     }
     named |= {name: str(value) for name, value in set_fields(settings).items()}
-    examples = _examples(found, scores, result, asked["examples"])
-    document = result.to_document().model_copy(update={"examples": examples})
-    return ChallengeRun(result, document, named, signatures, notes, said)
+    examples = _examples(found, scores, kept, asked["examples"])
+    return replace(
+        result, examples=examples, settings=named, signatures=signatures, notes=(*said, *notes, *result.notes)
+    )
 
 
 def _examples(
-    found: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], result: ChallengeResult, most: int
-) -> list[ChallengeExampleRow]:
+    found: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int], most: int
+) -> tuple[ChallengeExample, ...]:
     """Return rows of each phenomenon: those that metrics disagree on, then those that fool all; most fooled first."""
     fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
     rows: dict[str, list[int]] = {}
-    for place in sorted(result.kept.tolist(), key=lambda i: (fooled[i] == len(scores), -fooled[i])):
+    for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
         if fooled[place]:
             rows.setdefault(found.pairs[place].phenomenon, []).append(place)
-    return [
-        ChallengeExampleRow(
+    return tuple(
+        ChallengeExample(
             row=place + 1,
             phenomenon=name,
             reference=found.pairs[place].reference,
@@ -173,7 +121,7 @@ def _examples(
         for turn in range(most)
         for name, places in rows.items()
         for place in places[turn : turn + 1]
-    ]
+    )
 
 
 def _scored(

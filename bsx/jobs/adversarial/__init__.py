@@ -1,0 +1,1 @@
+"""Tests that try to fool metrics: pairs, triples and challenge sets."""
