@@ -195,6 +195,11 @@ class MetaSettings(BaseModel):
         return self.grouping if "grouping" in self.model_fields_set else "item"
 
     @property
+    def headline(self) -> str:
+        """Name of the figure that has intervals, tests and an average."""
+        return {"darr": "tau", "hybrid": "limit"}.get(self.level, self.statistic)
+
+    @property
     def target(self) -> str:
         """What the interval and the tests speak about, in words."""
         words = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TriplesDocument
-from bsx.analysis.documents.agreement import CompareDocument, JudgmentsDocument, MetaDocument
+from bsx.analysis.documents.agreement import CompareDocument
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
@@ -13,8 +13,6 @@ from bsx.analysis.documents.intervening import InterveneDocument
 from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
-    "meta": MetaDocument,
-    "meta-judgments": JudgmentsDocument,
     "compare": CompareDocument,
     "adversarial-triples": TriplesDocument,
     "adversarial-pairs": PairsDocument,

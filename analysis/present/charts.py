@@ -186,12 +186,22 @@ def lines(
     series: int,
     span: tuple[float, float],
     ticks: Sequence[float],
+    bands: Sequence[tuple[Number, Number]] = (),
+    rule: float | None = None,
+    log: bool = False,
+    height: int = 130,
 ) -> dict[str, object]:
-    """Return a small line chart of points: position, series, value and name of the series each."""
+    """Return a small line chart of points: position, series, value and name of the series each.
+
+    ``bands`` holds the interval of each point, ``rule`` the position of an upright line, ``log`` asks for a logarithmic
+    axis of positions, ``height`` is in pixels.
+    """
     values: list[dict[str, object]] = [
         {"x": at, "series": place, "value": _drawn(value), "name": name} for at, place, value, name in points
     ]
-    spec = {**_spec(alt, values, series), "height": 130}
+    for value, (low, high) in zip(values, bands, strict=False):
+        value |= {"low": _drawn(low), "high": _drawn(high)}
+    spec = {**_spec(alt, values, series), "height": height}
     dash = {
         "field": "series",
         "type": "nominal",
@@ -203,7 +213,7 @@ def lines(
         "type": "quantitative",
         "title": x,
         "axis": {"values": list(ticks), "grid": False},
-        "scale": {"zero": False},
+        "scale": {"type": "log", "nice": False} if log else {"zero": False},
     }
     up = {
         "field": "value",
@@ -215,7 +225,24 @@ def lines(
     tips = [{"field": "name", "title": "series"}, {"field": "x", "title": x}]
     tips.append({"field": "value", "title": y, "format": ".4f"})
     spec["encoding"] = {"x": across, "y": up}
+    below: list[dict[str, object]] = []
+    if bands:
+        drawn = [{"filter": "isValid(datum.low) && isValid(datum.high)"}]
+        ends = {"y": {**up, "field": "low"}, "y2": {"field": "high"}, **_scales(series, False)}
+        below.append(
+            {"transform": drawn, "mark": {"type": "area", "opacity": 1, "fillOpacity": 0.15}, "encoding": ends}
+        )
+    if rule is not None:
+        upright = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
+        below.append(
+            {
+                "data": {"values": [{"x": rule}]},
+                "mark": upright,
+                "encoding": {"x": across, "y": {"value": 0}, "y2": {"value": "height"}},
+            }
+        )
     spec["layer"] = [
+        *below,
         {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {**_scales(series, False), "strokeDash": dash}},
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
@@ -307,3 +334,26 @@ def scatter(
         ends = {"values": [{"x": a, "y": b} for a, b in line]}
         layers.insert(0, {"data": ends, "mark": drawn, "encoding": encoding})
     return {**spec, "layer": layers}
+
+
+def matrix(cells: Sequence[tuple[str, str, str, float]], *, alt: str, x: str) -> dict[str, object]:
+    """Return a matrix of short texts on shades: row, column, text and shade from 0 to 1 of each cell."""
+    rows, columns = (list(dict.fromkeys(cell[place] for cell in cells)) for place in (0, 1))
+    values: list[dict[str, object]] = [
+        {"row": row, "column": column, "text": shown, "shade": shade, "place": columns.index(column), "series": 0}
+        for row, column, shown, shade in cells
+    ]
+    spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
+    in_order = {"field": "place", "op": "min"}
+    axis = {"orient": "top", "labelAngle": -35, "domain": False, "ticks": False, "labelLimit": 140}
+    across = {"field": "column", "type": "nominal", "sort": in_order, "title": _title(x), "axis": axis}
+    shade_of = {
+        "field": "shade",
+        "type": "quantitative",
+        "legend": None,
+        "scale": {"domain": [0, 1], "range": [0, 0.6]},
+    }
+    tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}, {"field": "text", "title": x}]
+    shades = {"mark": {"type": "rect", "color": "var(--c2)"}, "encoding": {"opacity": shade_of, "tooltip": tips}}
+    words = {"mark": {"type": "text", "color": "var(--ink)"}, "encoding": {"text": {"field": "text"}}}
+    return {**spec, "encoding": {"y": _names(220), "x": across}, "layer": [shades, words]}

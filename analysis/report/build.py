@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bsx.analysis.agreement.learning_curve import LearningCurve
+from bsx.analysis.agreement.raters import RaterAgreement
+from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
-from bsx.analysis.report.sections.agreement import agreement
 from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.ensembles import ensembles
 from bsx.analysis.report.sections.explanations import explanations
@@ -62,7 +64,10 @@ def build_report(
     leads = any(isinstance(document.content, ScoreRows) for document in documents)  # else it is signatures alone
     found = [
         what if leads else None,
-        agreement(documents),
+        presented(documents, MetaResult, aligner),
+        presented(documents, Judgments, aligner),
+        presented(documents, RaterAgreement, aligner),
+        presented(documents, LearningCurve, aligner),
         compared(documents),
         presented(documents, DisentangleResult, aligner),
         interventions(documents),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bsx.jobs.comparing import Compared as Compared, ScoresFile as ScoresFile, compare as compare
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
-    from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
+    from bsx.jobs.evaluating.run import meta as meta
     from bsx.jobs.explaining import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.fooling.build import BuiltTriples as BuiltTriples, build_triples as build_triples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from bsx.analysis.render.numbers import p_value
 from bsx.analysis.render.plots import draw_dots
 from bsx.analysis.render.sheets import Bold, Sheet
 from bsx.analysis.render.svg import dots_svg
+from bsx.support.result import as_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +61,7 @@ class CompareResult(InNotebooks):
         names = [score.system for score in self.metrics[0].systems]
         people: dict[str, Any] = {}
         if self.people:
-            people["people"] = [{**curve.to_row().to_dict(), "data": self.judged} for curve in self.people]
+            people["people"] = [replace(curve, data=self.judged).to_dict() for curve in self.people]
         return CompareDocument(
             segments=self.segments,
             systems=names,
@@ -148,7 +149,7 @@ class CompareResult(InNotebooks):
                 if step is None:
                     lines.append(f"{size} is 0, or larger than all in {self.judged}")
                     continue
-                ends = f"[{100 * step.share_low:.0f}, {100 * step.share_high:.0f}]"
+                ends = f"[{100 * step.ci[0]:.0f}, {100 * step.ci[1]:.0f}]"
                 lines.append(
                     f"{size}: people agreed on {100 * step.share:.0f} % {ends} of {step.n} pairs of systems in "
                     f"{self.judged} that differ by {step.low:.{digits}f} to {step.high:.{digits}f}"
@@ -206,7 +207,7 @@ def _metric(found: MetricComparison, result: CompareResult) -> ComparedRow:
 
 def _test(test: SystemTest, step: PeopleStep | None) -> SystemTestRow:
     found = test.comparison
-    more: dict[str, object] = {} if step is None else {"people": step.to_row()}
+    more: dict[str, object] = {} if step is None else {"people": as_json(step)}
     if np.isnan(found.low):
         more["ci"] = None
     return SystemTestRow.from_results(found, test, **more)

@@ -8,13 +8,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
+from bsx.analysis.agreement.people import PeopleCurve
 from bsx.analysis.documents.agreement import CompareDocument, ComparedRow, SystemRow
 from bsx.analysis.present import charts
+from bsx.analysis.present.agreement import people_table
 from bsx.analysis.present.cells import FEWEST, decimals, interval, listed, number, p_value, table, text
 from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, Surprise, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.sections.contents import contents, section_of, titles
-from bsx.analysis.report.sections.people import people_table
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.signature import Signature
@@ -290,7 +291,8 @@ def _compared_blocks(content: CompareDocument) -> list[Part]:
             )
     heads = ["metric", "system", "against", "score", "interval", "difference", "p (two-sided)", "better"]
     tests = table(f"Paired tests on {content.segments:,} segments", heads, rows)
-    return [_systems_chart(content), tests, *([people_table(content.people, metric=True)] if content.people else [])]
+    curves = [PeopleCurve.from_dict(one.to_dict()) for one in content.people]
+    return [_systems_chart(content), tests, *([people_table(curves, metric=True)] if curves else [])]
 
 
 def _contradictions(content: CompareDocument) -> list[Surprise]:

@@ -73,10 +73,10 @@ class Input:
             return
         if self.data is not None or self.references or self.sources is not None:
             raise InputError("`test_set=` has the texts: leave out `data=`, `references=` and `sources=`")
-        from bsx.analysis.datasets.testsets import find_test_set, load_test_set
+        from bsx.analysis.datasets.testsets import load_test_set
 
         table = load_test_set(self.test_set, self.data_dir)
-        read = [str(path) for path in find_test_set(self.test_set).files(self.data_dir)]
+        read = replace(self, candidates=()).files()
         for note in table.notes:
             say(f"{self.test_set}: {note}")
         with tempfile.TemporaryDirectory(prefix="bsx-test-set-") as folder:
@@ -96,6 +96,10 @@ class Input:
 
     def files(self) -> list[str]:
         """Return the names of all files."""
+        if self.test_set is not None:
+            from bsx.analysis.datasets.testsets import find_test_set
+
+            return [*self.candidates, *(str(path) for path in find_test_set(self.test_set).files(self.data_dir))]
         if self.read:
             return [*self.candidates, *self.read]
         return [name for name in (*self.candidates, *self.references, self.sources, self.data) if name is not None]

@@ -45,7 +45,7 @@ def test_known_curve_of_segments() -> None:
     for step in curve.steps:
         truth = norm.cdf(differences[(differences >= step.low) & (differences <= step.high)] / np.sqrt(2)).mean()
         assert step.share == pytest.approx(truth, abs=0.05)
-        inside += step.share_low <= truth <= step.share_high
+        inside += step.ci[0] <= truth <= step.ci[1]
     assert inside >= 8
     assert curve.steps[0].share < 0.6 < 0.9 < curve.steps[-1].share
 
@@ -80,7 +80,7 @@ def test_dyadic_interval_covers() -> None:
         differences = np.abs(metric[:, None] - metric)[np.triu_indices(25, 1)]
         for step in people_curve(metric, human, level="systems", bins=4).steps:
             some = differences[(differences >= step.low) & (differences <= step.high)]
-            hits += step.share_low <= norm.cdf(some / (0.7 * np.sqrt(2))).mean() <= step.share_high
+            hits += step.ci[0] <= norm.cdf(some / (0.7 * np.sqrt(2))).mean() <= step.ci[1]
             total += 1
     assert 0.90 < hits / total < 0.99
 
