@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from bsx.analysis.agreement.averages import averaged
 from bsx.analysis.agreement.learning_curve import LearningCurve
@@ -19,6 +20,7 @@ from bsx.analysis.agreement.result import (
     MetricAgreement,
     PairTest,
 )
+from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, percent, table, text
 from bsx.analysis.present.forms import lists, presents
@@ -46,7 +48,7 @@ _NO_ZERO = ("acc_eq",)  # figures of which 0 is not what chance gives
 @presents(MetaResult, section=("agreement", "Agreement with human judgments"))
 def parts(result: MetaResult) -> Iterator[Part]:
     """Yield which metric agrees best, the figures, and the tests behind them."""
-    yield Answer(_finding(result), answers=True)
+    yield Answer(f"{_finding(result)}{_not_above(result)}", answers=True)
     if result.average is None:
         yield _categories(result)
     elif len(result.groups) > 1:
@@ -68,7 +70,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
 @presents(Judgments, section=("judgments", "Agreement with several judgments"))
 def judgments(result: Judgments) -> Iterator[Part]:
     """Yield what each judgment says, then the parts of each under its name."""
-    yield Answer(" ".join(_finding(one) for one in result.judgments), answers=True)
+    yield Answer(" ".join(f"{_finding(one)}{_not_above(one)}" for one in result.judgments), answers=True)
     for one in result.judgments:
         every = [part for part in parts(one) if not isinstance(part, Answer)]
         yield Heading(one.human)
@@ -142,7 +144,7 @@ def _finding(result: MetaResult) -> str:
     worse = [one for one in others if _told_apart(result, best, one, of)]
     alike = [one for one in others if one not in worse]
     behind = _with_values(worse)
-    level = f"p < {result.settings['alpha']:g}"
+    level = f"p < {_setting(result, 'alpha'):g}"
     if not alike:
         return (
             f"{best.metric} agrees best with {human}: {headline} {value} {where}, significantly higher than {behind} "
@@ -151,8 +153,20 @@ def _finding(result: MetaResult) -> str:
     rest = f" Significantly lower than {best.metric}: {behind} ({level})." if worse else ""
     return (
         f"No metric is shown to agree best with {human}: {best.metric} has the highest {headline}, {value} {where}, "
-        f"but is not significantly better than {_with_values(alike)} (p >= {result.settings['alpha']:g}).{rest}"
+        f"but is not significantly better than {_with_values(alike)} (p >= {_setting(result, 'alpha'):g}).{rest}"
     )
+
+
+def _not_above(result: MetaResult) -> str:
+    """Return the controls that no metric of a single group is better than, which the answer must not hide."""
+    if len(result.groups) > 1 or not result.metrics:
+        return ""
+    group = result.groups[0]
+    none = [name for name in result.sentinels if not any(beats(result, one, name, group) for one in result.metrics)]
+    if not none:
+        return ""
+    how = "significantly better" if group.control_tests else "better"
+    return f" No metric is {how} than the control{'s' * (len(none) > 1)} {listed(none)}."
 
 
 def _told_apart(
@@ -164,7 +178,7 @@ def _told_apart(
     """Return whether the metric with the higher value is significantly better."""
     test = of.get((best.metric, other.metric)) or of[other.metric, best.metric]
     p = _p(result, test) if isinstance(test, PairTest) else test.p_adjusted
-    return best.value > other.value and p < result.settings["alpha"]
+    return best.value > other.value and p < _setting(result, "alpha")
 
 
 def _with_values(found: Sequence[MetricAgreement | AverageAgreement]) -> str:
@@ -183,6 +197,11 @@ def _unseen(result: MetaResult) -> str:
     return f"{_statistic(result)} with {count}: no agreement is shown, the interval reaches 0, of {'; '.join(said)}."
 
 
+def _setting(result: MetaResult, name: str) -> Any:
+    """Return a setting of the run; its default where the document does not say it."""
+    return result.settings.get(name, MetaSettings.model_fields[name].default)
+
+
 def _statistic(result: MetaResult) -> str:
     return _STATISTICS.get(result.headline, result.headline)
 
@@ -193,7 +212,7 @@ def _metrics(group: GroupResult) -> list[MetricAgreement]:
 
 def _p(result: MetaResult, test: PairTest) -> float:
     """Return the p that makes winners."""
-    plain = test.p if result.settings["alternative"] == "greater" else test.p_two_sided
+    plain = test.p if _setting(result, "alternative") == "greater" else test.p_two_sided
     return plain if test.p_adjusted is None else test.p_adjusted
 
 
@@ -203,8 +222,8 @@ def _shown(found: MetricAgreement | AverageAgreement) -> str:
 
 def _names(result: MetaResult) -> list[str]:
     """Return the figures of a level: the one with intervals first."""
-    level = result.settings["level"]
-    names = [*averaged(level, result.settings["statistic"]), *_COUNTS.get(level, ())]
+    level = _setting(result, "level")
+    names = [*averaged(level, _setting(result, "statistic")), *_COUNTS.get(level, ())]
     return [result.headline, *(name for name in names if name != result.headline)]
 
 
@@ -217,17 +236,17 @@ def _wins(group: GroupResult, metric: str) -> bool:
 
 
 def _level(result: MetaResult) -> str:
-    return f"{100 * result.settings['confidence']:g} % interval"
+    return f"{100 * _setting(result, 'confidence'):g} % interval"
 
 
 def _how(result: MetaResult) -> str:
     """Return what was tested, and how."""
-    alpha, correction = result.settings["alpha"], result.settings["correction"]
+    alpha, correction = _setting(result, "alpha"), _setting(result, "correction")
     corrected = _CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
-        corrected += " over all groups" if result.settings["correction_over"] == "all" else " within groups"
+        corrected += " over all groups" if _setting(result, "correction_over") == "all" else " within groups"
     method = next(test.method for group in result.groups for test in group.tests)
-    sided = "one-sided" if result.settings["alternative"] == "greater" else "two-sided"
+    sided = "one-sided" if _setting(result, "alternative") == "greater" else "two-sided"
     return f"{method}, {sided} p < {alpha:g}, {corrected}"
 
 
@@ -310,7 +329,7 @@ def _categories(result: MetaResult) -> TablePart:
 
 def _reading(result: MetaResult) -> str:
     """Return what intervals and tests are about."""
-    level = result.settings["level"]
+    level = _setting(result, "level")
     if level not in ("seg", "sys"):
         return ""
     target = "other rows like these" if level == "seg" and not result.systems else result.target
@@ -342,7 +361,7 @@ def beats(result: MetaResult, metric: str, control: str, group: GroupResult) -> 
     """
     for test in group.control_tests:
         if (test.a, test.b) == (metric, control):
-            return test.difference > 0 and _p(result, test) < result.settings["alpha"]
+            return test.difference > 0 and _p(result, test) < _setting(result, "alpha")
     ours, its = group.find(metric), group.find(control)
     return None if ours is None or its is None else ours.value > its.value
 
@@ -405,7 +424,7 @@ def _of(part: Part, human: str) -> Part:
 
 def _tests_chart(result: MetaResult) -> Chart:
     """Return which metric is significantly better than which: p, or with several groups in how many of them."""
-    several, alpha = len(result.groups) > 1, result.settings["alpha"]
+    several, alpha = len(result.groups) > 1, _setting(result, "alpha")
     found: dict[tuple[str, str], list[float]] = {}
     for test in (test for group in result.groups for test in group.tests):
         found.setdefault((test.a, test.b), []).append(_p(result, test) if test.difference > 0 else math.nan)
@@ -419,7 +438,7 @@ def _tests_chart(result: MetaResult) -> Chart:
             else:
                 p = own[0] if own else math.nan
                 cells.append((a, b, p_value(p).text if p == p else "", max(0.0, 1 - p / alpha) if p == p else 0.0))
-    sided = "one-sided p" if result.settings["alternative"] == "greater" else "two-sided p"
+    sided = "one-sided p" if _setting(result, "alternative") == "greater" else "two-sided p"
     what = f"in how many of {len(result.groups)} groups p < {alpha:g}" if several else sided
     x = f"row better than column: {what}"
     alt = f"{x}; {_how(result)}."
@@ -428,7 +447,7 @@ def _tests_chart(result: MetaResult) -> Chart:
 
 def _tests(result: MetaResult) -> Iterator[TablePart]:
     """Yield the tests of each group, the metric with the higher value in the row, then those of averages."""
-    alpha, several = result.settings["alpha"], len(result.groups) > 1
+    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
     for group in result.groups:
         if group.clusters is None:
             continue
@@ -457,19 +476,19 @@ def _mean_tests(result: MetaResult, tests: Sequence[AverageTest], other: str) ->
         for test in tests
     ]
     if found:
-        alpha, correction = result.settings["alpha"], _CORRECTED[result.settings["correction"]]
+        alpha, correction = _setting(result, "alpha"), _CORRECTED[_setting(result, "correction")]
         caption = f"Mean differences over groups ({tests[0].method}), with {_level(result)}s"
         note = f"†: two-sided p < {alpha:g}, {correction}."
         yield table(caption, ["metric A", other, "difference", "p"], found, note=note, names=2, full=True)
 
 
 def _dagger(result: MetaResult, test: AverageTest) -> str:
-    return "†" if test.p_adjusted < result.settings["alpha"] else ""
+    return "†" if test.p_adjusted < _setting(result, "alpha") else ""
 
 
 def _control_tests(result: MetaResult) -> Iterator[TablePart]:
     """Yield the test of each metric against each control."""
-    alpha, several = result.settings["alpha"], len(result.groups) > 1
+    alpha, several = _setting(result, "alpha"), len(result.groups) > 1
     found = []
     for group in result.groups:
         for test in group.control_tests:
