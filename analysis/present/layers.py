@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -42,8 +42,8 @@ def metric_layer_chart(results: Mapping[str, LayerAgreement], *, title: str) -> 
 
 
 def _chart(
-    lines: list[tuple[float, int, float, str]],
-    bands: list[tuple[charts.Number, charts.Number]],
+    lines: Sequence[tuple[float, int, float, str]],
+    bands: Sequence[tuple[charts.Number, charts.Number]],
     names: tuple[str, ...],
     result: LayerAgreement,
     title: str,

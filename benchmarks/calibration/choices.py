@@ -38,7 +38,7 @@ def chosen(columns: dict[str, Array]) -> dict[str, bool]:
     """Tell what the defaults of a meta-evaluation find in the first group, and on average."""
     found = meta_evaluate(columns, metrics=["a", "b"], human="human", group="lp", resamples=DRAWS)
     first, average = found.groups[0], found.average
-    assert average is not None  # noqa: S101 - for the type checker
+    assert average is not None
     return {
         "test in a group": first.tests[0].p_two_sided < 0.05,
         "test of the average": average.tests[0].p_two_sided < 0.05,
