@@ -30,15 +30,10 @@ if TYPE_CHECKING:
     from bsx.analysis.agreement.systems.compare import compare_systems as compare_systems
     from bsx.analysis.agreement.systems.settings import CompareSettings as CompareSettings
     from bsx.analysis.agreement.evaluate import meta_evaluate as meta_evaluate
-    from bsx.analysis.agreement.judgments import Judgments as Judgments
     from bsx.analysis.agreement.rows import CorpusScores as CorpusScores
     from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
-    from bsx.analysis.agreement.learning_curve import draw_learning_curve as draw_learning_curve
-    from bsx.analysis.agreement.plots import draw_agreement as draw_agreement, draw_layers as draw_layers
-    from bsx.analysis.agreement.plots import draw_metric_layers as draw_metric_layers
-    from bsx.analysis.agreement.plots import draw_significance as draw_significance
     from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
-    from bsx.analysis.agreement.result import MetaResult as MetaResult
+    from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
     from bsx.analysis.agreement.people import PeopleCurve as PeopleCurve, people_curve as people_curve
     from bsx.analysis.cards.leaderboard import Leaderboard as Leaderboard, compare_cards as compare_cards

@@ -103,8 +103,6 @@ class ByCategory:
         return replace(
             result,
             human=self.human,
-            averaged=False,
+            average=None,
             notes=(*self.notes, *result.notes),
-            average_tests=(),
-            control_tests=(),
         )

@@ -1,4 +1,4 @@
-"""Does a metric agree with people? The table a paper prints: metrics by groups, intervals, tests, clusters, averages.
+"""Does a metric agree with human judgments? Metrics by groups, intervals, tests, clusters, averages.
 
 Columns in, one named result out. `bsx meta` is this function with files around it.
 """
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from bsx.analysis.agreement.averages import average_of, average_tests
 from bsx.analysis.agreement.categories import ByCategory
-from bsx.analysis.agreement.groups import GroupResult
 from bsx.analysis.agreement.levels import agreement
-from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.result import AverageResult, GroupResult, MetaResult
 from bsx.analysis.agreement.rows import CorpusScores, Rows, upside_down
 from bsx.analysis.agreement.sentinels import check_constant, columns_of, made, orders_ties
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
@@ -131,20 +130,25 @@ def meta_evaluate(
         notes += [f"{where}{note}" for note in said]
     if config.correction_over == "all":
         results = corrected_over_all(results, config)
-    average = [average_of(name, results, config, competes=name in metrics) for name in [*metrics, *sentinels]]
     several = len(results) > 1
     between = [(a, b) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
-    return MetaResult(
-        config,
-        human,
-        tuple(metrics),
-        tuple(results),
-        tuple(average),
-        tuple(notes),
+    average = AverageResult(
+        len(results),
+        tuple(average_of(name, results, config, competes=name in metrics) for name in [*metrics, *sentinels]),
         average_tests(between, results, config) if several else (),
-        system is not None,
-        tuple(sentinels),
         average_tests([(a, b) for a in metrics for b in sentinels], results, config) if several else (),
+    )
+    return MetaResult(
+        tuple(results),
+        average,
+        config.headline,
+        human,
+        config.target,
+        tuple(metrics),
+        tuple(sentinels),
+        system is not None,
+        settings=config.model_dump(),
+        notes=tuple(notes),
     )
 
 
@@ -196,11 +200,13 @@ def _group(
     found = agreement(data, config)
     notes += found.notes
     metrics = [metric for metric in found.metrics if metric.metric not in sentinels]
-    controls = [metric for name in sentinels for metric in found.metrics if metric.metric == name]
+    controls = [
+        replace(metric, control=True) for name in sentinels for metric in found.metrics if metric.metric == name
+    ]
     tests, clusters = tests_between(found, [metric.metric for metric in metrics], config)
     against = tests_against(found, metrics, controls, config)
     left_out = len(missing) - kept
-    group = GroupResult(label, kept, left_out, tuple(metrics), found.test, tests, clusters, tuple(controls), against)
+    group = GroupResult(label, kept, left_out, (*metrics, *controls), tests, found.test, clusters, against)
     return group, notes
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,6 @@ import numpy as np
 from bsx.analysis.agreement.measures import (
     STATISTICS,
     Agreement,
-    Figure,
-    MetricAgreement,
     about_tails,
     checked_williams,
     correlations,
@@ -24,6 +23,7 @@ from bsx.analysis.agreement.measures import (
     tests_of_items,
     tests_of_matrices,
 )
+from bsx.analysis.agreement.result import Figure, MetricAgreement
 from bsx.analysis.agreement.rows import Rows, upside_down
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.stats.correlation import pairwise_accuracy, pearson
@@ -103,7 +103,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
         figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in found.items()}
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
-        metrics.append(MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method))
+        metrics.append(MetricAgreement(name, main.estimate, (main.low, main.high), figures, main.method))
     test = settings.test_for(dependent=True)
     if test == "williams":
         present = ~np.isnan(rows.human)
@@ -121,9 +121,9 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
         figures: dict[str, Figure] = {"acc_eq": found.acc_eq, "chance": found.chance, "epsilon": found.epsilon}
         for statistic in STATISTICS:
             plain = group_mean(group_values(x, human, by, statistic))
-            figures[statistic] = None if np.isnan(plain) else float(plain)
+            figures[statistic] = float(plain)
         epsilons[name] = found.epsilon
-        metrics.append(MetricAgreement(name, found.acc_eq, found.low, found.high, figures, found.method))
+        metrics.append(MetricAgreement(name, found.acc_eq, (found.low, found.high), figures, found.method))
     test = settings.test_for(dependent=True)
     draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
 
@@ -161,7 +161,7 @@ def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
         found = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, **options)
         fields = ("tau", "concordant", "discordant", "ties", "n", "segments")
         figures = {field: getattr(found, field) for field in fields}
-        metrics.append(MetricAgreement(name, found.tau, found.low, found.high, figures, found.method))
+        metrics.append(MetricAgreement(name, found.tau, (found.low, found.high), figures, found.method))
 
     def compare(a: str, b: str) -> Comparison:
         return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, **options)
@@ -179,7 +179,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics = []
     for name, x in scores.items():
         found = correlations(name, x, human, settings, heavy=name in heavy)
-        low, high, method = found.low, found.high, found.method
+        ends, method = found.ci, found.method
         if over != "systems":
             drawn = resampled_scores(
                 rows.scored(name),
@@ -190,11 +190,11 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
                 settings.resamples,
                 settings.seed,
             )
-            low, high = percentile_interval(drawn, settings.confidence)
+            ends = percentile_interval(drawn, settings.confidence)
             method = f"{settings.statistic}, bootstrap over {SAMPLED[over]}"
         figures = {**found.figures, **_order_of_systems(rows, name, x, human, settings)}
         method = f"{method}, systems ({rows.estimand(name)})"
-        metrics.append(MetricAgreement(name, found.value, low, high, figures, method))
+        metrics.append(MetricAgreement(name, found.value, ends, figures, method))
     test = settings.test_for(dependent=True, heavy=bool(heavy))
     about = about_tails(heavy, test)
     if test == "bootstrap":
@@ -231,14 +231,14 @@ def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: M
             rows.scored(name), rows.people(), shape, "pairwise_accuracy", over, draws, settings.seed
         )
         ends = percentile_interval(drawn, settings.confidence)
-    figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": list(ends)}
+    figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": ends}
     if not rows.segments:
-        return {**figures, "spa": None, "spa_ci": None}
+        return {**figures, "spa": math.nan, "spa_ci": (math.nan, math.nan)}
     draws = 1000 if settings.spa == "wmt" else max(1000, settings.resamples)
     spa = soft_pairwise_accuracy(
         rows.metrics[name], rows.human, method=settings.spa, permutations=draws, resample=over, nan="omit", **options
     )
-    return {**figures, "spa": spa.estimate, "spa_ci": [spa.low, spa.high]}
+    return {**figures, "spa": spa.estimate, "spa_ci": (spa.low, spa.high)}
 
 
 def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
@@ -253,12 +253,12 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
         figures: dict[str, Figure] = {
             "limit": limit.estimate,
             "pearson": sampled.estimate,
-            "pearson_ci": [sampled.low, sampled.high],
+            "pearson_ci": (sampled.low, sampled.high),
             "hits_at_1": chosen.hits_at_1,
             "mrr": chosen.mrr,
             "difference": chosen.difference,
         }
-        metrics.append(MetricAgreement(name, limit.estimate, limit.low, limit.high, figures, limit.method))
+        metrics.append(MetricAgreement(name, limit.estimate, (limit.low, limit.high), figures, limit.method))
     test = settings.test_for(dependent=True)
 
     def compare(a: str, b: str) -> Comparison:

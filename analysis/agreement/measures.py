@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from bsx.analysis.agreement.result import MetricAgreement
 from bsx.analysis.agreement.rows import Rows
 from bsx.analysis.agreement.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
@@ -23,29 +24,7 @@ from bsx.support.checks import Array
 
 STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
 ENOUGH = 20  # items; of fewer nobody can tell whether tails are heavy
-Figure = float | list[float] | None
 Compare = Callable[[str, str], Comparison]
-
-
-@dataclass(frozen=True)
-class MetricAgreement:
-    """One metric's agreement with people.
-
-    Attributes:
-        metric: its name.
-        value: the figure that is averaged over groups, tested and bracketed by the interval.
-        low: lower end of the interval.
-        high: upper end.
-        figures: everything that was measured, by the name it has in JSON.
-        method: figure and interval in words.
-    """
-
-    metric: str
-    value: float
-    low: float
-    high: float
-    figures: Mapping[str, Figure]
-    method: str
 
 
 @dataclass(frozen=True)
@@ -103,7 +82,7 @@ def correlations(name: str, x: Array, human: Array, settings: MetaSettings, *, h
         found[statistic] = measure(x, human, interval=interval, **variant, **resampling(settings))
     main = found[settings.statistic]
     figures = {statistic: estimate.estimate for statistic, estimate in found.items()}
-    return MetricAgreement(name, main.estimate, main.low, main.high, figures, main.method)
+    return MetricAgreement(name, main.estimate, (main.low, main.high), dict(figures), main.method)
 
 
 def tests_of_items(metrics: Mapping[str, Array], human: Array, test: Test, settings: MetaSettings) -> Compare:

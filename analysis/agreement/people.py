@@ -1,28 +1,20 @@
-"""How often people agree with a difference that large: pairs of systems or segments, by how far their scores differ."""
+"""How often human judgments agree with a difference that large: pairs of systems or segments, by that difference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.documents.agreement import PeopleCurveRow, PeopleStepRow
-from bsx.analysis.render.notebook import InNotebooks
-from bsx.analysis.render.plots import Dot, draw_dots
-from bsx.analysis.render.sheets import Sheet
 from bsx.analysis.stats.preference import clustered_share, dyadic_share
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.result import Interval
+from bsx.support.result import Interval, Number, Shown
 from bsx.support.settings import in_range
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST = 200_000  # pairs; of more, a sample says the same
 
@@ -37,35 +29,31 @@ class PeopleStep:
         low: smallest difference among them.
         high: largest.
         n: how many pairs.
-        share: of them, in which people prefer the side that the metric scores higher.
+        share: of them, in which human judgments prefer the side that the metric scores higher.
         ci: its interval.
     """
 
-    low: float
-    high: float
+    low: Number
+    high: Number
     n: int
-    share: float
+    share: Number
     ci: Interval
-
-    def to_row(self) -> PeopleStepRow:
-        """Return the step as it stands in documents."""
-        return PeopleStepRow.from_results(self, ci=self.ci)
 
 
 @dataclass(frozen=True, repr=False)
-class PeopleCurve(InNotebooks):
-    """How often people agreed with a metric, by how far two scores differ.
+class PeopleCurve(Shown):
+    """How often human judgments agreed with a metric, by how far two scores differ.
 
     Attributes:
         metric: its name.
         level: what the pairs are of.
         group: language pair, or ``all``.
-        pairs: pairs that have a sign under the metric and among people.
+        pairs: pairs that have a sign under the metric and among judgments.
         metric_ties: pairs left out because the metric scores both sides the same.
-        human_ties: pairs left out because people do.
+        human_ties: pairs left out because judgments do.
         steps: from small differences to large ones.
         confidence: level of the intervals.
-        data: name of the table that was judged, where it is stored with other results.
+        data: the table that they are of, where several are shown together.
     """
 
     metric: str
@@ -84,41 +72,6 @@ class PeopleCurve(InNotebooks):
         if not self.steps or not 0 < size <= self.steps[-1].high:
             return None
         return next(step for step in self.steps if size <= step.high)
-
-    @property
-    def short(self) -> str:
-        """Metric, group and pairs."""
-        return f"{self.metric}; {self.group}; {self.pairs} pairs of {self.level}"
-
-    def sheets(self) -> Sequence[Sheet]:
-        """Return a row for each step of differences."""
-        rows = []
-        for step in self.steps:
-            share = f"{100 * step.share:.0f} [{100 * step.ci[0]:.0f}, {100 * step.ci[1]:.0f}]"
-            rows.append([f"{step.low:.4g} to {step.high:.4g}", str(step.n), share])
-        title = (
-            f"How often people agree with a difference of {self.metric} that large, {self.group}, n = {self.pairs} "
-            f"pairs of {self.level}; {100 * self.confidence:g} % intervals, no tests"
-        )
-        return [Sheet(title, ["difference", "pairs", "people agree (%)"], rows)]
-
-    def records(self) -> Sequence[Mapping[str, object]]:
-        """Return a row a step."""
-        known = {"metric": self.metric, "level": self.level, "group": self.group}
-        return [
-            {**known, "low": s.low, "high": s.high, "n": s.n, "share": s.share}
-            | {"share_low": s.ci[0], "share_high": s.ci[1]}
-            for s in self.steps
-        ]
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the share of agreement over the size of the difference, with intervals."""
-        dots = [Dot(f"{s.low:.4g} to {s.high:.4g}", s.share, *s.ci) for s in self.steps]
-        return draw_dots({f"difference of {self.metric}": dots}, "share in which people agree", path, line=0.5)
-
-    def to_row(self) -> PeopleCurveRow:
-        """Return the curve as it stands in documents."""
-        return PeopleCurveRow.from_results(self, steps=[step.to_row() for step in self.steps])
 
 
 @in_range

@@ -199,6 +199,11 @@ class MetaSettings(BaseModel):
         return self.grouping or ("item" if self.statistic == "acc_eq" else "none")
 
     @property
+    def headline(self) -> str:
+        """Name of the figure that has intervals, tests and an average."""
+        return {"darr": "tau", "hybrid": "limit"}.get(self.level, self.statistic)
+
+    @property
     def target(self) -> str:
         """What the interval and the tests speak about, in words."""
         words = {

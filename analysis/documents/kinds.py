@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from bsx.analysis.documents.agreement import JudgmentsDocument, MetaDocument
 from bsx.analysis.documents.base import ResultDocument
 from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
-    "meta": MetaDocument,
-    "meta-judgments": JudgmentsDocument,
     "card": CardDocument,
     "reproduce": ReproduceDocument,
 }

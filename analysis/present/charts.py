@@ -445,3 +445,26 @@ def histogram(values: Sequence[float], *, alt: str, axis: str, bins: int = 30) -
     spec["mark"] = {"type": "bar", "color": colour(0)}
     spec["encoding"] = {"x": x, "x2": {"field": "to"}, "y": y, "y2": {"datum": 0}}
     return spec
+
+
+def matrix(cells: Sequence[tuple[str, str, str, float]], *, alt: str, x: str) -> dict[str, object]:
+    """Return a matrix of short texts on shades: row, column, text and shade from 0 to 1 of each cell."""
+    rows, columns = (list(dict.fromkeys(cell[place] for cell in cells)) for place in (0, 1))
+    values: list[dict[str, object]] = [
+        {"row": row, "column": column, "text": shown, "shade": shade, "place": columns.index(column), "series": 0}
+        for row, column, shown, shade in cells
+    ]
+    spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
+    in_order = {"field": "place", "op": "min"}
+    axis = {"orient": "top", "labelAngle": -35, "domain": False, "ticks": False, "labelLimit": 140}
+    across = {"field": "column", "type": "nominal", "sort": in_order, "title": _title(x), "axis": axis}
+    shade_of = {
+        "field": "shade",
+        "type": "quantitative",
+        "legend": None,
+        "scale": {"domain": [0, 1], "range": [0, 0.6]},
+    }
+    tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}, {"field": "text", "title": x}]
+    shades = {"mark": {"type": "rect", "color": "var(--c2)"}, "encoding": {"opacity": shade_of, "tooltip": tips}}
+    words = {"mark": {"type": "text", "color": "var(--ink)"}, "encoding": {"text": {"field": "text"}}}
+    return {**spec, "encoding": {"y": _names(220), "x": across}, "layer": [shades, words]}

@@ -8,6 +8,9 @@ from bsx.analysis.adversarial.challenge import ChallengeResult
 from bsx.analysis.adversarial.pairs import PairsResult
 from bsx.analysis.adversarial.result import Robustness
 from bsx.analysis.adversarial.triples import TriplesResult
+from bsx.analysis.agreement.learning_curve import LearningCurve
+from bsx.analysis.agreement.raters import RaterAgreement
+from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.systems.result import CompareResult
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.ensembles.result import EnsembleResult
@@ -17,7 +20,6 @@ from bsx.analysis.probing.result import ProbedModel
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
-from bsx.analysis.report.sections.agreement import agreement
 from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
@@ -65,7 +67,10 @@ def build_report(
     leads = any(isinstance(document.content, ScoreRows) for document in documents)  # else it is signatures alone
     found = [
         what if leads else None,
-        agreement(documents),
+        presented(documents, MetaResult, aligner),
+        presented(documents, Judgments, aligner),
+        presented(documents, RaterAgreement, aligner),
+        presented(documents, LearningCurve, aligner),
         presented(documents, CompareResult, aligner),
         presented(documents, DisentangleResult, aligner),
         presented(documents, Interventions, aligner),

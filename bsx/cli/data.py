@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsx.cli.messages import say
-from bsx.cli.options import Confidence, Format, Resamples
-from bsx.cli.output import group, names, progress_bar
+from bsx.cli.options import Confidence, Format, Full, Output, Resamples, TableFormat
+from bsx.cli.output import group, names, progress_bar, write_shown
 from bsx.errors import InputError
 from bsx.support.aligned import text_table
 from bsx.support.json_text import to_json
@@ -188,7 +188,9 @@ def raters(
     confidence: Confidence = 0.95,
     resamples: Resamples = 1000,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 1,
-    format: Format = "text",
+    format: TableFormat = None,
+    output: Output = None,
+    full: Full = False,
 ) -> None:
     """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is."""
     from bsx.analysis.agreement.raters import rater_agreement
@@ -200,7 +202,7 @@ def raters(
     found = rater_agreement(
         columns, human=human, judge=judge, item=items, confidence=confidence, resamples=resamples, seed=seed
     )
-    print(to_json(found.to_dict()) if format == "json" else found.to_text())
+    write_shown(found, [file], format, output, full=full)
 
 
 def _row(entry: DatasetEntry, data_dir: Path | None) -> dict[str, Any]:

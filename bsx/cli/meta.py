@@ -1,4 +1,4 @@
-"""``bsx meta``: does a metric agree with people? ``bsx compare``: are these systems different under this metric?"""
+"""``bsx meta``: does a metric agree with human judgments? ``bsx compare``: are systems different under a metric?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from bsx.analysis.agreement.settings import MetaSettings
 from bsx.analysis.agreement.systems.settings import CompareSettings
 from bsx.bertscore.config import ScorerConfig
-from bsx.cli.messages import say
 from bsx.cli.options import (
     OF_ONE_METRIC,
     Column,
@@ -27,7 +26,7 @@ from bsx.cli.options import (
     take,
     with_settings,
 )
-from bsx.cli.output import names, progress_bar
+from bsx.cli.output import names, progress_bar, write_shown
 from bsx.support.settings import set_fields
 
 _PICTURE = ".png, .svg or .pdf"
@@ -86,11 +85,13 @@ def meta(
     plot_tests: Annotated[
         Path | None, typer.Option(help=f"Draw the matrix of tests: {_PICTURE}.", writable=True)
     ] = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences."""
     from bsx.analysis.agreement.result import MetaResult
-    from bsx.cli.output import write_run
+    from bsx.analysis.present.agreement import TESTS
+    from bsx.data.picture import check_picture
     from bsx.errors import InputError
     from bsx.jobs.evaluating.columns import Wanted
     from bsx.jobs.evaluating.run import meta as evaluate
@@ -101,36 +102,34 @@ def meta(
         raise InputError("--plot-tests draws the tests of one judgment: name one with --human")
     for path in (plot, plot_tests):
         if path is not None:
-            from bsx.data.picture import check_picture
-
             check_picture(path)
+    texts = Input(
+        data=data,
+        candidate=candidate or [],
+        reference=reference or [],
+        source=source,
+        test_set=test_set,
+        data_dir=data_dir,
+    )
     with progress_bar() as report:
         found = evaluate(
             Wanted(names(column), human or [], group, system, segment, names(lower), names(sentinel), names(category)),
             file=file,
             metrics=specs(metric),
-            texts=Input(
-                data=data,
-                candidate=candidate or [],
-                reference=reference or [],
-                source=source,
-                test_set=test_set,
-                data_dir=data_dir,
-            ),
+            texts=texts,
             scores_out=scores_out,
             settings=take(settings, ScorerConfig),
             progress=report,
             **set_fields(how),
         )
+    tested = isinstance(found, MetaResult) and any(one.tests for one in found.groups)
+    if plot_tests is not None and not tested:
+        raise InputError("nothing was tested: --plot-tests needs two metrics and a test")
     if plot is not None:
-        found.result.plot(plot)
-    if plot_tests is not None and isinstance(found.result, MetaResult):
-        from bsx.analysis.agreement.plots import draw_significance
-
-        draw_significance(found.result, plot_tests)
-    kind = "meta" if isinstance(found.result, MetaResult) else "meta-judgments"
-    write_run(found.result, kind, found.files, found.signatures, format, output, found.result.to_dict)
-    say(found.notes)
+        found.plot(plot)
+    if plot_tests is not None:
+        found.plot(plot_tests, chart=TESTS)
+    write_shown(found, [*([file] if file is not None else []), *texts.files()], format, output, full=full)
 
 
 @with_settings(config=CompareSettings)

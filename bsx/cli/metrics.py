@@ -106,9 +106,10 @@ def layers(
         found = sweep_layers(specs(metric or ["bertscore"]), data, model, progress=report, **how)
     _finish(found, found.rows(), output, format)
     if plot is not None:
-        from bsx.analysis.agreement.plots import draw_metric_layers
+        from bsx.analysis.present.layers import metric_layer_chart
+        from bsx.analysis.present.pictures import picture
 
-        draw_metric_layers(found.results, plot, title=f"{model}: {', '.join(found.data)}")
+        picture(metric_layer_chart(found.results, title=f"{model}: {', '.join(found.data)}")).save(plot)
 
 
 @metrics.command()

@@ -53,9 +53,10 @@ def tune(
         result = run(model, data, lang, registry=registry, settings=config, progress=report, **how)
     say(result.notes)
     if plot is not None:
-        from bsx.analysis.agreement.plots import draw_layers
+        from bsx.analysis.present.layers import layer_chart
+        from bsx.analysis.present.pictures import picture
 
-        draw_layers(result.agreement, plot, title=f"{result.model}: {', '.join(result.data)}")
+        picture(layer_chart(result.agreement, title=f"{result.model}: {', '.join(result.data)}")).save(plot)
     show(result.to_dict(), result.to_text, format)
     file = result.write(registry) if write else None
     if file is not None:

@@ -135,11 +135,11 @@ def curve(
     confidence: Annotated[float, typer.Option(help="Level of the intervals over seeds.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the curve: .png, .svg or .pdf.", writable=True)] = None,
     format: TableFormat = None,
+    full: Full = False,
     **settings: Any,
 ) -> None:
-    """Train on growing parts of the data and measure agreement with people (Mathur et al. 2019, figure 1)."""
-    from bsx.analysis.agreement.learning_curve import draw_learning_curve
-    from bsx.cli.output import write_run
+    """Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, figure 1)."""
+    from bsx.cli.output import write_shown
     from bsx.data.picture import check_picture
 
     if plot is not None:
@@ -155,9 +155,8 @@ def curve(
     with kept_on_interrupt(output, "the same command goes on from there"), progress_bar() as report:
         found = job.curve(output, **numbers, confidence=confidence, report=report, notify=_tell)
     if plot is not None:
-        draw_learning_curve(found, plot, title=f"{architecture} on {job.encoder.record.model}")
-    content = {"architecture": architecture, **found.to_dict()}
-    write_run(found, "train-curve", job.files, None, format, None, lambda: content)
+        found.plot(plot)
+    write_shown(found, job.files, format, None, full=full)
 
 
 @with_settings(config=EnsembleSettings)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bsx.jobs.combining.run import ensemble as ensemble
     from bsx.jobs.deciding import Decided as Decided, mbr as mbr
     from bsx.jobs.evaluating.columns import Wanted as Wanted
-    from bsx.jobs.evaluating.run import MetaRun as MetaRun, meta as meta
+    from bsx.jobs.evaluating.run import meta as meta
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.factoring import Factored as Factored, factors as factors
     from bsx.jobs.adversarial.build import BuiltTriples as BuiltTriples, build_triples as build_triples

@@ -158,7 +158,8 @@ class Shown:
         return self.to_html()
 
     def __repr__(self) -> str:
-        told = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type] # subclasses are
+        every = fields(self)  # type: ignore[arg-type] # subclasses are
+        told = ((one.name, getattr(self, one.name)) for one in every if one.name != "notes")
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in told if _short(value))})"
 
 

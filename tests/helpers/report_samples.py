@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable
@@ -75,10 +76,9 @@ def meta(groups: int = 3) -> dict[str, Any]:
         figures = [
             {
                 "metric": name,
-                "pearson": value,
-                "spearman": value - 0.02,
-                "kendall": value - 0.15,
+                "value": value,
                 "ci": [value - 0.09, value + 0.08],
+                "figures": {"pearson": value, "spearman": value - 0.02, "kendall": value - 0.15},
                 "method": "Fisher's z",
             }
             for name, value in values.items()
@@ -98,20 +98,31 @@ def meta(groups: int = 3) -> dict[str, Any]:
     means = [
         {
             "metric": name,
-            "pearson": 0.6 - 0.12 * k,
-            "spearman": 0.5,
-            "kendall": 0.4,
+            "value": 0.6 - 0.12 * k,
             "ci": [0.5 - 0.12 * k, 0.7 - 0.12 * k],
+            "figures": {"pearson": 0.6 - 0.12 * k, "spearman": 0.5, "kendall": 0.4},
             "wins": 3 - k,
         }
         for k, name in enumerate(METRICS)
     ]
+    tests = [
+        {
+            **{"a": a, "b": b, "difference": 0.12, "ci": [0.02, 0.22], "p": 0.01, "p_two_sided": 0.02},
+            **{"p_adjusted": 0.02, "method": "mean difference, normal, independent groups"},
+        }
+        for a, b in itertools.combinations(METRICS, 2)
+    ]
     return {
         "groups": parts,
-        "average": {"groups": groups, "metrics": means},
+        "average": {"groups": groups, "metrics": means, "tests": tests if groups > 1 else []},
         "headline": "pearson",
         "human": "human",
-        "settings": {"level": "seg", "alpha": 0.05, "correction": "none", "confidence": 0.95, "seed": 1},
+        "target": "other systems like these, on these segments",
+        "metrics": METRICS,
+        "settings": {
+            **{"level": "seg", "statistic": "pearson", "alternative": "greater", "alpha": 0.05},
+            **{"correction": "none", "correction_over": "group", "confidence": 0.95, "seed": 1},
+        },
         "notes": ["ter: lower is better, so its sign is turned"],
         "provenance": provenance("meta"),
     }
@@ -120,7 +131,7 @@ def meta(groups: int = 3) -> dict[str, Any]:
 def judgments() -> dict[str, Any]:
     """`bsx meta` with two columns of human scores."""
     alone = [{key: value for key, value in meta(1).items() if key != "provenance"} for _ in range(2)]
-    return {"judgments": alone, "settings": {}, "notes": [], "provenance": provenance("meta-judgments")}
+    return {"judgments": alone, "provenance": provenance("meta-judgments")}
 
 
 def compare() -> dict[str, Any]:

@@ -162,7 +162,7 @@ def test_agreement_is_that_of_meta(tables: dict[str, Path], tmp_path: Path, cli:
     groups = {group["group"]: group["metrics"][0] for group in json.loads(out.out)["groups"]}
     for row in found["parts"]["agreement"]["rows"]:
         if row["level"] == "segment" and row["group"] != "average":
-            assert row["value"] == groups[row["group"]]["pearson"]
+            assert row["value"] == groups[row["group"]]["value"]
 
 
 def test_all_tests_of_a_card_are_one_family(tables: dict[str, Path], tmp_path: Path) -> None:

@@ -191,12 +191,12 @@ def test_fooled_by_pairs_and_triples(judged: str, tmp_path: Path) -> None:
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
     wanted = bsx.jobs.Wanted(["a", "b"], ["human"])
     found = bsx.jobs.meta(wanted, file=judged, resamples=20)
-    assert isinstance(found.result, MetaResult)
-    assert [one.metric for one in found.result.average] == ["a", "b"]
+    assert isinstance(found, MetaResult)
+    assert found.metrics == ("a", "b")
     texts, scores = bsx.jobs.Input(data=judged), tmp_path / "scores.tsv"
     scored = bsx.jobs.meta(wanted, metrics=["chrf"], texts=texts, scores_out=scores, resamples=20)
-    assert isinstance(scored.result, MetaResult)
-    assert [one.metric for one in scored.result.average] == ["chrf", "a", "b"]
+    assert isinstance(scored, MetaResult)
+    assert scored.metrics == ("chrf", "a", "b")
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
     with pytest.raises(InputError, match="`scores_out=` goes with `metrics=`"):
         bsx.jobs.meta(wanted, file=judged, scores_out=scores)

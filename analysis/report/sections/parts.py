@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bsx.analysis.documents.agreement import PeopleCurveRow
+from bsx.analysis.agreement.people import PeopleCurve
 from bsx.analysis.documents.cards import (
     AgreementPart,
     ChallengePart,
@@ -17,11 +17,11 @@ from bsx.analysis.documents.cards import (
     PerturbationsPart,
     SentinelsPart,
 )
+from bsx.analysis.present.agreement import people_table
 from bsx.analysis.present.cells import NONE, interval, number, percent, table, text
 from bsx.analysis.present.disentangling import worded
 from bsx.analysis.present.parts import Cell, Heading, Part, Prose
 from bsx.analysis.report.sections.contents import noted
-from bsx.analysis.report.sections.people import people_table
 
 
 def _agreement(part: AgreementPart) -> Iterator[Part]:
@@ -41,7 +41,7 @@ def _agreement(part: AgreementPart) -> Iterator[Part]:
     heads = ["table", "level", "group", "rows", "statistic", "value", "interval", "rank"]
     note = "Rank: metrics of the run in clusters of significance (Holm within the group); 1 is best."
     yield table("Correlation with human scores", heads, rows, note=note)
-    curves: list[PeopleCurveRow] = part.people
+    curves = [PeopleCurve.from_dict(one.to_dict()) for one in part.people]
     if curves:
         yield Heading("How often people agree with a difference that large")
         yield people_table(curves)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.groups import AverageTest, GroupResult, PairTest
-from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.result import AverageAgreement, AverageTest, GroupResult, MetaResult, PairTest
 from bsx.analysis.agreement.rows import CorpusScores
 from bsx.analysis.agreement.settings import MetaOptions
 from bsx.analysis.documents.cards import AgreementRow
@@ -50,7 +50,7 @@ def agree(desk: Desk) -> CardFindings:
             for subject in desk.subjects:
                 if subject.name in here:
                     curves = people(content, subject.name, here[subject.name], desk.how["confidence"])
-                    rows = [{**curve.to_row().to_dict(), "data": one.name} for curve in curves]
+                    rows = [replace(curve, data=one.name).to_dict() for curve in curves]
                     found.add("agreement", subject.name, people=rows)
                     if not subject.column:
                         _shuffle(found, desk, one, content, subject, here[subject.name])
@@ -81,9 +81,9 @@ def _level(
                 for test in of:
                     if test.a == name:
                         into += _test(test, result, one.name, level, group.group)
-        if len(result.groups) > 1:
-            rows += _average(result, name, one.name, level)
-            for into, means in ((tests, result.average_tests), (against, result.control_tests)):
+        if len(result.groups) > 1 and result.average is not None:
+            rows += _average(result, result.average[name], one.name, level)
+            for into, means in ((tests, result.average.tests), (against, result.average.control_tests)):
                 for mean in means:
                     if name in (mean.a, mean.b):
                         into += _average_test(mean, name, result, one.name, level)
@@ -117,7 +117,7 @@ def _reached(result: MetaResult, name: str, data: str, level: str, sentinels: Se
             group=group.group,
             figure=result.headline,
             value=its.value,
-            ci=(its.low, its.high),
+            ci=its.ci,
             metric_value=own.value,
         )
         for group in result.groups
@@ -201,8 +201,8 @@ def _varied(values: Array, groups: Array, kept: Array) -> Array:
 
 def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: str) -> dict[str, object]:
     own = group[name]
-    ranks = dict(zip(group.clusters.names, group.clusters.ranks, strict=True)) if group.clusters is not None else {}
-    figures = {key: value for key, value in own.figures.items() if not isinstance(value, list)}
+    ranks = group.clusters.ranks if group.clusters is not None else {}
+    figures = {key: value for key, value in own.figures.items() if not isinstance(value, tuple)}
     return AgreementRow(
         data=data,
         level=_LEVELS[level],
@@ -210,7 +210,7 @@ def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: st
         n=group.n,
         statistic=result.headline,
         value=own.value,
-        ci=(own.low, own.high),
+        ci=own.ci,
         rank=ranks.get(name),
         of=len(ranks) or None,
         others={key: value for key, value in figures.items() if key != result.headline},
@@ -218,8 +218,7 @@ def _row(result: MetaResult, group: GroupResult, name: str, data: str, level: st
     ).to_dict()
 
 
-def _average(result: MetaResult, name: str, data: str, level: str) -> list[dict[str, object]]:
-    own = next(average for average in result.average if average.metric == name)
+def _average(result: MetaResult, own: AverageAgreement, data: str, level: str) -> list[dict[str, object]]:
     if own.value != own.value:
         return []
     return [
@@ -230,14 +229,13 @@ def _average(result: MetaResult, name: str, data: str, level: str) -> list[dict[
             n=sum(group.n for group in result.groups),
             statistic=result.headline,
             value=own.value,
-            ci=(own.low, own.high),
+            ci=own.ci,
             method=f"mean of {len(result.groups)} groups",
         ).to_dict()
     ]
 
 
 def _test(test: PairTest, result: MetaResult, data: str, level: str, group: str) -> list[dict[str, object]]:
-    one = test.comparison
     return test_row(
         data=data,
         level=_LEVELS[level],
@@ -245,10 +243,10 @@ def _test(test: PairTest, result: MetaResult, data: str, level: str, group: str)
         figure=result.headline,
         a=test.a,
         b=test.b,
-        difference=one.difference,
-        ci=(one.low, one.high),
-        p=one.p_two_sided,
-        method=one.method,
+        difference=test.difference,
+        ci=test.ci,
+        p=test.p_two_sided,
+        method=test.method,
     )
 
 
@@ -263,7 +261,7 @@ def _average_test(test: AverageTest, name: str, result: MetaResult, data: str, l
         a=name,
         b=test.a if turned else test.b,
         difference=sign * test.difference,
-        ci=(-test.high, -test.low) if turned else (test.low, test.high),
+        ci=(-test.ci[1], -test.ci[0]) if turned else test.ci,
         p=test.p_two_sided,
         method="mean difference over groups, normal",
     )

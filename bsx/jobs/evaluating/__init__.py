@@ -1,1 +1,1 @@
-"""How well metrics agree with people: scores of a table, or computed here and now, beside human scores."""
+"""How well metrics agree with human judgments: scores of a table, or computed here and now, beside human scores."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.judgments import Judgments
-from bsx.analysis.agreement.result import MetaResult
+from bsx.analysis.agreement.result import Judgments, MetaResult
 from bsx.analysis.agreement.sentinels import MADE
 from bsx.analysis.agreement.settings import MetaOptions, MetaSettings
 from bsx.analysis.datasets.testsets import load_test_set
@@ -25,23 +24,6 @@ from bsx.support.progress import Progress, Watch, told
 from bsx.support.settings import build_config, set_fields, takes
 
 
-@dataclass(frozen=True, eq=False)
-class MetaRun:
-    """What came out.
-
-    Attributes:
-        result: the agreement, with intervals and tests; one for each judgment, if there are several.
-        files: what was read.
-        signatures: of the metrics, where known.
-        notes: what the reader should know.
-    """
-
-    result: MetaResult | Judgments
-    files: list[str]
-    signatures: dict[str, str]
-    notes: list[str]
-
-
 @takes(MetaSettings)
 @as_one_run
 def meta(
@@ -54,8 +36,10 @@ def meta(
     settings: ScorerConfig | None = None,
     progress: Watch = None,
     **how: Unpack[MetaOptions],
-) -> MetaRun:
+) -> MetaResult | Judgments:
     """Correlate metrics with human scores: per group with intervals, the average, and significant differences.
+
+    Several columns of human scores are several judgments, with a result each.
 
     Args:
         wanted: columns of the table.
@@ -117,9 +101,15 @@ def meta(
         )
         for human in names.human
     ]
-    result = results[0] if len(results) == 1 else Judgments(tuple(results))
-    read = [*([file] if file is not None else []), *(texts.files() if texts is not None else [])]
-    return MetaRun(result, read, columns.signatures, [*columns.notes, *result.notes])
+    if len(results) == 1:
+        notes = (*columns.notes, *results[0].notes)
+        return replace(results[0], signatures=columns.signatures, notes=notes)
+    # What holds for all judgments is said once.
+    every = [one.notes for one in results]
+    shared = [note for note in every[0] if all(note in notes for notes in every)]
+    own = [f"{one.human}: {note}" for one in results for note in one.notes if note not in shared]
+    parts = tuple(replace(one, notes=()) for one in results)
+    return Judgments(parts, signatures=columns.signatures, notes=(*columns.notes, *shared, *own))
 
 
 def _on_test_set(
@@ -131,7 +121,7 @@ def _on_test_set(
     settings: ScorerConfig | None,
     progress: Progress | None,
     how: MetaOptions,
-) -> MetaRun:
+) -> MetaResult | Judgments:
     """Do the same with a public test set: with metrics computed on its texts, or with the scores that come with it."""
     if file is not None:
         raise InputError("`test_set=` is a table already: leave FILE out")
@@ -159,4 +149,4 @@ def _on_test_set(
                 progress=progress,
                 **how,
             )
-    return replace(run, files=list(found.files()), notes=[*said, *run.notes])
+    return replace(run, notes=(*said, *run.notes))

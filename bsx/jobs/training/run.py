@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -130,7 +130,7 @@ class TrainingJob:
         report: Progress | None = None,
         notify: Callable[[str], None] | None = None,
     ) -> LearningCurve:
-        """Train on growing parts of the training data and measure agreement with people on ``test``.
+        """Train on growing parts of the training data and measure agreement with human judgments on ``test``.
 
         Args:
             output: folder for the trainings; a later run goes on there.
@@ -164,7 +164,7 @@ class TrainingJob:
             self.run(folder, [sample.seed], instances=part, resume=True, report=report)
             return score_instances(folder, tested.instances, store)
 
-        return learning_curve(
+        found = learning_curve(
             trained,
             trained_on.judgments,
             tested.instances.scores,
@@ -174,6 +174,7 @@ class TrainingJob:
             seeds=seeds,
             confidence=confidence,
         )
+        return replace(found, architecture=self.architecture, model=self.encoder.record.model)
 
 
 def train(

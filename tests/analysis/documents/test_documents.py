@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from bsx.analysis.documents.agreement import MetaMetricRow
 from bsx.analysis.documents.base import DocumentPart, Interval, Number, ResultDocument
 from bsx.analysis.documents.kinds import KINDS
 from bsx.analysis.present.forms import load_presenters
@@ -74,11 +73,6 @@ def test_settings_notes_and_provenance_come_last() -> None:
 
     assert list(Document(settings={"how": "z"}, notes=["n"], how="z").to_dict()) == ["how", "settings", "notes"]
     assert list(ResultDocument(notes=["n"]).to_dict()) == ["notes"]
-
-
-def test_a_metrics_figures_follow_its_name() -> None:
-    row = MetaMetricRow.model_validate({"ci": (0.1, 0.3), "metric": "m", "method": "x", "pearson": 0.2})
-    assert list(row.to_dict()) == ["metric", "pearson", "ci", "method"]
 
 
 def test_a_row_takes_what_results_hold_under_its_names() -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bsx.analysis.present.agreement import TESTS
 from bsx.analysis.present.cells import number, p_value
 from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, TablePart
 from bsx.analysis.present.words import differing
@@ -71,18 +72,20 @@ def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: Non
 def test_agreement_is_what_the_document_says(report: Report) -> None:
     content = samples.meta()
     assert section(report, "agreement").lead == (
-        "bertscore agrees best with human: pearson 0.600 [0.500, 0.700] on average over 3 groups (1,680 rows). "
-        "Behind it: chrf (0.480) and sentbleu (0.360)."
+        "bertscore agrees best with human: Pearson's r 0.600 [0.500, 0.700] on average over 3 groups (1,680 rows), "
+        "significantly higher than chrf (0.480) and sentbleu (0.360) (p < 0.05)."
     )
-    shown = values(table(report, "agreement", "pearson with human by group"))
+    tables = [b for b in section(report, "agreement").blocks if isinstance(b, TablePart)]
+    shown = values(next(one for one in tables if one.caption.startswith("Pearson's r with human by group")))
     for row, average in zip(shown, content["average"]["metrics"], strict=True):
         figures = [
-            next(m["pearson"] for m in group["metrics"] if m["metric"] == average["metric"])
+            next(m["value"] for m in group["metrics"] if m["metric"] == average["metric"])
             for group in content["groups"]
         ]
-        assert row == [average["metric"], *figures, average["pearson"], average["ci"][0], average["wins"]]
-    matrix = table(report, "agreement", "Row better than column: in how many of 3 groups p < 0.05")
-    assert values(matrix)[0][1:] == [None, 0, 3]  # counted by hand: one difference of three is above 0.1 everywhere
+        assert row == [average["metric"], *figures, average["value"], average["ci"][0], average["wins"]]
+    matrix: Any = next(b for b in section(report, "agreement").blocks if isinstance(b, Chart) and b.title == TESTS)
+    cells = [cell["text"] for cell in matrix.panels[0][1]["data"]["values"]]
+    assert cells[:3] == ["", "0", "3"]  # counted by hand: one difference of three is above 0.1 everywhere
 
 
 def test_factor_profiles_are_what_the_document_says(report: Report) -> None:
@@ -232,9 +235,8 @@ def test_parts_are_headed_by_what_they_show() -> None:
         for block in part.blocks
         if isinstance(block, Heading)
     ]
-    assert "kendall with human" in heads
-    assert heads.count("pearson with human (meta.json)") == 2  # the same twice: only the file tells them apart
-    named = ("disentangle.json", "compare.json", "ensemble.json", "triples.json")
+    assert heads.count("meta.json") == 3
+    named = ("disentangle.json", "compare.json", "ensemble.json", "triples.json", "meta.json")
     assert not any(head.endswith(".json") for head in heads if head not in named)
 
 
@@ -242,7 +244,9 @@ def test_settings_are_told_where_the_report_is_repeated(report: Report) -> None:
     shown = table(report, "repeat", "Settings of the results")
     assert shown.folded
     said = {row[0].text: row[1].text for row in shown.rows}
-    assert said["meta.json"] == "level seg, alpha 0.05, confidence 0.95, seed 1"  # no "correction none"
+    assert said["meta.json"] == (
+        "level seg, statistic pearson, alternative greater, alpha 0.05, correction over group, confidence 0.95, seed 1"
+    )  # no "correction none"
     assert "Settings:" not in report.to_markdown()
 
 
@@ -401,7 +405,7 @@ def test_what_the_commands_print_can_be_reported(cli: Run, tmp_path: Path) -> No
     assert "metric:chrf|char_order:6" in plain
     assert "220 scored rows under chrf and sentbleu" in plain
     meta = json.loads((tmp_path / "meta.json").read_text())
-    assert number(meta["average"]["metrics"][0]["pearson"]).text in plain
+    assert number(meta["average"]["metrics"][0]["value"]).text in plain
     assert meta["provenance"]["command"] in text
 
 
