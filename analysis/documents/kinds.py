@@ -5,12 +5,10 @@ from __future__ import annotations
 from bsx.analysis.documents.adversarial import PairsDocument, PerturbDocument, TriplesDocument
 from bsx.analysis.documents.agreement import CompareDocument, JudgmentsDocument, MetaDocument
 from bsx.analysis.documents.base import ResultDocument
-from bsx.analysis.documents.cards import CardDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
 from bsx.analysis.documents.ensembles import EnsembleDocument
 from bsx.analysis.documents.explaining import ExplainDocument
 from bsx.analysis.documents.intervening import InterveneDocument
-from bsx.analysis.documents.reproduction import ReproduceDocument
 
 KINDS: dict[str, type[ResultDocument]] = {
     "meta": MetaDocument,
@@ -21,9 +19,7 @@ KINDS: dict[str, type[ResultDocument]] = {
     "adversarial-perturb": PerturbDocument,
     "adversarial-challenge": ChallengeDocument,
     "ensemble": EnsembleDocument,
-    "card": CardDocument,
     "intervene": InterveneDocument,
-    "reproduce": ReproduceDocument,
     "explain": ExplainDocument,
 }
 """``provenance.kind`` -> class."""

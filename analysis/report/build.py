@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bsx.analysis.cards.leaderboard import Leaderboard
+from bsx.analysis.cards.result import Card, CardRun
 from bsx.analysis.disentangling.result import DisentangleResult
 from bsx.analysis.documents.adversarial import PerturbDocument, TriplesDocument
 from bsx.analysis.documents.challenge import ChallengeDocument
+from bsx.analysis.published.kaster.result import Reproduction
+from bsx.analysis.published.result import Reproduced, together
 from bsx.analysis.report.alignments import Align, Aligner
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.sections.agreement import agreement
-from bsx.analysis.report.sections.cards import cards
 from bsx.analysis.report.sections.ensembles import ensembles
 from bsx.analysis.report.sections.explanations import explanations
 from bsx.analysis.report.sections.interventions import interventions
 from bsx.analysis.report.sections.presented import presented
 from bsx.analysis.report.sections.repeat import repeat
-from bsx.analysis.report.sections.reproduction import reproduced
 from bsx.analysis.report.sections.robustness import robustness
 from bsx.analysis.report.sections.scored import compared, scored, segments
 from bsx.errors import InputError
@@ -69,10 +71,19 @@ def build_report(
         robustness(documents, aligner, examples),
         explanations(documents, examples),
         ensembles(documents),
-        *cards(documents),
-        *reproduced(documents),
+        presented(documents, Card, aligner),
+        presented(documents, CardRun, aligner),
+        presented(documents, Leaderboard, aligner),
+        presented(_reproduced(documents), Reproduced, aligner),
+        presented(documents, Reproduction, aligner),
         segments(documents),
         None if leads else what,
         repeat(documents, origin, aligner.signature),
     ]
     return Report(title, tuple(section for section in found if section is not None))
+
+
+def _reproduced(documents: Sequence[Document]) -> list[Document]:
+    """Return published tables of all documents as one."""
+    found = [one.content for one in documents if isinstance(one.content, Reproduced)]
+    return [Document("published tables", None, together(found))] if found else []

@@ -100,7 +100,6 @@ def test_a_name_of_a_picture_is_no_table(cli: Run, folder: Path, monkeypatch: py
     ("command", "name", "known"),
     [
         (("explain", "--data", "texts.tsv", "--metric", "chrf"), "r.csv", ".txt, .md, .json, .html, .jsonl"),
-        (("card", "chrf"), "r.tex", ".txt, .md, .json, .html"),
         (COMMANDS["meta"], "r.tsv", ".txt, .md, .tex, .csv, .json, .html"),
         (("adversarial", "perturb", "--list"), "r.parquet", ".txt, .md, .tex, .csv, .json, .html"),
     ],

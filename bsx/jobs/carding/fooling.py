@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bsx.analysis.adversarial.challenge import ChallengeResult, challenge
 from bsx.analysis.adversarial.pairs import detect_pairs
@@ -10,7 +11,6 @@ from bsx.analysis.adversarial.triples import prefer_paraphrase
 from bsx.analysis.cards.leaderboard import CHALLENGE, TRIPLES
 from bsx.analysis.datasets.challenge import ChallengeSet
 from bsx.analysis.datasets.triples import TripleTable
-from bsx.analysis.documents.base import DocumentPart
 from bsx.analysis.stats.folds import Rows, units
 from bsx.jobs.carding.data import DataSet, LabelledPairs, RowTexts
 from bsx.jobs.carding.desk import CardFindings, Desk
@@ -176,7 +176,7 @@ def _sets(sides: Sequence[Sequence[str]]) -> Rows | None:
     return None if len(set(of.tolist())) in (1, n) else of
 
 
-def _add(found: CardFindings, one: DataSet, part: str, name: str, **rows: DocumentPart) -> None:
+def _add(found: CardFindings, one: DataSet, part: str, name: str, **rows: Any) -> None:
     """Add one row to a list of a part, and what a reader must know of the table."""
     added = {kind: [{**row.to_dict(), "data": one.name, "group": one.lang}] for kind, row in rows.items()}
     found.add(part, name, **added, notes=[f"{one.name}: {note}" for note in one.notes])

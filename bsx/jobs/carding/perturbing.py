@@ -10,7 +10,7 @@ import numpy as np
 from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.adversarial.told_apart import ToldApart, told_apart
 from bsx.analysis.cards.leaderboard import TOLD_APART
-from bsx.analysis.documents.cards import ToldApartRow
+from bsx.analysis.cards.result import ToldApartRow
 from bsx.analysis.stats.preference import McNemar, mcnemar
 from bsx.errors import BsxError
 from bsx.jobs.carding.data import DataSet, JudgedRows
@@ -18,6 +18,7 @@ from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.rows import add_mcnemar, test_row
 from bsx.jobs.carding.scoring import Problem
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 
 
 def perturbed(desk: Desk) -> CardFindings:
@@ -93,15 +94,17 @@ def _perturb(found: CardFindings, desk: Desk, one: DataSet, name: str, texts: Se
         []
         if not whole.n
         else [
-            ToldApartRow(
-                data=one.name,
-                group=one.lang,
-                control=whole.control,
-                n=whole.n,
-                texts=whole.texts,
-                rate=whole.rate,
-                ci=(whole.low, whole.high),
-            ).to_dict()
+            as_json(
+                ToldApartRow(
+                    data=one.name,
+                    group=one.lang,
+                    control=whole.control,
+                    n=whole.n,
+                    texts=whole.texts,
+                    rate=whole.rate,
+                    ci=(whole.low, whole.high),
+                )
+            )
         ]
     )
     missing = [{"perturbation": what, "why": f"{one.lang}: {why}"} for what, why in result.left_out.items()]

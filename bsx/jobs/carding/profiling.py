@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bsx.analysis.cards.result import InterventionRow, ProfileRow
 from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.documents.cards import InterventionRow, ProfileRow
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.analysis.intervening.run import intervene
 from bsx.errors import BsxError
@@ -16,6 +16,7 @@ from bsx.jobs.carding.desk import CardFindings, Desk
 from bsx.jobs.carding.rows import test_row
 from bsx.jobs.carding.scoring import Problem, Scored
 from bsx.support.checks import Array
+from bsx.support.result import as_json
 
 _NEED_PARSES = ("syn", "mor")
 
@@ -70,8 +71,7 @@ def _intervene(found: CardFindings, desk: Desk, one: DataSet, content: JudgedRow
         return
     document = result.document
     moved = [
-        InterventionRow.model_validate({**row.to_dict(), "data": one.name, "group": one.lang, "n": most}).to_dict()
-        for row in document.effects
+        as_json(InterventionRow(**row.to_dict(), data=one.name, group=one.lang, n=most)) for row in document.effects
     ]
     tests = [
         row
@@ -173,7 +173,7 @@ def _fit(
         data=one.name,
         group=one.lang,
         n=result.n,
-        factors=varied,
+        factors=tuple(varied),
         coef={**fit.coef},
         ci={**fit.ci},
         p={**fit.p},
@@ -181,7 +181,7 @@ def _fit(
         r2_ci=fit.r2_ci,
         r2_share={**fit.r2_share},
         se=f"{result.se}: {result.se_reason}" if result.se_reason else result.se,
-        warnings=list(result.warnings),
+        warnings=result.warnings,
     )
     tests = [
         row
@@ -198,4 +198,4 @@ def _fit(
             method=f"t test, {result.se} standard errors",
         )
     ]
-    found.add("factors", name, observational=[row.to_dict()], tests=tests, left_out=missing)
+    found.add("factors", name, observational=[as_json(row)], tests=tests, left_out=missing)
