@@ -48,9 +48,9 @@ class FigureRow:
     part: str
     figure: str
     data: str
-    level: str = ""
-    group: str = ""
-    lower: bool = False
+    level: str
+    group: str
+    lower: bool
     tests: dict[str, int]
     standings: tuple[StandingRow, ...]
 

@@ -149,7 +149,7 @@ def _finding(card: Card) -> str:
             f"{family.significant} {'is' if family.significant == 1 else 'are'} below {family.alpha:g}."
         )
     else:
-        said.append("No test was made.")
+        said.append("No test compares it with another metric or a sentinel.")
     return " ".join(said)
 
 
