@@ -133,11 +133,11 @@ def _finding(card: Card) -> str:
     sentinels = made["sentinels"].tests if "sentinels" in made else ()
     rivals = [test for part in made.values() for test in part.tests if test.b in card.against]
     if sentinels:
-        said.append(f"Compared with sentinels, which cannot know anything, it is {_won(sentinels, family.alpha)}.")
+        said.append(f"Compared with sentinels, which cannot know anything: {_won(sentinels, family.alpha)}.")
     for name in card.against:
         own = [test for test in rivals if test.b == name]
         if own:
-            said.append(f"Compared with {name}, it is {_won(own, family.alpha)}.")
+            said.append(f"Compared with {name}: {_won(own, family.alpha)}.")
     if card.parts.invariance is not None:
         tried = [one for one in card.parts.invariance.checks if one.holds is not None and one.kind != "property"]
         broken = list(dict.fromkeys(one.name for one in tried if not one.holds))
@@ -159,7 +159,7 @@ def _won(tests: Sequence[CardTest], alpha: float) -> str:
     better, worse = (sum(d is not None and sign * d > 0 for d in clear) for sign in (1, -1))
     of = f"{len(tests)} test{'s' * (len(tests) != 1)}"
     if not better:
-        return f"significantly worse in {worse} of {of}" if worse else f"not told apart in any of {of}"
+        return f"significantly worse in {worse} of {of}" if worse else f"no significant difference in {of}"
     return f"significantly better in {better} of {of}" + (f", and worse in {worse}" if worse else "")
 
 

@@ -104,7 +104,7 @@ def test_a_metric_is_better_only_where_a_test_says_so() -> None:
     clear, unclear = answer(card("m_1", p=0.001)), answer(card("m_1", p=0.3))
     assert clear.count("significantly better in 1 of 1 test") == 2  # than the sentinel, and than the other metric
     assert "better" not in unclear
-    assert unclear.count("not told apart in any of 1 test") == 2
+    assert unclear.count("no significant difference in 1 test") == 2
     one = card("m_1", p=0.001)
     assert one.parts.sentinels is not None
     lost = replace(one.parts.sentinels, tests=tuple(replace(t, difference=-0.2) for t in one.parts.sentinels.tests))
