@@ -94,12 +94,16 @@ def cells(result: Reproduction) -> Iterator[Mapping[str, object]]:
 
 def _summary(result: Reproduced) -> str:
     tables = result.tables.values()
-    every = sum(len(one.cells) - one.count("ours") for one in tables)
-    met = sum(one.count("met", "exception no longer needed") for one in tables)
+    lines = []
+    for called in dict.fromkeys(one.called for one in tables):
+        own = [one for one in tables if one.called == called]
+        every = sum(len(one.cells) - one.count("ours") for one in own)
+        met = sum(one.count("met", "exception no longer needed") for one in own)
+        noun = "table" if len(own) == 1 else "tables"
+        lines.append(f"{met:,} of {every:,} {called} figures in {len(own)} {noun} are met within their tolerance.")
     exceptions, off = (sum(one.count(verdict) for one in tables) for verdict in ("exception", "off"))
     stale = sum(one.count("exception no longer needed") for one in tables)
-    noun = "table" if len(tables) == 1 else "tables"
-    line = f"{met:,} of {every:,} published figures in {len(tables)} {noun} are met within their tolerance."
+    line = " ".join(lines)
     if exceptions:
         line += f" Off for a named reason: {exceptions}."
     if stale:
@@ -153,7 +157,7 @@ def _whole(name: str, one: ReproducedTable) -> Iterator[Part]:
     yield Heading(f"{name}: {one.title}", full=True)
     yield Prose(f"Source: {one.source}. Data: {', '.join(one.data)}.", full=True)
     yield Notes(one.settings, full=True)
-    heads = [*keys, "published", "ours", "difference", "verdict"]
+    heads = [*keys, one.called, "ours", "difference", "verdict"]
     yield table(f"Figures of {name}", heads, found, names=len(keys), folded=len(found) > 40, full=True)
     if reasons:
         yield Notes(tuple(f"({place}) {reason}" for place, reason in enumerate(reasons, start=1)), full=True)

@@ -54,6 +54,7 @@ class ReproducedTable:
     Attributes:
         title: what they are.
         source: where they were published.
+        called: what figures that others computed are called, such as ``published``.
         data: what was read, as it lies in the folder of data.
         settings: what was published under which settings, and how ours are computed.
         cells: the figures.
@@ -62,6 +63,7 @@ class ReproducedTable:
 
     title: str
     source: str
+    called: str = "published"
     data: tuple[str, ...]
     settings: tuple[str, ...]
     cells: tuple[ReproducedCell, ...]
